@@ -1,0 +1,130 @@
+package v1
+
+// Labels that the operator puts on what it creates. Selectors of running Services and policies depend on them, so none
+// of these texts may ever change.
+const (
+	// LabelCluster is the name of the RayCluster. It is also the only key that RayJob's clusterSelector honours.
+	LabelCluster = "ray.io/cluster"
+	// LabelNodeType is a RayNodeType.
+	LabelNodeType = "ray.io/node-type"
+	// LabelGroup is the name of the worker group, or HeadGroupName or SubmitterGroupName.
+	LabelGroup = "ray.io/group"
+	// LabelIsRayNode is LabelIsRayNodeValue on Pods that run Ray.
+	LabelIsRayNode = "ray.io/is-ray-node"
+	// LabelIdentifier is the cluster's name, a dash and the node type, clipped to 63 characters.
+	LabelIdentifier = "ray.io/identifier"
+	// LabelServe tells, by true or false, whether the Pod may serve requests of Ray Serve.
+	LabelServe = "ray.io/serve"
+	// LabelHeadlessWorkerService marks the headless Service of multi-host worker groups.
+	LabelHeadlessWorkerService = "ray.io/headless-worker-svc"
+	// LabelOriginatedFromCRName is the name of the custom resource that the object was made for.
+	LabelOriginatedFromCRName = "ray.io/originated-from-cr-name"
+	// LabelOriginatedFromCRD is the kind of that custom resource.
+	LabelOriginatedFromCRD = "ray.io/originated-from-crd"
+	// LabelJobSubmissionMode is the submission mode of the RayJob that made the RayCluster.
+	LabelJobSubmissionMode = "ray.io/job-submission-mode"
+	// LabelCronJobName is the name of the RayCronJob that made the RayJob.
+	LabelCronJobName = "ray.io/cronjob-name"
+	// LabelWorkerGroupReplicaName is the name of the multi-host replica that the worker belongs to.
+	LabelWorkerGroupReplicaName = "ray.io/worker-group-replica-name"
+	// LabelWorkerGroupReplicaIndex is the index of that replica within its group.
+	LabelWorkerGroupReplicaIndex = "ray.io/worker-group-replica-index"
+	// LabelReplicaHostIndex is the index of the worker within that replica.
+	LabelReplicaHostIndex = "ray.io/replica-host-index"
+	// LabelAppName is AppName on everything that the operator creates.
+	LabelAppName = "app.kubernetes.io/name"
+	// LabelCreatedBy is ControllerName on everything that the operator creates.
+	LabelCreatedBy = "app.kubernetes.io/created-by"
+)
+
+// Fixed values of the labels above.
+const (
+	// HeadGroupName is the LabelGroup of the head Pod.
+	HeadGroupName = "headgroup"
+	// SubmitterGroupName is the LabelGroup of the Pod that submits a RayJob.
+	SubmitterGroupName = "submittergroup"
+	// LabelIsRayNodeValue is the only value of LabelIsRayNode.
+	LabelIsRayNodeValue = "yes"
+	// LabelServeTrue is the LabelServe of a Pod that may serve.
+	LabelServeTrue = "true"
+	// LabelServeFalse is the LabelServe of a Pod that must not serve.
+	LabelServeFalse = "false"
+	// AppName is the value of LabelAppName. It names the peer, because objects made by either operator must match.
+	AppName = "kuberay"
+	// ControllerName is the value of LabelCreatedBy.
+	ControllerName = "kuberay-operator"
+)
+
+// Labels that users set for batch schedulers.
+const (
+	// LabelPriorityClassName is the priority class of the gang.
+	LabelPriorityClassName = "ray.io/priority-class-name"
+	// LabelGangSchedulingEnabled asks for gang scheduling. Presence counts; the value is not looked at.
+	LabelGangSchedulingEnabled = "ray.io/gang-scheduling-enabled"
+	// LabelVolcanoQueueName is the Volcano queue.
+	LabelVolcanoQueueName = "volcano.sh/queue-name"
+	// LabelVolcanoNetworkTopologyMode is the topology mode of the Volcano PodGroup.
+	LabelVolcanoNetworkTopologyMode = "volcano.sh/network-topology-mode"
+	// LabelVolcanoNetworkTopologyHighestTierAllowed is the highest topology tier that the gang may span.
+	LabelVolcanoNetworkTopologyHighestTierAllowed = "volcano.sh/network-topology-highest-tier-allowed"
+	// LabelYuniKornAppID is the YuniKorn application.
+	LabelYuniKornAppID = "yunikorn.apache.org/app-id"
+	// LabelYuniKornQueue is the YuniKorn queue.
+	LabelYuniKornQueue = "yunikorn.apache.org/queue"
+	// LabelKAIQueue is the queue of the KAI scheduler.
+	LabelKAIQueue = "kai.scheduler/queue"
+)
+
+// Annotations that users set.
+const (
+	// AnnotationFTEnabled set to true, in any case of letters, is the old way to turn on GCS fault tolerance.
+	AnnotationFTEnabled = "ray.io/ft-enabled"
+	// AnnotationExternalStorageNamespace is the old way to give the key prefix in Redis.
+	AnnotationExternalStorageNamespace = "ray.io/external-storage-namespace"
+	// AnnotationGCSFTDeletionTimeout is how long deletion waits for the Redis clean-up, in whole positive seconds. Default 300.
+	AnnotationGCSFTDeletionTimeout = "ray.io/gcs-ft-deletion-timeout"
+	// AnnotationOverwriteContainerCmd set to true, on the cluster or a Pod template, keeps the command of the user.
+	AnnotationOverwriteContainerCmd = "ray.io/overwrite-container-cmd"
+	// AnnotationInitializingTimeout is how long a RayService may take to come up: a Go duration, or whole seconds.
+	AnnotationInitializingTimeout = "ray.io/initializing-timeout"
+	// AnnotationEnableServeService set to true gives a plain RayCluster a serve Service.
+	AnnotationEnableServeService = "ray.io/enable-serve-service"
+)
+
+// Annotations that the operator sets.
+const (
+	// AnnotationKubeRayVersion is the version of the operator that wrote the hash next to it.
+	AnnotationKubeRayVersion = "ray.io/kuberay-version"
+	// AnnotationHashWithoutReplicasAndWorkersToDelete is the hash of the cluster spec that a RayService made.
+	AnnotationHashWithoutReplicasAndWorkersToDelete = "ray.io/hash-without-replicas-and-workers-to-delete"
+	// AnnotationNumWorkerGroups is the number of worker groups at the time of that hash.
+	AnnotationNumWorkerGroups = "ray.io/num-worker-groups"
+	// AnnotationUpgradeStrategyRecreateHash is the hash of the cluster spec that a Pod was made from.
+	AnnotationUpgradeStrategyRecreateHash = "ray.io/upgrade-strategy-recreate-hash"
+	// AnnotationDisableProvisionedHeadRestart set to true forbids replacing the head of a cluster that was provisioned.
+	AnnotationDisableProvisionedHeadRestart = "ray.io/disable-provisioned-head-restart"
+	// AnnotationCronJobScheduledTimestamp is the time that a RayJob of a RayCronJob was scheduled for.
+	AnnotationCronJobScheduledTimestamp = "ray.io/cronjob-scheduled-timestamp"
+	// AnnotationYuniKornTaskGroupName is the YuniKorn task group of a Pod.
+	AnnotationYuniKornTaskGroupName = "yunikorn.apache.org/task-group-name"
+	// AnnotationYuniKornTaskGroups describes all YuniKorn task groups of an application.
+	AnnotationYuniKornTaskGroups = "yunikorn.apache.org/task-groups"
+)
+
+// Finalizers.
+const (
+	// FinalizerGCSFTRedisCleanup keeps a RayCluster until its metadata is gone from Redis.
+	FinalizerGCSFTRedisCleanup = "ray.io/gcs-ft-redis-cleanup-finalizer"
+	// FinalizerRayJob keeps a RayJob until its Ray job is stopped.
+	FinalizerRayJob = "ray.io/rayjob-finalizer"
+	// FinalizerRayService keeps a RayService until its clusters are gone.
+	FinalizerRayService = "ray.io/rayservice-finalizer"
+)
+
+// Values of the field managedBy.
+const (
+	// ManagedByKubeRayOperator is the operator; the same as leaving the field unset.
+	ManagedByKubeRayOperator = "ray.io/kuberay-operator"
+	// ManagedByMultiKueue is Kueue's dispatcher to other Kubernetes clusters.
+	ManagedByMultiKueue = "kueue.x-k8s.io/multikueue"
+)
