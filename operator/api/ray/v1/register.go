@@ -16,6 +16,9 @@ var (
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&RayCluster{}, &RayClusterList{},
+		&RayJob{}, &RayJobList{},
+		&RayService{}, &RayServiceList{},
+		&RayCronJob{}, &RayCronJobList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

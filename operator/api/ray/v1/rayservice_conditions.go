@@ -1,0 +1,45 @@
+package v1
+
+// Condition types of a RayService. The texts are KubeRay's; clients wait for them by name.
+const (
+	// RayServiceReady is True while requests can be served.
+	RayServiceReady = "Ready"
+	// RayServiceUpgradeInProgress is True while there is an active and a pending cluster.
+	RayServiceUpgradeInProgress = "UpgradeInProgress"
+	// RayServiceRollbackInProgress is True while an unfinished incremental upgrade is undone.
+	RayServiceRollbackInProgress = "RollbackInProgress"
+	// RayServiceSuspending is True while owned objects are deleted because of suspend.
+	RayServiceSuspending = "Suspending"
+	// RayServiceSuspended is True after they are gone.
+	RayServiceSuspended = "Suspended"
+)
+
+// Reasons of the conditions of a RayService.
+const (
+	// ReasonRayServiceInitializing says that the first cluster is being prepared.
+	ReasonRayServiceInitializing = "Initializing"
+	// ReasonRayServiceInitializingTimeout says that this took longer than AnnotationInitializingTimeout allows.
+	ReasonRayServiceInitializingTimeout = "InitializingTimeout"
+	// ReasonNonZeroServeEndpoints says that the serve Service has ready endpoints.
+	ReasonNonZeroServeEndpoints = "NonZeroServeEndpoints"
+	// ReasonZeroServeEndpoints says that it has none.
+	ReasonZeroServeEndpoints = "ZeroServeEndpoints"
+	// ReasonRayServiceValidationFailed says that the spec breaks a rule.
+	ReasonRayServiceValidationFailed = "ValidationFailed"
+	// ReasonBothActivePendingClustersExist says that an upgrade is under way.
+	ReasonBothActivePendingClustersExist = "BothActivePendingClustersExist"
+	// ReasonNoPendingCluster says that no upgrade is under way.
+	ReasonNoPendingCluster = "NoPendingCluster"
+	// ReasonNoActiveCluster says that there is nothing to upgrade from.
+	ReasonNoActiveCluster = "NoActiveCluster"
+	// ReasonDesiredClusterSpecChanged says that the spec went back before the upgrade was finished.
+	ReasonDesiredClusterSpecChanged = "DesiredClusterSpecChanged"
+	// ReasonSuspendRequested says that suspend was set.
+	ReasonSuspendRequested = "SuspendRequested"
+	// ReasonSuspendInProgress says that owned objects are being deleted.
+	ReasonSuspendInProgress = "SuspendInProgress"
+	// ReasonSuspendComplete says that they are gone.
+	ReasonSuspendComplete = "SuspendComplete"
+	// ReasonRayServiceResumed says that suspend was taken back.
+	ReasonRayServiceResumed = "RayServiceResumed"
+)
