@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Writes third_party/, the Go code and the OpenAPI document of the protos, after buf has linted their sources.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+go run ./hack/thirdparty
+go tool -modfile=go.tools.mod buf lint
+# The plugins write over what is there but never delete, so what has lost its source has to go first.
+rm -rf proto/gen/go
+find proto/gen/openapi -name '*.openapi.json' -delete 2>/dev/null || true
+go tool -modfile=go.tools.mod buf generate
