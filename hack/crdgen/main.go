@@ -1,0 +1,58 @@
+// Command crdgen finishes the CRDs that controller-gen wrote.
+//
+// controller-gen knows two settings for descriptions: all or none. With all of them the Pod templates carry the manual
+// of Kubernetes a dozen times and the CRDs outgrow what the API server takes; with none `kubectl explain` is mute. This
+// program walks the schema and the Go types side by side and keeps a description exactly where the Go field is one of
+// ours. The structure of the schema stays as it is, embedded types included.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+func main() {
+	in := flag.String("in", "", "directory with the CRDs as controller-gen wrote them")
+	out := flag.String("out", "operator/config/crd/bases", "directory to write the finished CRDs to")
+	flag.Parse()
+	if err := run(*in, *out, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "crdgen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in, out string, log *os.File) error {
+	scheme := runtime.NewScheme()
+	if err := rayv1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("registering the API types: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(in, "*.yaml"))
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", in, err)
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no CRDs in %q; give the output of controller-gen by --in", in)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading a CRD: %w", err)
+		}
+		done, err := finish(raw, scheme)
+		if err != nil {
+			return fmt.Errorf("finishing %s: %w", file, err)
+		}
+		target := filepath.Join(out, filepath.Base(file))
+		if err := os.WriteFile(target, done, 0o644); err != nil {
+			return fmt.Errorf("writing a CRD: %w", err)
+		}
+		fmt.Fprintf(log, "%s: %d KB of %d KB\n", target, len(done)/1000, len(raw)/1000)
+	}
+	return nil
+}
