@@ -1,0 +1,77 @@
+# raygate: `make help` lists what there is. Longer work is a script in hack/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=go.tools.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-unknown)
+LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
+FUZZTIME ?= 60s
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Build
+
+.PHONY: build
+build: localcluster programs ## Build everything into bin/
+
+.PHONY: programs
+programs: ## Build raygate-operator, raygate-apiserver and raygate into bin/
+	@mkdir -p bin
+	@echo "building raygate-operator, raygate-apiserver, raygate"
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate-operator ./operator/cmd/manager
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate-apiserver ./apiserver/cmd/apiserver
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate ./cmd/raygate
+
+.PHONY: localcluster
+localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes the first time)
+	@hack/build-localcluster.sh
+
+##@ Run
+
+.PHONY: run
+run: build ## Start a control plane, the operator and the gateway; Ctrl-C stops all
+	@exec bin/raygate-local run
+
+.PHONY: up
+up: build ## The same in the background
+	@bin/raygate-local up
+
+.PHONY: down
+down: ## Stop what `make up` started
+	@if [ -x bin/raygate-local ]; then bin/raygate-local down; else echo "nothing is built, so nothing runs"; fi
+
+.PHONY: reset
+reset: ## Stop, and forget all data of the local control plane
+	@if [ -x bin/raygate-local ]; then bin/raygate-local reset; else rm -rf .local; fi
+
+##@ Check
+
+.PHONY: generate
+generate: ## Write all generated files
+	@hack/generate.sh
+
+.PHONY: verify
+verify: ## Fail when generated files, formatting, protos or lint are off
+	@hack/verify.sh
+	@$(MAKE) --no-print-directory lint
+
+.PHONY: lint
+lint: ## Run the linters
+	@echo "buf lint"; $(TOOL) buf lint
+	@echo "golangci-lint"; $(TOOL) golangci-lint run --timeout 20m ./...
+	@echo "golangci-lint (localcluster)"; hack/lint-localcluster.sh
+
+.PHONY: test
+test: build ## Run all tests, those on a real control plane included
+	@hack/test.sh
+
+.PHONY: bench
+bench: build ## Print the figures of docs/benchmarks.md
+	@hack/bench.sh
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (default 60s) each
+	@FUZZTIME=$(FUZZTIME) hack/fuzz.sh

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Writes every generated file of the repository, in the order in which they depend on each other.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { echo "generate: $1"; shift; "$@"; }
+step "API deep copies and CRDs" hack/generate-api.sh
+step "RBAC" hack/generate-rbac.sh
+step "protos" hack/generate-proto.sh
+step "rule catalogue" go run ./hack/rulesdoc

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Fails when a generated file or the formatting differs from what `make generate` and gofmt would write.
+# The regenerated files are left in place, so that the remedy is to look at them and commit.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+generated=(operator/api operator/config proto third_party docs go.mod go.sum)
+before=$(mktemp -d)
+trap 'rm -rf "$before"' EXIT
+cp -a --parents "${generated[@]}" "$before"/
+
+hack/generate.sh
+go mod tidy
+failed=0
+for path in "${generated[@]}"; do
+	diff -rq "$before/$path" "$path" || failed=1
+done
+if [ "$failed" = 1 ]; then
+	echo "verify: the files above are not what 'make generate' and 'go mod tidy' write; they are regenerated now, look at them and commit" >&2
+	exit 1
+fi
+
+unformatted=$(git ls-files '*.go' | grep -v '^proto/gen/' | xargs gofmt -l)
+if [ -n "$unformatted" ]; then
+	printf 'verify: not formatted, run gofmt -w on:\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+go tool -modfile=go.tools.mod buf format --diff --exit-code proto
+echo "verify: generated files and formatting are as they should be"
