@@ -1,0 +1,66 @@
+package pod
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// startCommand renders "ray start". Each flag has a blank on either side, so that two stand between flags and one at
+// the end: the text is visible in the Pod and in the environment, and equal to KubeRay's. Values are not quoted, because
+// users write quotes and $VARIABLES into them on purpose.
+func startCommand(kind rayv1.RayNodeType, params map[string]string) string {
+	var b strings.Builder
+	b.WriteString("ray start ")
+	if kind.IsHead() {
+		b.WriteString("--head ")
+	}
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		value := params[key]
+		switch {
+		case takesBoolean(key):
+			b.WriteString(" --" + key + "=" + value + " ")
+		case isTrue(value):
+			b.WriteString(" --" + key + " ")
+		case strings.EqualFold(value, "false"):
+			// A flag that is off is left out.
+		default:
+			b.WriteString(" --" + key + "=" + value + " ")
+		}
+	}
+	return b.String()
+}
+
+// takesBoolean reports whether the flag wants true or false spelt out.
+func takesBoolean(flag string) bool {
+	return flag == "log-color" || flag == "include-dashboard" || flag == "include-log-monitor"
+}
+
+// setCommand makes the Ray container run the user's command, if any, and then start. The container stays as it is when
+// the user starts Ray himself or says so by annotation.
+func setCommand(ray *corev1.Container, annotations map[string]string, start string, loginShell bool) {
+	var user strings.Builder
+	for _, word := range slices.Concat(ray.Command, ray.Args) {
+		user.WriteString(" " + word + " ")
+	}
+	if isTrue(annotations[rayv1.AnnotationOverwriteContainerCmd]) || strings.Contains(user.String(), "ray start") {
+		return
+	}
+	command := "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; " + start
+	if user.Len() > 0 {
+		command = user.String() + " && " + command
+	}
+	ray.Command = shell(loginShell)
+	ray.Args = []string{command}
+}
+
+func shell(login bool) []string {
+	if login {
+		return []string{"/bin/bash", "-cl", "--"}
+	}
+	return []string{"/bin/bash", "-c", "--"}
+}

@@ -1,0 +1,33 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// Head builds the head Pod of the cluster.
+func Head(rc *rayv1.RayCluster, o Options) *corev1.Pod {
+	h := &rc.Spec.HeadGroupSpec
+	n := &node{
+		rc:          rc,
+		o:           o,
+		kind:        rayv1.HeadNode,
+		group:       rayv1.HeadGroupName,
+		template:    &h.Template,
+		startParams: h.RayStartParams,
+		resources:   h.Resources,
+		labels:      h.Labels,
+	}
+	p := n.build()
+	if o.DeterministicHeadName {
+		p.Name = names.HeadPod(rc.Name)
+	} else {
+		// A name in the template is left in place and wins, as with KubeRay: clusters that rely on it keep their head.
+		p.GenerateName = names.HeadPodPrefix(rc.Name)
+	}
+	p.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash] = SpecHash(&rc.Spec)
+	p.Annotations[rayv1.AnnotationKubeRayVersion] = o.OperatorVersion
+	return p
+}

@@ -1,0 +1,171 @@
+package pod
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/resources"
+)
+
+// Names of start parameters that the operator sets.
+const (
+	paramResources       = "resources"
+	paramAgentListenPort = "dashboard-agent-listen-port"
+)
+
+// params completes the start parameters of the user; those of the user win unless noted.
+func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
+	params := map[string]string{}
+	maps.Copy(params, n.startParams)
+
+	// The group's own fields win; validation refuses to have both.
+	n.addGroupResources(params)
+	if len(n.labels) > 0 {
+		params["labels"] = joinLabels(n.labels)
+	}
+
+	defaults := map[string]string{
+		"metrics-export-port": strconv.Itoa(int(rayv1.DefaultMetricsPort)),
+		paramAgentListenPort:  strconv.Itoa(int(rayv1.DefaultDashboardAgentListenPort)),
+	}
+	if n.isHead() {
+		defaults["dashboard-host"] = "0.0.0.0"
+	} else {
+		defaults["address"] = names.HeadAddress(n.rc, n.o.ClusterDomain)
+	}
+	addMissing(params, defaults)
+	params["block"] = "true" // always: without it "ray start" returns and the container ends
+	addDetected(params, ray)
+	return params
+}
+
+func joinLabels(labels map[string]string) string {
+	pairs := make([]string, 0, len(labels))
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, k+"="+labels[k])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// addGroupResources turns the group's resources into start parameters. Amounts that are no quantities are left out;
+// validation reports them.
+func (n *node) addGroupResources(params map[string]string) {
+	custom := map[string]float64{}
+	set := map[string]bool{}
+	once := func(param string, q resource.Quantity) { // of names that differ in case only, the first in byte order counts
+		if !set[param] {
+			set[param] = true
+			params[param] = strconv.FormatInt(q.Value(), 10)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
+		q, err := resource.ParseQuantity(n.resources[name])
+		if err != nil {
+			continue
+		}
+		switch lower := strings.ToLower(name); {
+		case lower == "cpu":
+			once("num-cpus", q)
+		case lower == "memory":
+			once("memory", q)
+		case resources.IsGPU(lower):
+			once("num-gpus", q)
+		default:
+			if f := q.AsApproximateFloat64(); !math.IsInf(f, 0) && !math.IsNaN(f) {
+				custom[name] = f
+			}
+		}
+	}
+	if len(custom) > 0 {
+		params[paramResources] = quoteResources(custom)
+	}
+}
+
+// addDetected adds what the Ray container's resources say. CPU comes from the limit, else the request; all else from
+// limits alone. Fractions are rounded up, as Ray takes whole numbers here.
+func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
+	setDefault := func(param string, q resource.Quantity) {
+		if _, ok := params[param]; !ok && !q.IsZero() {
+			params[param] = strconv.FormatInt(q.Value(), 10)
+		}
+	}
+	setDefault("num-cpus", ray.Limits[corev1.ResourceCPU])
+	setDefault("num-cpus", ray.Requests[corev1.ResourceCPU])
+	setDefault("memory", ray.Limits[corev1.ResourceMemory])
+
+	// KubeRay 1.7 finds no GPU when the parameter "resources" cannot be parsed; there is no reason to copy that.
+	for _, name := range slices.SortedFunc(maps.Keys(ray.Limits), cmp.Compare[corev1.ResourceName]) {
+		if resources.IsGPU(string(name)) {
+			setDefault("num-gpus", ray.Limits[name]) // the first kind with an amount, not the sum
+		}
+	}
+	addAccelerator(params, ray.Limits)
+}
+
+// accelerators are Kubernetes resources that Ray knows by a name of its own, in the order of preference.
+var accelerators = []struct {
+	kubernetes corev1.ResourceName
+	ray        string
+}{
+	{"aws.amazon.com/neuroncore", "neuron_cores"},
+	{resources.TPU, "TPU"},
+}
+
+// addAccelerator adds the first accelerator among the limits to the parameter "resources", unless the user's already
+// has one. A text that cannot be parsed stays as it is.
+func addAccelerator(params map[string]string, limits corev1.ResourceList) {
+	custom, ok := parseResources(params[paramResources])
+	if !ok {
+		return
+	}
+	for _, a := range accelerators {
+		if _, has := custom[a.ray]; has {
+			return
+		}
+	}
+	for _, a := range accelerators {
+		if q := limits[a.kubernetes]; !q.IsZero() {
+			if f := q.AsApproximateFloat64(); !math.IsInf(f, 0) && !math.IsNaN(f) {
+				custom[a.ray] = f
+				params[paramResources] = quoteResources(custom)
+			}
+			return
+		}
+	}
+}
+
+// parseResources reads the parameter "resources": a JSON object of numbers that people wrap in quotes for the shell,
+// or escape as "{\"A\": 1}". Empty text is an empty object.
+func parseResources(text string) (map[string]float64, bool) {
+	text = strings.Trim(text, "'\"` \t\r\n")
+	if text == "" {
+		return map[string]float64{}, true
+	}
+	for _, candidate := range []string{text, strings.ReplaceAll(text, `\"`, `"`)} {
+		var custom map[string]float64
+		if err := json.Unmarshal([]byte(candidate), &custom); err == nil && custom != nil {
+			return custom, true
+		}
+	}
+	return nil, false
+}
+
+// quoteResources writes the parameter "resources" in single quotes. A single quote in a name is written as a JSON
+// escape, or the shell would take the rest of the text for commands.
+func quoteResources(custom map[string]float64) string {
+	text, err := json.Marshal(custom)
+	if err != nil {
+		return "'{}'" // not reached: the amounts are finite numbers
+	}
+	return "'" + strings.ReplaceAll(string(text), "'", `\u0027`) + "'"
+}

@@ -1,0 +1,99 @@
+package pod
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// healthEndpointVersion is the first Ray whose agent answers for the whole node, so that no wget is needed in the image.
+var healthEndpointVersion = version.MustParseGeneric("2.53.0")
+
+// addProbes adds the probes that the user did not write himself. Liveness is patient, since killing a Ray node loses its
+// objects; readiness is quick.
+func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
+	timeout := int32(2)
+	if n.isHead() {
+		timeout = 5
+	}
+	health := n.healthCheck(params)
+	if ray.LivenessProbe == nil {
+		ray.LivenessProbe = &corev1.Probe{
+			ProbeHandler:        health,
+			InitialDelaySeconds: 30,
+			TimeoutSeconds:      timeout,
+			PeriodSeconds:       5,
+			SuccessThreshold:    1,
+			FailureThreshold:    120,
+		}
+	}
+	if ray.ReadinessProbe == nil {
+		ray.ReadinessProbe = &corev1.Probe{
+			ProbeHandler:        *health.DeepCopy(),
+			InitialDelaySeconds: 10,
+			TimeoutSeconds:      timeout,
+			PeriodSeconds:       5,
+			SuccessThreshold:    1,
+			FailureThreshold:    10,
+		}
+		if !n.isHead() && n.ofRayService() {
+			// A worker whose proxy does not answer must leave the serve Service at once.
+			ray.ReadinessProbe.ProbeHandler = execAll(
+				raylet(params),
+				success(10, servePort(ray), "-/healthz"),
+			)
+			ray.ReadinessProbe.FailureThreshold = 1
+		}
+	}
+}
+
+func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
+	// A version that cannot be read, such as nightly, might be an old one.
+	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err == nil && v.AtLeast(healthEndpointVersion) {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: "/api/healthz",
+			Port: intstr.FromInt32(portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort)),
+		}}
+	}
+	if n.isHead() {
+		dashboard := portParam(params, "dashboard-port", rayv1.DefaultDashboardPort)
+		return execAll(raylet(params), success(10, dashboard, "api/gcs_healthz"))
+	}
+	return execAll(raylet(params))
+}
+
+func raylet(params map[string]string) string {
+	return success(2, portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort), "api/local_raylet_healthz")
+}
+
+func success(timeout int, port int32, path string) string {
+	return fmt.Sprintf("wget --tries 1 -T %d -q -O- http://localhost:%d/%s | grep success", timeout, port, path)
+}
+
+func execAll(checks ...string) corev1.ProbeHandler {
+	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"bash", "-c", strings.Join(checks, " && ")}}}
+}
+
+func servePort(ray *corev1.Container) int32 {
+	for i := range ray.Ports {
+		if ray.Ports[i].Name == rayv1.PortServe {
+			return ray.Ports[i].ContainerPort
+		}
+	}
+	return rayv1.DefaultServePort
+}
+
+// portParam reads a port among the start parameters. Text that is no 32-bit number, such as a $VARIABLE, counts as
+// absent.
+func portParam(params map[string]string, name string, byDefault int32) int32 {
+	if port, err := strconv.ParseInt(params[name], 10, 32); err == nil {
+		return int32(port)
+	}
+	return byDefault
+}

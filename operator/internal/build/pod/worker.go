@@ -1,0 +1,50 @@
+package pod
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// Worker builds a worker Pod of the group g of the cluster.
+func Worker(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *corev1.Pod {
+	n := &node{
+		rc:          rc,
+		o:           o,
+		kind:        rayv1.WorkerNode,
+		group:       g.GroupName,
+		template:    &g.Template,
+		startParams: g.RayStartParams,
+		resources:   g.Resources,
+		labels:      g.Labels,
+	}
+	p := n.build()
+	p.Name, p.GenerateName = "", names.WorkerPodPrefix(rc.Name, g.GroupName)
+	return p
+}
+
+// Replica places a worker within its group. The operator labels workers with it while the feature gate
+// RayMultiHostIndexing is on.
+type Replica struct {
+	// Index of the replica within the group, from 0.
+	Index int
+	// Name of the replica, equal on all its Pods. Empty for groups of one host per replica.
+	Name string
+	// Host is the index of the Pod within the replica, from 0. Only used with a Name.
+	Host int
+}
+
+// Label writes the place of the worker on p, over labels of the user.
+func (r Replica) Label(p *corev1.Pod) {
+	if p.Labels == nil {
+		p.Labels = map[string]string{}
+	}
+	p.Labels[rayv1.LabelWorkerGroupReplicaIndex] = strconv.Itoa(r.Index)
+	if r.Name != "" {
+		p.Labels[rayv1.LabelWorkerGroupReplicaName] = r.Name
+		p.Labels[rayv1.LabelReplicaHostIndex] = strconv.Itoa(r.Host)
+	}
+}

@@ -1,0 +1,61 @@
+package resources
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TPU is the resource name of Google's TPU chips.
+const TPU corev1.ResourceName = "google.com/tpu"
+
+var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
+
+// IsGPU reports whether the resource is a kind of GPU: the name ends in "gpu", whatever the vendor, or is a MIG profile
+// such as nvidia.com/mig-1g.5gb. Upper case does not match; callers that read names written by people lower them first.
+// The rule is KubeRay's 1.7.
+func IsGPU(name string) bool {
+	return strings.HasSuffix(name, "gpu") || migProfile.MatchString(name)
+}
+
+// OfContainers sums what the containers ask for: per container and resource name the request, else the limit.
+func OfContainers(containers []corev1.Container) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	for i := range containers {
+		asked := containers[i].Resources.Limits.DeepCopy()
+		if asked == nil {
+			asked = corev1.ResourceList{}
+		}
+		for name, amount := range containers[i].Resources.Requests {
+			asked[name] = amount
+		}
+		Add(sum, asked, 1)
+	}
+	return sum
+}
+
+// Add adds n times what is in more to sum, in place.
+func Add(sum, more corev1.ResourceList, n int64) {
+	for name, amount := range more {
+		amount = amount.DeepCopy()
+		if n != 1 {
+			amount.Mul(n)
+		}
+		total := sum[name].DeepCopy()
+		total.Add(amount)
+		sum[name] = total
+	}
+}
+
+// GPUs sums all amounts whose name is a GPU.
+func GPUs(list corev1.ResourceList) resource.Quantity {
+	var sum resource.Quantity
+	for name, amount := range list {
+		if IsGPU(string(name)) {
+			sum.Add(amount)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,130 @@
+package service
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// Options is what Services depend on besides the RayCluster. The zero value builds what KubeRay 1.7 builds by default.
+type Options struct {
+	// HeadClusterIP gives head Services of type ClusterIP an address of their own instead of making them headless.
+	HeadClusterIP bool
+}
+
+// Head builds the head Service: what the user wrote in spec.headGroupSpec.headService with the operator's selector and
+// ports added, else a Service of the operator's own.
+func Head(rc *rayv1.RayCluster, o Options) *corev1.Service {
+	if user := rc.Spec.HeadGroupSpec.HeadService; user != nil {
+		return mergedHead(rc, user)
+	}
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            names.HeadService(rc),
+			Namespace:       rc.Namespace,
+			Labels:          headLabels(rc),
+			Annotations:     maps.Clone(rc.Spec.HeadServiceAnnotations),
+			OwnerReferences: ownedBy(rc),
+		},
+		Spec: corev1.ServiceSpec{
+			Type:     rc.Spec.HeadGroupSpec.ServiceType,
+			Selector: headSelector(rc),
+			Ports:    headServicePorts(rc),
+		},
+	}
+	if t := svc.Spec.Type; !o.HeadClusterIP && (t == "" || t == corev1.ServiceTypeClusterIP) {
+		// The name then resolves to the head Pod itself, also before it is ready: workers wait for it by that name.
+		svc.Spec.ClusterIP = corev1.ClusterIPNone
+		svc.Spec.PublishNotReadyAddresses = true
+	}
+	return svc
+}
+
+// mergedHead completes the user's Service. It is never made headless.
+func mergedHead(rc *rayv1.RayCluster, user *corev1.Service) *corev1.Service {
+	svc := &corev1.Service{ObjectMeta: *user.ObjectMeta.DeepCopy(), Spec: *user.Spec.DeepCopy()}
+	svc.Name, svc.GenerateName, svc.Namespace = names.HeadService(rc), "", rc.Namespace
+	svc.OwnerReferences = ownedBy(rc)
+	svc.Labels = overlaid(svc.Labels, headLabels(rc))
+	svc.Annotations = overlaid(svc.Annotations, rc.Spec.HeadServiceAnnotations)
+	svc.Spec.Selector = headSelector(rc)
+	if svc.Spec.Type == "" {
+		svc.Spec.Type = rc.Spec.HeadGroupSpec.ServiceType
+	}
+	svc.Spec.Ports = withGenerated(svc.Spec.Ports, headServicePorts(rc))
+	return svc
+}
+
+// withGenerated appends the generated ports that do not clash with one of the user in name or number. KubeRay appends
+// them all, and the API server then refuses the Service.
+func withGenerated(ports, generated []corev1.ServicePort) []corev1.ServicePort {
+	for _, g := range generated {
+		clashes := func(p corev1.ServicePort) bool {
+			return p.Name == g.Name || p.Port == g.Port && (p.Protocol == "" || p.Protocol == corev1.ProtocolTCP)
+		}
+		if !slices.ContainsFunc(ports, clashes) {
+			ports = append(ports, g)
+		}
+	}
+	return ports
+}
+
+// headLabels are the labels by which the operator finds the Service again.
+func headLabels(rc *rayv1.RayCluster) map[string]string {
+	l := map[string]string{
+		rayv1.LabelCluster:    rc.Name,
+		rayv1.LabelNodeType:   string(rayv1.HeadNode),
+		rayv1.LabelIdentifier: names.Identifier(rc.Name, rayv1.HeadNode),
+		rayv1.LabelAppName:    rayv1.AppName,
+		rayv1.LabelCreatedBy:  rayv1.ControllerName,
+	}
+	if v, ok := headPodLabel(rc, rayv1.LabelAppName); ok {
+		l[rayv1.LabelAppName] = v
+	}
+	return l
+}
+
+// headSelector follows the labels that the head Pod really gets. KubeRay follows the user's value of
+// app.kubernetes.io/name only, so that its Service loses the Pod when the other two are overridden.
+func headSelector(rc *rayv1.RayCluster) map[string]string {
+	selector := headLabels(rc)
+	for _, key := range []string{rayv1.LabelIdentifier, rayv1.LabelAppName, rayv1.LabelCreatedBy} {
+		if v, ok := headPodLabel(rc, key); ok {
+			selector[key] = v
+		}
+	}
+	return selector
+}
+
+// headPodLabel is the user's value of a label of the head Pod.
+func headPodLabel(rc *rayv1.RayCluster, key string) (string, bool) {
+	if v, ok := rc.Spec.HeadGroupSpec.Labels[key]; ok {
+		return v, true
+	}
+	v, ok := rc.Spec.HeadGroupSpec.Template.Labels[key]
+	return v, ok
+}
+
+func ownedBy(rc *rayv1.RayCluster) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))}
+}
+
+// overlaid returns under with the entries of over put on top; nil if there are none at all.
+func overlaid(under, over map[string]string) map[string]string {
+	if under == nil {
+		return maps.Clone(over)
+	}
+	maps.Copy(under, over)
+	return under
+}
+
+// isServe reports whether a port of this name is one of Ray Serve.
+func isServe(port string) bool {
+	return port == rayv1.PortServe || strings.HasPrefix(port, rayv1.PortServe+"-")
+}

@@ -1,0 +1,39 @@
+package service
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// NeedsHeadless reports whether some group spreads a replica over several hosts, which then find each other through
+// the headless Service.
+func NeedsHeadless(rc *rayv1.RayCluster) bool {
+	return slices.ContainsFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool { return g.NumOfHosts > 1 })
+}
+
+// Headless builds the Service that gives multi-host workers names.
+func Headless(rc *rayv1.RayCluster) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            names.HeadlessService(rc.Name),
+			Namespace:       rc.Namespace,
+			Labels:          map[string]string{rayv1.LabelHeadlessWorkerService: rc.Name},
+			OwnerReferences: ownedBy(rc),
+		},
+		Spec: corev1.ServiceSpec{
+			Type:      corev1.ServiceTypeClusterIP,
+			ClusterIP: corev1.ClusterIPNone,
+			// Workers look each other up while they start.
+			PublishNotReadyAddresses: true,
+			Selector: map[string]string{
+				rayv1.LabelCluster:  rc.Name,
+				rayv1.LabelNodeType: string(rayv1.WorkerNode),
+			},
+		},
+	}
+}
