@@ -1,0 +1,76 @@
+package interceptor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// WarningKey is the metadata key, and the header, of warnings.
+const WarningKey = "warning"
+
+// Bounds of what goes into headers.
+const (
+	maxWarnings      = 20
+	maxWarningLength = 500
+)
+
+type warningsKey struct{}
+
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// AddWarning notes something the client should know though the call succeeds. Outside of a call it does nothing.
+func AddWarning(ctx context.Context, text string) {
+	w, ok := ctx.Value(warningsKey{}).(*warnings)
+	if !ok {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.texts) < maxWarnings && !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
+	}
+}
+
+// Warnings collects the warnings of a unary call and sends them in the header form of RFC 7234, as Kubernetes does: in the headers,
+// where REST clients look, and in the trailers.
+func Warnings() Interceptor {
+	return Interceptor{
+		Unary: func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			w := &warnings{}
+			resp, err := next(context.WithValue(ctx, warningsKey{}, w), req)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, text := range w.texts {
+				md := metadata.Pairs(WarningKey, warningHeader(text))
+				_ = grpc.SetHeader(ctx, md)
+				_ = grpc.SetTrailer(ctx, md)
+			}
+			return resp, err
+		},
+	}
+}
+
+// warningHeader writes a text as `299 - "text"` in printable ASCII, as headers demand.
+func warningHeader(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r == '"' || r == '\\':
+			return '\''
+		case r < ' ' || r > '~':
+			return ' '
+		}
+		return r
+	}, text)
+	if len(clean) > maxWarningLength {
+		clean = clean[:maxWarningLength-3] + "..."
+	}
+	return `299 - "` + clean + `"`
+}

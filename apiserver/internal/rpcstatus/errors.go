@@ -1,0 +1,75 @@
+package rpcstatus
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Violation is one thing wrong with a request.
+type Violation struct {
+	// Field is the JSON path, for example spec.workerGroupSpecs[1].minReplicas. Empty means the request as a whole.
+	Field string
+	// Description says what is wrong and what would be right.
+	Description string
+	// Reason is the stable id of the rule.
+	Reason string
+}
+
+// InvalidError says that a request is wrong, with everything that is wrong about it.
+type InvalidError struct {
+	// Reason of the ErrorInfo. Empty means INVALID_SPEC.
+	Reason string
+	// Violations, at least one, in the order of the object.
+	Violations []Violation
+}
+
+// Invalid returns an InvalidError, or nil when there are no violations.
+func Invalid(violations []Violation) error {
+	if len(violations) == 0 {
+		return nil
+	}
+	return &InvalidError{Violations: violations}
+}
+
+// BadField returns an InvalidError about one field of the request itself.
+func BadField(field, format string, args ...any) error {
+	return &InvalidError{Reason: "INVALID_ARGUMENT", Violations: []Violation{{Field: field, Description: fmt.Sprintf(format, args...), Reason: "INVALID_ARGUMENT"}}}
+}
+
+// Error implements error: "path: message; path: message".
+func (e *InvalidError) Error() string {
+	parts := make([]string, 0, len(e.Violations))
+	for _, v := range e.Violations {
+		if v.Field == "" {
+			parts = append(parts, v.Description)
+			continue
+		}
+		parts = append(parts, v.Field+": "+v.Description)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (e *InvalidError) problem() *problem {
+	reason := e.Reason
+	if reason == "" {
+		reason = "INVALID_SPEC"
+	}
+	message := e.Error()
+	if n := len(e.Violations); n > 1 {
+		message = fmt.Sprintf("%d problems: %s", n, message)
+	}
+	return &problem{code: codes.InvalidArgument, reason: reason, message: message, violations: e.Violations}
+}
+
+// Error is an error that already knows its status.
+type Error struct {
+	Code     codes.Code
+	Reason   string
+	Message  string
+	Metadata map[string]string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }

@@ -1,0 +1,168 @@
+package rpcstatus
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Domain is the ErrorInfo domain of every error of the gateway.
+const Domain = "raygate.io"
+
+// maxMessage bounds the text: a status travels in HTTP/2 headers.
+const maxMessage = 2 << 10
+
+// maxViolations bounds the details for the same reason; the message says how many there are.
+const maxViolations = 100
+
+// Row says what one error means.
+type Row struct {
+	// Err is found with errors.Is.
+	Err error
+	// Code and Reason are what the client gets.
+	Code   codes.Code
+	Reason string
+	// Field is the request field at fault, if one is.
+	Field string
+	// RetryAfter tells the client when trying again makes sense. Zero means no hint.
+	RetryAfter time.Duration
+}
+
+// Table translates errors.
+type Table struct{ rows []Row }
+
+// NewTable returns a table of the errors that this package knows and of rows, which are looked at first.
+func NewTable(rows ...Row) *Table {
+	return &Table{rows: append(rows, builtin...)}
+}
+
+// Rows returns what the table knows, for tests that want every sentinel listed.
+func (t *Table) Rows() []Row { return t.rows }
+
+var builtin = []Row{
+	{Err: context.Canceled, Code: codes.Canceled, Reason: "CANCELLED"},
+	{Err: context.DeadlineExceeded, Code: codes.DeadlineExceeded, Reason: "DEADLINE_EXCEEDED"},
+}
+
+// Status returns the status for err; nil for nil. The request id goes into the details, and into the text when the error is a bug of
+// ours, whose own text is not shown: masked is then true, and the caller should log err.
+func (t *Table) Status(err error, requestID string) (st *status.Status, masked bool) {
+	if err == nil {
+		return nil, false
+	}
+	p := t.problem(err)
+	if p == nil {
+		masked = true
+		p = &problem{code: codes.Internal, reason: "INTERNAL", message: "internal error; quote request id " + requestID + " when you report it"}
+	}
+	return p.status(requestID), masked
+}
+
+// problem is an error on its way to a status.
+type problem struct {
+	code       codes.Code
+	reason     string
+	message    string
+	metadata   map[string]string
+	violations []Violation
+	retryAfter time.Duration
+	resource   *errdetails.ResourceInfo
+	conditions []*errdetails.PreconditionFailure_Violation
+}
+
+func (t *Table) problem(err error) *problem {
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.problem()
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata}
+	}
+	for _, row := range t.rows {
+		if !errors.Is(err, row.Err) {
+			continue
+		}
+		p := &problem{code: row.Code, reason: row.Reason, message: row.Err.Error(), retryAfter: row.RetryAfter}
+		if row.Field != "" {
+			p.violations = []Violation{{Field: row.Field, Description: row.Err.Error(), Reason: row.Reason}}
+		}
+		return p
+	}
+	if p := kubernetesProblem(err); p != nil {
+		return p
+	}
+	if p := networkProblem(err); p != nil {
+		return p
+	}
+	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown && st.Code() != codes.Internal {
+		return &problem{code: st.Code(), reason: reasonOf(st), message: st.Message()}
+	}
+	return nil
+}
+
+// reasonOf returns the reason of a status made by gRPC itself.
+func reasonOf(st *status.Status) string {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			return info.GetReason()
+		}
+	}
+	return codeNames[st.Code()]
+}
+
+func (p *problem) status(requestID string) *status.Status {
+	st := status.New(p.code, cut(p.message))
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.reason, Domain: Domain, Metadata: p.metadata}}
+	if len(p.violations) > 0 {
+		bad := &errdetails.BadRequest{}
+		for _, v := range p.violations[:min(len(p.violations), maxViolations)] {
+			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+				Field: strings.ToValidUTF8(v.Field, "\uFFFD"), Description: cut(v.Description), Reason: v.Reason,
+			})
+		}
+		details = append(details, bad)
+	}
+	if len(p.conditions) > 0 {
+		details = append(details, &errdetails.PreconditionFailure{Violations: p.conditions})
+	}
+	if p.retryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.retryAfter)})
+	}
+	if p.resource != nil {
+		details = append(details, p.resource)
+	}
+	if requestID != "" {
+		details = append(details, &errdetails.RequestInfo{RequestId: requestID})
+	}
+	full, err := st.WithDetails(details...)
+	if err != nil {
+		return st // only for code OK, which no row has
+	}
+	return full
+}
+
+// cut bounds a text and makes it valid UTF-8, which protobuf insists on.
+func cut(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage-3], "") + "..."
+}
+
+// codeNames are the names of codes as in google.rpc.Code.
+var codeNames = map[codes.Code]string{
+	codes.Canceled: "CANCELLED", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
+	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED",
+	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED",
+	codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED", codes.Internal: "INTERNAL",
+	codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED", codes.Unknown: "UNKNOWN",
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Annotations that make a create repeatable. They live on the object, so that the promise outlives this process and holds
+// across replicas.
+const (
+	// AnnotationRequestID holds the request_id of the create that made the object.
+	AnnotationRequestID = "raygate.io/request-id"
+	// AnnotationRequestHash holds a hash of what that create asked for.
+	AnnotationRequestHash = "raygate.io/request-hash"
+)
+
+// requestIDLife is how long a request_id is remembered.
+const requestIDLife = 24 * time.Hour
+
+// requestKey identifies a create: a request_id means something within a namespace only.
+type requestKey struct{ namespace, id string }
+
+func requestKeyOf(obj metav1.Object) (requestKey, bool) {
+	id := obj.GetAnnotations()[AnnotationRequestID]
+	return requestKey{namespace: obj.GetNamespace(), id: id}, id != ""
+}
+
+// bodyHash hashes what the client asked for. The caller has removed what the server owns.
+func bodyHash(obj any) (string, error) {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return "", fmt.Errorf("hashing the request: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// generatedName makes from a generateName the name that every repetition of the request makes as well. It is longer than the five
+// random characters of Kubernetes, because a clash would not be tried again.
+func generatedName(prefix string, k requestKey, maxLength int) string {
+	sum := sha256.Sum256([]byte(k.namespace + "\x00" + k.id))
+	suffix := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:10]
+	if room := maxLength - len(suffix); len(prefix) > room {
+		prefix = prefix[:max(room, 0)]
+	}
+	return prefix + suffix
+}
+
+// keyedMutex lets one goroutine at a time work on a key.
+type keyedMutex[K comparable] struct {
+	mu    sync.Mutex
+	locks map[K]*countedMutex
+}
+
+type countedMutex struct {
+	sync.Mutex
+	users int
+}
+
+// lock returns the function that unlocks.
+func (m *keyedMutex[K]) lock(key K) func() {
+	m.mu.Lock()
+	if m.locks == nil {
+		m.locks = map[K]*countedMutex{}
+	}
+	l := m.locks[key]
+	if l == nil {
+		l = &countedMutex{}
+		m.locks[key] = l
+	}
+	l.users++
+	m.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(m.locks, key)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"sort"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// EventType says what a watch event tells.
+type EventType int
+
+// The types of watch events.
+const (
+	// Added: the object is new, or has begun to match.
+	Added EventType = iota + 1
+	// Modified: the object has changed.
+	Modified
+	// Deleted: the object is gone, or no longer matches; Item is its last version seen.
+	Deleted
+	// Synced: all objects that were there at the start have been sent. No item.
+	Synced
+	// Heartbeat: nothing has happened for a while. No item.
+	Heartbeat
+	// Reset: the resume token was too old; forget everything, the watch starts over. No item.
+	Reset
+)
+
+// Event is one message of a watch.
+type Event[T Object] struct {
+	Type EventType
+	Item *Item[T]
+	// Token resumes after this event.
+	Token string
+}
+
+// WatchOptions of Watch.
+type WatchOptions[T Object] struct {
+	ReadOptions
+	// Namespace to watch. Empty means all.
+	Namespace string
+	// Selector and Match choose objects. Nil means all.
+	Selector labels.Selector
+	Match    Match[T]
+	// ResumeToken continues an earlier watch. Empty means from now, after the present objects.
+	ResumeToken string
+	// SkipInitial leaves out the present objects when there is no ResumeToken.
+	SkipInitial bool
+	// OnHeartbeat is called before each heartbeat; an error ends the watch. It is where the caller's rights are looked at again. Nil does nothing.
+	OnHeartbeat func() error
+}
+
+// watchBatch is how many changes are taken from the log with the lock held once.
+const watchBatch = 128
+
+// Watch calls send for every event until ctx ends or send fails. All watchers read the same log, so that one that is slow costs nothing
+// but its own place in it; when the log has moved on past that place the watch ends with ErrSlowWatcher.
+func (s *Store[T]) Watch(ctx context.Context, o WatchOptions[T], send func(Event[T]) error) error {
+	w := &watcher[T]{s: s, o: o, send: send}
+	if err := w.start(ctx); err != nil {
+		return err
+	}
+	return w.follow(ctx)
+}
+
+type watcher[T Object] struct {
+	s      *Store[T]
+	o      WatchOptions[T]
+	send   func(Event[T]) error
+	next   uint64 // number of the next change to look at
+	resume uint64 // version to resume from when nothing more is sent
+}
+
+// start sends what comes before the changes and finds the place in the log.
+func (w *watcher[T]) start(ctx context.Context) error {
+	c := w.s.cache
+	var resume uint64
+	if w.o.ResumeToken != "" {
+		var err error
+		if resume, err = parseResumeToken(w.o.ResumeToken); err != nil {
+			return err
+		}
+	}
+	least := max(resume, parseVersion(w.o.MinVersion))
+	// A token may come from a replica that is ahead of this one. When it stays ahead, the token is no use here.
+	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= least })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.s.Ready(); err != nil {
+		return err
+	}
+	c.mu.RLock()
+	if w.o.ResumeToken != "" && !ahead && resume >= c.since {
+		w.next = c.first + uint64(sort.Search(len(c.log), func(i int) bool { return c.log[i].version > resume }))
+		w.resume = resume
+		c.mu.RUnlock()
+		return w.send(Event[T]{Type: Synced, Token: resumeToken(resume)})
+	}
+	items := c.listLocked(w.o.Namespace)
+	w.next, w.resume = c.first+uint64(len(c.log)), c.version
+	c.mu.RUnlock()
+
+	token := resumeToken(w.resume)
+	if w.o.ResumeToken != "" {
+		if err := w.send(Event[T]{Type: Reset, Token: token}); err != nil {
+			return err
+		}
+	}
+	if !w.o.SkipInitial || w.o.ResumeToken != "" {
+		items, err := filterItems(items, w.o.Selector, w.o.Match)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			// The token of an initial object is one that starts over: resuming in the middle of the initial objects
+			// would lose the rest of them.
+			if err := w.send(Event[T]{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
+				return err
+			}
+		}
+	}
+	return w.send(Event[T]{Type: Synced, Token: token})
+}
+
+// follow sends changes as they come.
+func (w *watcher[T]) follow(ctx context.Context) error {
+	ticker := w.s.opts.Clock.NewTicker(w.s.opts.Heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C(): // also when changes never pause, for the sake of OnHeartbeat
+			if err := w.heartbeat(); err != nil {
+				return err
+			}
+		default:
+		}
+		batch, version, moved, err := w.read()
+		if err != nil {
+			return err
+		}
+		for _, ch := range batch {
+			if err := w.sendChange(ch); err != nil {
+				return err
+			}
+		}
+		if len(batch) > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			continue
+		}
+		w.resume = max(w.resume, version)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-moved:
+		case <-ticker.C():
+			if err := w.heartbeat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *watcher[T]) heartbeat() error {
+	if w.o.OnHeartbeat != nil {
+		if err := w.o.OnHeartbeat(); err != nil {
+			return err
+		}
+	}
+	return w.send(Event[T]{Type: Heartbeat, Token: resumeToken(w.resume)})
+}
+
+// read takes the next changes from the log; without any it returns the version reached and the channel that tells of more.
+func (w *watcher[T]) read() ([]change[T], uint64, <-chan struct{}, error) {
+	c := w.s.cache
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if w.next < c.first {
+		return nil, 0, nil, ErrSlowWatcher
+	}
+	rest := c.log[min(w.next-c.first, uint64(len(c.log))):]
+	if len(rest) > watchBatch {
+		rest = rest[:watchBatch]
+	}
+	w.next += uint64(len(rest))
+	return append([]change[T](nil), rest...), c.version, c.moved, nil
+}
+
+func (w *watcher[T]) sendChange(ch change[T]) error {
+	w.resume = max(w.resume, ch.resume)
+	item := ch.next
+	if item == nil {
+		item = ch.prev
+	}
+	if w.o.Namespace != "" && item.key.Namespace != w.o.Namespace {
+		return nil
+	}
+	var was, is bool
+	var err error
+	if ch.prev != nil {
+		if was, err = matches(ch.prev, w.o.Selector, w.o.Match); err != nil {
+			return err
+		}
+	}
+	if ch.next != nil {
+		if is, err = matches(ch.next, w.o.Selector, w.o.Match); err != nil {
+			return err
+		}
+	}
+	e := Event[T]{Item: item, Token: resumeToken(ch.resume)}
+	switch {
+	case is && was:
+		e.Type = Modified
+	case is:
+		e.Type = Added
+	case was:
+		e.Type = Deleted
+	default:
+		return nil
+	}
+	return w.send(e)
+}
