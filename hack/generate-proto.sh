@@ -7,5 +7,5 @@ go run ./hack/thirdparty
 go tool -modfile=go.tools.mod buf lint
 # The plugins write over what is there but never delete, so what has lost its source has to go first.
 rm -rf proto/gen/go
-find proto/gen/openapi -name '*.openapi.json' -delete 2>/dev/null || true
 go tool -modfile=go.tools.mod buf generate
+go run ./hack/openapi
