@@ -1,0 +1,83 @@
+package podplan
+
+import (
+	"math"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// DesiredReplicas is the number of replicas that the group shall have: replicas kept between the bounds, zero when the
+// group is suspended. Unset replicas mean minReplicas, unset bounds none. It is never negative.
+func DesiredReplicas(g *rayv1.WorkerGroupSpec) int64 {
+	if suspended(g) {
+		return 0
+	}
+	lower, upper := bounds(g)
+	if g.Replicas == nil || *g.Replicas < lower {
+		return max(int64(lower), 0)
+	}
+	return max(int64(min(*g.Replicas, upper)), 0)
+}
+
+// DesiredPods is the number of Pods that the group shall have.
+func DesiredPods(g *rayv1.WorkerGroupSpec) int64 { return DesiredReplicas(g) * hosts(g) }
+
+// Counts are numbers of worker Pods over all groups. What exceeds an int32 is its largest value.
+type Counts struct{ Desired, Min, Max int32 }
+
+// CountsOf sums over the groups of the cluster; suspended groups count as nothing.
+func CountsOf(rc *rayv1.RayCluster) Counts {
+	var desired, lowest, highest int64
+	for i := range rc.Spec.WorkerGroupSpecs {
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		if suspended(g) {
+			continue
+		}
+		lower, upper := bounds(g)
+		desired = saturate(desired + saturate(DesiredPods(g)))
+		lowest = saturate(lowest + saturate(max(int64(lower), 0)*hosts(g)))
+		highest = saturate(highest + saturate(max(int64(upper), 0)*hosts(g)))
+	}
+	return Counts{Desired: int32(desired), Min: int32(lowest), Max: int32(highest)}
+}
+
+func saturate(n int64) int64 { return min(n, math.MaxInt32) }
+
+func bounds(g *rayv1.WorkerGroupSpec) (lower, upper int32) {
+	upper = math.MaxInt32
+	if g.MinReplicas != nil {
+		lower = *g.MinReplicas
+	}
+	if g.MaxReplicas != nil {
+		upper = *g.MaxReplicas
+	}
+	return lower, upper
+}
+
+// hosts is the number of Pods per replica. An object that never saw the schema's default of one has zero here.
+func hosts(g *rayv1.WorkerGroupSpec) int64 { return max(int64(g.NumOfHosts), 1) }
+
+func suspended(g *rayv1.WorkerGroupSpec) bool { return g.Suspend != nil && *g.Suspend }
+
+// create asks for count workers, with the smallest indices that no kept worker has.
+func create(index int, g *rayv1.WorkerGroupSpec, kept []*corev1.Pod, count int) Create {
+	c := Create{Group: index, Count: count}
+	if hosts(g) > 1 {
+		return c
+	}
+	used := map[int]bool{}
+	for _, pod := range kept {
+		if i, err := strconv.Atoi(pod.Labels[rayv1.LabelWorkerGroupReplicaIndex]); err == nil {
+			used[i] = true
+		}
+	}
+	for i := 0; len(c.ReplicaIndices) < count; i++ {
+		if !used[i] {
+			c.ReplicaIndices = append(c.ReplicaIndices, i)
+		}
+	}
+	return c
+}
