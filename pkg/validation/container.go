@@ -1,0 +1,113 @@
+package validation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func validateContainer(c *corev1.Container, volumes map[string]bool, path *field.Path) field.ErrorList {
+	errs := validateListKeys(c, path)
+	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
+	errs = append(errs, validateMountedVolumes(c.VolumeMounts, volumes, path.Child("volumeMounts"))...)
+	errs = append(errs, validateResourceRequirements(&c.Resources, path.Child("resources"))...)
+	return errs
+}
+
+// validateListKeys repeats what the schema says about lists with keys, for doors before the API server.
+func validateListKeys(c *corev1.Container, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	names := make(map[string]bool, len(c.Env))
+	for i := range c.Env {
+		name, p := c.Env[i].Name, path.Child("env").Index(i).Child("name")
+		switch {
+		case name == "":
+			errs = append(errs, required("RC-016", p, "give the variable a name"))
+		case names[name]:
+			errs = append(errs, duplicate("RC-017", p, name, "set each variable once"))
+		}
+		names[name] = true
+	}
+	mounts := make(map[string]bool, len(c.VolumeMounts))
+	for i := range c.VolumeMounts {
+		target := c.VolumeMounts[i].MountPath
+		if mounts[target] {
+			errs = append(errs, duplicate("RC-017", path.Child("volumeMounts").Index(i).Child("mountPath"), target, "mount one volume at each path"))
+		}
+		mounts[target] = true
+	}
+	devices := make(map[string]bool, len(c.VolumeDevices))
+	for i := range c.VolumeDevices {
+		target := c.VolumeDevices[i].DevicePath
+		if devices[target] {
+			errs = append(errs, duplicate("RC-017", path.Child("volumeDevices").Index(i).Child("devicePath"), target, "map one volume to each path"))
+		}
+		devices[target] = true
+	}
+	return errs
+}
+
+func validatePorts(ports []corev1.ContainerPort, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	numbers := make(map[protocolPort]bool, len(ports))
+	names := make(map[string]bool, len(ports))
+	for i := range ports {
+		port, p := &ports[i], path.Index(i)
+		key := portKey(port.ContainerPort, port.Protocol)
+		if numbers[key] {
+			errs = append(errs, duplicate("RC-017", p, fmt.Sprintf("%d/%s", key.port, key.protocol), "list each port and protocol once"))
+		}
+		numbers[key] = true
+		if len(validation.IsValidPortNum(int(port.ContainerPort))) > 0 {
+			errs = append(errs, invalid("RC-541", p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535"))
+		}
+		if port.Protocol != "" {
+			errs = append(errs, notIn("RC-541", p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+		}
+		if port.Name == "" {
+			continue
+		}
+		if msgs := validation.IsValidPortName(port.Name); len(msgs) > 0 {
+			errs = append(errs, invalid("RC-541", p.Child("name"), port.Name, strings.Join(msgs, "; ")))
+		}
+		if names[port.Name] {
+			errs = append(errs, duplicate("RC-541", p.Child("name"), port.Name, "give each port of a container a name of its own"))
+		}
+		names[port.Name] = true
+	}
+	return errs
+}
+
+func validateMountedVolumes(mounts []corev1.VolumeMount, volumes map[string]bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range mounts {
+		if !volumes[mounts[i].Name] {
+			errs = append(errs, invalid("RC-549", path.Index(i).Child("name"), mounts[i].Name, "must be the name of an entry of volumes of the Pod template"))
+		}
+	}
+	return errs
+}
+
+func validateResourceRequirements(r *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
+		if limit := r.Limits[name]; limit.Sign() < 0 {
+			errs = append(errs, invalid("RC-565", path.Child("limits").Key(string(name)), limit.String(), "must be at least 0"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request, p := r.Requests[name], path.Child("requests").Key(string(name))
+		if request.Sign() < 0 {
+			errs = append(errs, invalid("RC-565", p, request.String(), "must be at least 0"))
+		}
+		if limit, limited := r.Limits[name]; limited && request.Cmp(limit) > 0 {
+			errs = append(errs, invalid("RC-565", p, request.String(), "must not exceed the limit, which is "+limit.String()))
+		}
+	}
+	return errs
+}

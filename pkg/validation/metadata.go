@@ -1,0 +1,163 @@
+package validation
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// nameRules are the limits of the name of one kind, with the ids of the rules that say so.
+type nameRules struct {
+	tooLong, malformed string
+	maxLength          int
+	// why explains the length to a person.
+	why string
+}
+
+var clusterNameRules = nameRules{
+	tooLong: "RC-030", malformed: "RC-031", maxLength: 53,
+	why: "so that the names of its Services stay within 63",
+}
+
+// generatedSuffix is how many characters the API server adds to generateName.
+const generatedSuffix = 5
+
+var dns1035 = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+// validateObjectName checks the name that the object has, or the one that it will get from generateName.
+func validateObjectName(meta *metav1.ObjectMeta, r nameRules) field.ErrorList {
+	path, name, shown := field.NewPath("metadata", "name"), meta.Name, meta.Name
+	if name == "" && meta.GenerateName != "" {
+		path, shown = field.NewPath("metadata", "generateName"), meta.GenerateName
+		name = meta.GenerateName + strings.Repeat("x", generatedSuffix)
+	}
+	if name == "" {
+		return field.ErrorList{required(r.malformed, path, "give the object a name")}
+	}
+	var errs field.ErrorList
+	if len(name) > r.maxLength {
+		errs = append(errs, invalid(r.tooLong, path, shown, fmt.Sprintf("has %d characters, at most %d are possible, %s", len(name), r.maxLength, r.why)))
+	}
+	if !dns1035.MatchString(name) {
+		errs = append(errs, invalid(r.malformed, path, shown,
+			"use lower-case letters, digits and dashes, beginning with a letter and not ending with a dash, as in my-cluster-1"))
+	}
+	return errs
+}
+
+// validateSchedulerLabels checks labels that become fields of a Volcano PodGroup.
+func validateSchedulerLabels(labels map[string]string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if mode, set := labels[rayv1.LabelVolcanoNetworkTopologyMode]; set {
+		errs = append(errs, notIn("RC-579", path.Key(rayv1.LabelVolcanoNetworkTopologyMode), mode, "hard", "soft")...)
+	}
+	if tier, set := labels[rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed]; set {
+		if n, err := strconv.ParseInt(tier, 10, 32); err != nil || n < 1 {
+			errs = append(errs, invalid("RC-579", path.Key(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed), tier, "must be a whole number of at least 1"))
+		}
+	}
+	return errs
+}
+
+func warnMetadata(c *cluster, path *field.Path) field.ErrorList {
+	warnings := warnClippedNames(c, path.Child("name"))
+	warnings = append(warnings, warnSwitches(c.meta.Annotations, path.Child("annotations"))...)
+	warnings = append(warnings, warnLabels(c, path.Child("labels"))...)
+	return warnings
+}
+
+// warnClippedNames tells of names that the operator will shorten from the front, so that two clusters may collide.
+func warnClippedNames(c *cluster, path *field.Path) field.ErrorList {
+	const plainLimit, ingressLimit = 50, 37
+	name := c.meta.Name
+	switch {
+	case len(name) > ingressLimit && isTrue(c.spec.HeadGroupSpec.EnableIngress):
+		return field.ErrorList{invalid("RC-563", path, name, fmt.Sprintf(
+			"with enableIngress the name of the Ingress is cut from the front and may equal that of another cluster; use at most %d characters", ingressLimit))}
+	case len(name) > plainLimit && (c.autoscaling || c.tokenAuth):
+		return field.ErrorList{invalid("RC-563", path, name, fmt.Sprintf(
+			"the names of its ServiceAccount, Role or Secret are cut from the front and may equal those of another cluster; use at most %d characters", plainLimit))}
+	}
+	return nil
+}
+
+// warnSwitches tells of annotations whose text the operator does not understand, which it takes for off or default.
+func warnSwitches(annotations map[string]string, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
+		if n, err := strconv.Atoi(v); err != nil || n <= 0 {
+			warnings = append(warnings, invalid("RC-568", path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v, "is ignored and 300 is used; give whole seconds above 0, as in 600"))
+		}
+	}
+	if v, set := annotations[rayv1.AnnotationFTEnabled]; set && !lowerTrue(v) && !strings.EqualFold(v, "false") {
+		warnings = append(warnings, invalid("RC-569", path.Key(rayv1.AnnotationFTEnabled), v, "means off; use true or false"))
+	}
+	for _, key := range []string{rayv1.AnnotationOverwriteContainerCmd, rayv1.AnnotationEnableServeService, rayv1.AnnotationDisableProvisionedHeadRestart} {
+		if v, set := annotations[key]; set && v != "true" && v != "false" {
+			warnings = append(warnings, invalid("RC-570", path.Key(key), v, "is not understood; use true or false"))
+		}
+	}
+	return warnings
+}
+
+func warnLabels(c *cluster, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	labels := c.meta.Labels
+	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" {
+		warnings = append(warnings, invalid("RC-577", path.Key(rayv1.LabelGangSchedulingEnabled), v, "turns gang scheduling on, whatever its value; remove the label to turn it off"))
+	}
+	warnings = append(warnings, warnForeignScheduler(labels, c.options.BatchScheduler, path)...)
+	if metav1.GetControllerOf(c.meta) == nil {
+		for _, key := range []string{rayv1.LabelOriginatedFromCRName, rayv1.LabelOriginatedFromCRD} {
+			if v, set := labels[key]; set {
+				warnings = append(warnings, invalid("X-504", path.Key(key), v, "is set by the operator on clusters of a RayJob or a RayService; remove it"))
+			}
+		}
+	}
+	return warnings
+}
+
+// schedulerOf says which batch scheduler reads a label.
+var schedulerOf = []struct{ label, scheduler string }{
+	{rayv1.LabelVolcanoQueueName, "volcano"},
+	{rayv1.LabelVolcanoNetworkTopologyMode, "volcano"},
+	{rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "volcano"},
+	{rayv1.LabelYuniKornAppID, "yunikorn"},
+	{rayv1.LabelYuniKornQueue, "yunikorn"},
+	{rayv1.LabelKAIQueue, "kai-scheduler"},
+}
+
+func warnForeignScheduler(labels map[string]string, scheduler *string, path *field.Path) field.ErrorList {
+	if scheduler == nil {
+		return nil
+	}
+	var warnings field.ErrorList
+	if v, set := labels[rayv1.LabelPriorityClassName]; set && *scheduler == "" {
+		warnings = append(warnings, invalid("RC-578", path.Key(rayv1.LabelPriorityClassName), v, "is ignored: the operator runs without a batch scheduler"))
+	}
+	for _, s := range schedulerOf {
+		if v, set := labels[s.label]; set && s.scheduler != *scheduler {
+			warnings = append(warnings, invalid("RC-578", path.Key(s.label), v, "is ignored: the operator runs without the batch scheduler "+s.scheduler))
+		}
+	}
+	return warnings
+}
+
+// maxObjectSize leaves room, below the 1.5 MiB that etcd takes, for status and managed fields.
+const maxObjectSize = 1 << 20
+
+func warnObjectSize(rc *rayv1.RayCluster) field.ErrorList {
+	data, err := json.Marshal(rc)
+	if err != nil || len(data) <= maxObjectSize {
+		return nil
+	}
+	return field.ErrorList{invalid("RC-585", field.NewPath("spec"), field.OmitValueType{}, fmt.Sprintf(
+		"the object takes %d bytes, near the limit of etcd; stay below %d, for example with ConfigMaps for long texts", len(data), maxObjectSize))}
+}

@@ -1,0 +1,159 @@
+package validation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// validatePodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
+// the Pod validation: what people get wrong, not all that can be.
+func validatePodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+	spec, t := path.Child("spec"), g.template
+	errs := validateTemplateMetadata(t, path.Child("metadata"))
+	if len(t.Spec.Containers) == 0 {
+		errs = append(errs, required(g.rule("RC-033", "RC-038"), spec.Child("containers"), "give at least one container; the first runs Ray"))
+	}
+	errs = append(errs, validateRestartPolicy(c, g, spec.Child("restartPolicy"))...)
+	errs = append(errs, validateContainerNames(c, g, spec)...)
+	errs = append(errs, validateVolumeNames(t.Spec.Volumes, spec.Child("volumes"))...)
+	volumes := podVolumes(c, t)
+	for i := range t.Spec.Containers {
+		errs = append(errs, validateContainer(&t.Spec.Containers[i], volumes, spec.Child("containers").Index(i))...)
+	}
+	for i := range t.Spec.InitContainers {
+		errs = append(errs, validateContainer(&t.Spec.InitContainers[i], volumes, spec.Child("initContainers").Index(i))...)
+	}
+	errs = append(errs, validateTLSTemplate(c, g, spec)...)
+	return errs
+}
+
+func validateTemplateMetadata(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
+		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
+			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), key, strings.Join(msgs, "; ")))
+		}
+		if msgs := validation.IsValidLabelValue(t.Labels[key]); len(msgs) > 0 {
+			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; ")))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
+		// The key of an annotation may have upper-case letters in its prefix.
+		if msgs := validation.IsQualifiedName(strings.ToLower(key)); len(msgs) > 0 {
+			errs = append(errs, invalid("RC-530", path.Child("annotations").Key(key), key, strings.Join(msgs, "; ")))
+		}
+	}
+	if err := apivalidation.ValidateAnnotationsSize(t.Annotations); err != nil {
+		errs = append(errs, invalid("RC-530", path.Child("annotations"), field.OmitValueType{}, err.Error()))
+	}
+	return errs
+}
+
+func validateRestartPolicy(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+	policy := g.template.Spec.RestartPolicy
+	if policy == "" {
+		return nil
+	}
+	if errs := notIn("RC-560", path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever); len(errs) > 0 {
+		return errs
+	}
+	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever {
+		return field.ErrorList{invalid(g.rule("RC-074", "RC-075"), path, string(policy), "must be Never or unset with the autoscaler v2, which replaces Pods by itself")}
+	}
+	return nil
+}
+
+func validateVolumeNames(volumes []corev1.Volume, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := make(map[string]bool, len(volumes))
+	for i := range volumes {
+		name := volumes[i].Name
+		if seen[name] {
+			errs = append(errs, duplicate("RC-017", path.Index(i).Child("name"), name, "list each volume once"))
+		}
+		seen[name] = true
+	}
+	return errs
+}
+
+// podVolumes are the names that a mount may refer to: the user's volumes and those that the operator adds.
+func podVolumes(c *cluster, t *corev1.PodTemplateSpec) map[string]bool {
+	names := paramSet(rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1.VolumeRayToken, rayv1.VolumeTLS, rayv1.VolumeGCSStorage)
+	for i := range t.Spec.Volumes {
+		names[t.Spec.Volumes[i].Name] = true
+	}
+	for _, name := range c.options.SidecarVolumes {
+		names[name] = true
+	}
+	return names
+}
+
+// reservedName tells whether the operator puts a container of this name into the Pod, by the id of the rule.
+func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why string) {
+	switch name {
+	case rayv1.ContainerAutoscaler:
+		if g.head && c.autoscaling {
+			return "RC-524", "the operator adds a container of this name with enableInTreeAutoscaling"
+		}
+	case rayv1.ContainerHistoryCollector:
+		if c.spec.HistoryServerOptions == nil {
+			return "", ""
+		}
+		if isInit {
+			return "RC-525", "the operator adds a container of this name with historyServerOptions"
+		}
+		return g.rule("RC-089", "RC-090"), "the operator adds a container of this name with historyServerOptions"
+	case rayv1.ContainerWaitGCSReady:
+		switch {
+		case g.head || c.options.NoInitContainers:
+			return "", ""
+		case isInit:
+			return "RC-526", "the operator adds an init container of this name to workers"
+		default:
+			return "RC-525", "the operator adds an init container of this name to workers"
+		}
+	}
+	return "", ""
+}
+
+func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	first := map[string]bool{}
+	check := func(containers []corev1.Container, path *field.Path, isInit bool) {
+		same := make(map[string]bool, len(containers))
+		for i := range containers {
+			name, p := containers[i].Name, path.Index(i).Child("name")
+			if name == "" {
+				errs = append(errs, required("RC-016", p, "give the container a name"))
+				continue
+			}
+			switch {
+			case same[name]:
+				errs = append(errs, duplicate("RC-017", p, name, "give each container a name of its own"))
+			case first[name]:
+				errs = append(errs, duplicate("RC-540", p, name, "is the name of an ordinary container too; give each a name of its own"))
+			}
+			same[name] = true
+			if !isInit {
+				first[name] = true
+			}
+			if len(validation.IsDNS1123Label(name)) > 0 {
+				errs = append(errs, invalid("RC-540", p, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"))
+			}
+			if id, why := reservedName(c, g, name, isInit); id != "" {
+				errs = append(errs, invalid(id, p, name, why+"; use another name"))
+			}
+		}
+	}
+	check(g.template.Spec.Containers, spec.Child("containers"), false)
+	check(g.template.Spec.InitContainers, spec.Child("initContainers"), true)
+	return errs
+}

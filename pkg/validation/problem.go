@@ -1,0 +1,36 @@
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The constructors below are those of package field with the id of the rule, and always with a sentence that says what
+// would be right. Values that may hold a secret (of env, of credentials) must go through forbidden, which shows none.
+
+func invalid(id string, path *field.Path, value any, detail string) *field.Error {
+	return field.Invalid(path, value, detail).WithOrigin(id)
+}
+
+func forbidden(id string, path *field.Path, detail string) *field.Error {
+	return field.Forbidden(path, detail).WithOrigin(id)
+}
+
+func required(id string, path *field.Path, detail string) *field.Error {
+	return field.Required(path, detail).WithOrigin(id)
+}
+
+func duplicate(id string, path *field.Path, value any, detail string) *field.Error {
+	err := field.Duplicate(path, value).WithOrigin(id)
+	err.Detail = detail
+	return err
+}
+
+// notIn reports a value that is not one of the allowed ones.
+func notIn[T ~string](id string, path *field.Path, value T, allowed ...T) field.ErrorList {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, allowed).WithOrigin(id)}
+}

@@ -1,0 +1,268 @@
+package validation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+var wholeNumber = regexp.MustCompile(`^[0-9]+$`)
+
+// secretParams are the start parameters whose values must not be shown.
+var secretParams = map[string]bool{"redis-password": true, "redis-username": true}
+
+// byShell reports whether the shell fills in the value, so that nothing can be said about it before.
+func byShell(value string) bool { return strings.Contains(value, "$") }
+
+// keepsCommand reports whether the user's own command runs instead of the generated `ray start`.
+func keepsCommand(c *cluster, g nodeGroup) bool {
+	return lowerTrue(c.meta.Annotations[rayv1.AnnotationOverwriteContainerCmd]) ||
+		lowerTrue(g.template.Annotations[rayv1.AnnotationOverwriteContainerCmd])
+}
+
+// validateStartParams refuses counts with which `ray start` exits at once.
+func validateStartParams(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+	if keepsCommand(c, g) {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, key := range []string{"num-cpus", "num-gpus"} {
+		if v := g.rayStartParams[key]; v != "" && !byShell(v) && !wholeNumber.MatchString(v) {
+			errs = append(errs, invalid("RC-515", path.Key(key), v, "must be a whole number of at least 0; ray start refuses units and fractions"))
+		}
+	}
+	return errs
+}
+
+func warnStartParams(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(g.rayStartParams)) {
+		value, p := g.rayStartParams[key], path.Key(key)
+		warnings = append(warnings, warnParamName(g, key, p)...)
+		warnings = append(warnings, warnParamOverridden(c, g, key, value, p)...)
+		warnings = append(warnings, warnParamText(key, value, p)...)
+	}
+	warnings = append(warnings, warnMemoryParams(g, path)...)
+	warnings = append(warnings, warnResourcesParam(g, path)...)
+	warnings = append(warnings, warnPortParams(g, path)...)
+	return warnings
+}
+
+// bothParams are the flags of `ray start` that head and workers take; headParams those of the head only.
+var (
+	bothParams = paramSet("address", "block", "dashboard-agent-grpc-port", "dashboard-agent-listen-port", "disable-usage-stats",
+		"enable-object-reconstruction", "enable-resource-isolation", "labels", "labels-file", "log-color", "log-style", "max-worker-port",
+		"memory", "metrics-export-port", "min-worker-port", "node-ip-address", "node-manager-port", "node-name", "num-cpus", "num-gpus",
+		"object-manager-port", "object-spilling-directory", "object-store-memory", "plasma-directory", "plasma-store-socket-name",
+		"raylet-socket-name", "redis-password", "redis-username", "resources", "runtime-env-agent-port", "system-reserved-cpu",
+		"system-reserved-memory", "temp-dir", "tracing-startup-hook", "verbose", "worker-port-list", "cgroup-path", "no-redirect-output",
+		"ray-debugger-external", "node-ip", "redis-shard-ports", "no-monitor", "autoscaling-config", "head")
+	headParams = paramSet("port", "dashboard-host", "dashboard-port", "dashboard-grpc-port", "include-dashboard", "include-log-monitor",
+		"num-redis-shards", "ray-client-server-port", "redis-max-memory", "storage", "system-config", "gcs-server-port")
+)
+
+func paramSet(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+var paramName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+func warnParamName(g nodeGroup, key string, path *field.Path) field.ErrorList {
+	switch {
+	case !paramName.MatchString(key) && !bothParams[strings.ReplaceAll(key, "_", "-")]:
+		return field.ErrorList{invalid("RC-528", path, key, "write the flag of ray start in lower case, without leading dashes and blanks, as in num-cpus")}
+	case strings.Contains(key, "_"):
+		return field.ErrorList{invalid("RC-520", path, key, "is no flag of ray start; did you mean "+strings.ReplaceAll(key, "_", "-")+"?")}
+	case !g.head && headParams[key]:
+		return field.ErrorList{invalid("RC-520", path, key, "has a meaning on the head only; move it to headGroupSpec")}
+	case !bothParams[key] && !headParams[key]:
+		return field.ErrorList{invalid("RC-520", path, key, "is not among the known flags of ray start; with a misspelt one Ray does not start")}
+	}
+	return nil
+}
+
+func warnParamOverridden(c *cluster, g nodeGroup, key, value string, path *field.Path) field.ErrorList {
+	var why string
+	switch {
+	case key == "block":
+		why = "is always true; remove it"
+	case key == "head":
+		why = "is added to the head by the operator; remove it"
+	case key == "address" && g.head:
+		why = "makes the head join another cluster; remove it"
+	case key == "no-monitor" && g.head && c.autoscaling:
+		why = "is always true with enableInTreeAutoscaling; remove it"
+	default:
+		return nil
+	}
+	return field.ErrorList{invalid("RC-521", path, value, why)}
+}
+
+// switches are the flags for which false is more than leaving the flag out.
+var switches = paramSet("log-color", "include-dashboard", "include-log-monitor")
+
+func warnParamText(key, value string, path *field.Path) field.ErrorList {
+	var shown any = value
+	if secretParams[key] {
+		shown = field.OmitValueType{}
+	}
+	var warnings field.ErrorList
+	if strings.EqualFold(value, "false") && !switches[key] && key != "block" {
+		warnings = append(warnings, invalid("RC-531", path, shown, "is dropped; leave the flag out instead"))
+	}
+	if unquotedMeta(value) {
+		warnings = append(warnings, invalid("RC-528", path, shown, "is passed through a shell without quotes; put the value in single quotes"))
+	}
+	return warnings
+}
+
+// unquotedMeta reports whether a shell would read part of the text as more than itself. Expansion of variables is wanted.
+func unquotedMeta(text string) bool {
+	var quote rune
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case quote == '\'' && r != '\'':
+		case r == '\\':
+			escaped = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case strings.ContainsRune(" \t\n;&|<>()`*?#{}!~", r):
+			return true
+		}
+	}
+	return quote != 0 || escaped
+}
+
+func warnMemoryParams(g nodeGroup, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	for _, key := range []string{"memory", "object-store-memory"} {
+		value := g.rayStartParams[key]
+		if value == "" || byShell(value) {
+			continue
+		}
+		if !wholeNumber.MatchString(value) {
+			warnings = append(warnings, invalid("RC-516", path.Key(key), value, "give bytes as a whole number without a unit; ray start refuses others"))
+			continue
+		}
+		if key == "object-store-memory" && aboveMemoryLimit(g, value) {
+			warnings = append(warnings, invalid("RC-516", path.Key(key), value, "is more than the memory limit of the container; leave room for the heap"))
+		}
+	}
+	return warnings
+}
+
+func aboveMemoryLimit(g nodeGroup, value string) bool {
+	container := rayContainer(g.template)
+	bytes, err := parseQuantity(value)
+	if container == nil || err != nil {
+		return false
+	}
+	limit := container.Resources.Limits.Memory()
+	return !limit.IsZero() && bytes.Cmp(*limit) > 0
+}
+
+// warnResourcesParam reads the value as the operator does, which needs plain JSON after one pair of quotes.
+func warnResourcesParam(g nodeGroup, path *field.Path) field.ErrorList {
+	value := g.rayStartParams["resources"]
+	if value == "" || byShell(value) {
+		return nil
+	}
+	text := value
+	if n := len(text); n >= 2 && text[0] == text[n-1] && strings.ContainsRune("'\"`", rune(text[0])) {
+		text = text[1 : n-1]
+	}
+	var amounts map[string]float64
+	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
+		return field.ErrorList{invalid("RC-517", path.Key("resources"), value, `must be a JSON map of numbers in single quotes, as in '{"special": 1}'; GPUs are not detected otherwise`)}
+	}
+	return nil
+}
+
+// portParams are start parameters that are ports.
+var portParams = []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
+	"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port"}
+
+func warnPortParams(g nodeGroup, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	for _, key := range portParams {
+		value := g.rayStartParams[key]
+		if value == "" || byShell(value) {
+			continue
+		}
+		if n, err := strconv.Atoi(value); err != nil || n < 0 || n > 65535 {
+			warnings = append(warnings, invalid("RC-518", path.Key(key), value, "must be a port number from 0 to 65535"))
+		}
+	}
+	low, errLow := strconv.Atoi(g.rayStartParams["min-worker-port"])
+	high, errHigh := strconv.Atoi(g.rayStartParams["max-worker-port"])
+	if errLow == nil && errHigh == nil && low > high && high != 0 {
+		warnings = append(warnings, invalid("RC-518", path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high)))
+	}
+	return warnings
+}
+
+// servicePorts are the named ports of the head, and the start parameters that decide where Ray listens.
+var servicePorts = []struct {
+	name, param string
+	byDefault   int32
+}{
+	{rayv1.PortGCSServer, "port", rayv1.DefaultGCSServerPort},
+	{rayv1.PortDashboard, "dashboard-port", rayv1.DefaultDashboardPort},
+	{rayv1.PortClient, "ray-client-server-port", rayv1.DefaultClientPort},
+	{rayv1.PortMetrics, "metrics-export-port", rayv1.DefaultMetricsPort},
+}
+
+// warnHeadPorts tells of container ports, and so Service ports, at which nothing listens.
+func warnHeadPorts(g nodeGroup, path *field.Path) field.ErrorList {
+	container := rayContainer(g.template)
+	if container == nil || len(container.Ports) == 0 {
+		return nil
+	}
+	var warnings field.ErrorList
+	portsPath := path.Child("template", "spec", "containers").Index(0).Child("ports")
+	dashboard := false
+	for i, port := range container.Ports {
+		dashboard = dashboard || port.Name == rayv1.PortDashboard
+		for _, s := range servicePorts {
+			if s.name != port.Name {
+				continue
+			}
+			listens := int64(s.byDefault)
+			if value := g.rayStartParams[s.param]; value != "" {
+				n, err := strconv.ParseInt(value, 10, 32)
+				if err != nil {
+					continue // filled in by the shell, or told by RC-518
+				}
+				listens = n
+			}
+			if listens != int64(port.ContainerPort) {
+				warnings = append(warnings, invalid("RC-519", portsPath.Index(i).Child("containerPort"), port.ContainerPort,
+					fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param)))
+			}
+		}
+	}
+	if !dashboard {
+		warnings = append(warnings, required("RC-559", portsPath, "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"))
+	}
+	return warnings
+}
+

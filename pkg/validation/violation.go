@@ -1,0 +1,66 @@
+package validation
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Violation is one problem in the form that every door prints.
+type Violation struct {
+	// Field is the path of the field, as in spec.workerGroupSpecs[0].groupName.
+	Field string
+	// Message says what is wrong and what would be right. It never holds a secret.
+	Message string
+	// Rule is the stable id of the rule, as in RC-501. Empty for problems that are not from this package.
+	Rule string
+}
+
+// Violations turns a verdict into what doors print: in the order in which the fields stand in the API, without repeats.
+func Violations(errs field.ErrorList) []Violation {
+	type entry struct {
+		violation Violation
+		order     []pathStep
+	}
+	entries := make([]entry, 0, len(errs))
+	seen := make(map[Violation]bool, len(errs))
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		v := Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}
+		if seen[v] {
+			continue
+		}
+		seen[v] = true
+		entries = append(entries, entry{violation: v, order: splitPath(err.Field)})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return comparePaths(a.order, b.order) })
+
+	violations := make([]Violation, len(entries))
+	for i, e := range entries {
+		violations[i] = e.violation
+	}
+	return violations
+}
+
+// Summary is the verdict in one line, for conditions and events: "path: message; path: message". Empty for no errors.
+func Summary(errs field.ErrorList) string {
+	violations := Violations(errs)
+	parts := make([]string, len(violations))
+	for i, v := range violations {
+		parts[i] = v.Field + ": " + v.Message
+	}
+	return strings.Join(parts, "; ")
+}
+
+// warningTexts is the form in which warnings reach kubectl and other clients: "path: text (rule)".
+func warningTexts(warnings field.ErrorList) []string {
+	violations := Violations(warnings)
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.Field + ": " + v.Message + " (" + v.Rule + ")"
+	}
+	return texts
+}
