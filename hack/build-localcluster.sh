@@ -1,0 +1,132 @@
+#!/bin/sh
+# Builds the local cluster: bin/k8s/{etcd,kube-apiserver,kube-controller-manager,
+# kube-scheduler,kubectl} and bin/raygate-local.
+#
+# Kubernetes is compiled from its Go modules, which takes some minutes the first
+# time. What is up to date is skipped: the key is a hash of the sources, of the
+# locked modules, of the Go version and of this script. FORCE=1 builds anyway.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+src=$root/localcluster
+out=$root/bin
+k8s=$out/k8s
+mkdir -p "$k8s"
+
+say() { printf '%s\n' "localcluster: $*"; }
+
+# The links into the multi-call program; the names are those of localcluster/cmd/kube.
+programs="etcd kube-apiserver kube-controller-manager kube-scheduler kubectl"
+
+cd "$src"
+command -v go >/dev/null 2>&1 || { say "go is not installed; see https://go.dev/doc/install"; exit 1; }
+GOWORK=off
+export GOWORK
+
+version=$(sed -n 's|^[[:space:]]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' go.mod | head -n 1)
+[ -n "$version" ] || { say "go.mod names no version of k8s.io/kubernetes"; exit 1; }
+minor=$(echo "$version" | cut -d. -f2)
+
+hash_of() { # hash_of PATH...: one hash of the contents of these files
+	{ go version; go env GOOS GOARCH; for f in "$@"; do echo "$f"; cat "$f"; done; } | cksum_cmd
+}
+if command -v sha256sum >/dev/null 2>&1; then
+	cksum_cmd() { sha256sum | cut -d' ' -f1; }
+else
+	cksum_cmd() { shasum -a 256 | cut -d' ' -f1; }
+fi
+
+sources() { find "$@" -name '*.go' ! -name '*_test.go' | LC_ALL=C sort; }
+
+# up_to_date STAMP HASH FILE...: the stamp holds this hash and all files exist
+up_to_date() {
+	[ "${FORCE:-}" = "" ] || return 1
+	stamp=$1 want=$2
+	shift 2
+	[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] || return 1
+	for f in "$@"; do [ -x "$f" ] || return 1; done
+}
+
+# ticking LABEL TOTAL COMMAND...: runs the command, which prints a line per
+# compiled package as `go build -v` does, and tells every few seconds how far it is.
+# The Go command says nothing while it links, hence the ticking.
+ticking() {
+	label=$1 total=$2
+	shift 2
+	log=$(mktemp)
+	start=$(date +%s)
+	"$@" >"$log" 2>&1 &
+	pid=$!
+	trap 'kill "$pid" 2>/dev/null || true; rm -f "$log"; exit 130' INT TERM
+	last=0
+	while kill -0 "$pid" 2>/dev/null; do
+		now=$(($(date +%s) - start))
+		if [ "$now" -ge $((last + 5)) ]; then
+			last=$now
+			n=$(wc -l <"$log" | tr -d ' ')
+			latest=$(tail -n 1 "$log")
+			if [ "$n" -eq 0 ]; then latest="looking at what has changed"; fi
+			say "$label: $n of at most $total packages compiled, ${now} s, now $latest"
+		fi
+		sleep 1
+	done
+	status=0
+	wait "$pid" || status=$?
+	trap - INT TERM
+	if [ "$status" -ne 0 ]; then
+		say "$label: failed after $(($(date +%s) - start)) s, the last lines:"
+		tail -n 40 "$log"
+		rm -f "$log"
+		exit "$status"
+	fi
+	say "$label: done in $(($(date +%s) - start)) s"
+	rm -f "$log"
+}
+
+download() {
+	say "fetching modules (nothing to do when they are in the module cache)"
+	ticking "modules" 0 go mod download -x
+}
+
+flags="-X k8s.io/component-base/version.gitVersion=$version"
+flags="$flags -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
+flags="$flags -X k8s.io/component-base/version.gitTreeState=clean"
+flags="$flags -X k8s.io/client-go/pkg/version.gitVersion=$version"
+flags="$flags -X k8s.io/client-go/pkg/version.gitMajor=1 -X k8s.io/client-go/pkg/version.gitMinor=$minor"
+
+build_kube() {
+	files=
+	for p in $programs; do files="$files $k8s/$p"; done
+	key=$(hash_of go.mod go.sum $(sources cmd/kube))
+	# shellcheck disable=SC2086 # the names have no spaces of their own
+	if up_to_date "$k8s/.key" "$key" "$k8s/kube"; then
+		for p in $programs; do ln -sf kube "$k8s/$p"; done
+		say "Kubernetes $version is up to date"
+		return
+	fi
+	say "building etcd and Kubernetes $version; 5 minutes on two cores the first time, under one later"
+	total=$(go list -deps ./cmd/kube | wc -l | tr -d ' ')
+	rm -f "$k8s/.key"
+	# To a new name first: a running cluster keeps the old file, and an
+	# interrupted build leaves no half of a program behind.
+	ticking "Kubernetes" "$total" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$k8s/kube.new" ./cmd/kube
+	mv -f "$k8s/kube.new" "$k8s/kube"
+	for p in $programs; do ln -sf kube "$k8s/$p"; done
+	echo "$key" >"$k8s/.key"
+}
+
+build_supervisor() {
+	key=$(hash_of go.mod go.sum $(sources cmd/raygate-local internal))
+	if up_to_date "$k8s/.key-raygate-local" "$key" "$out/raygate-local"; then
+		say "raygate-local is up to date"
+		return
+	fi
+	rm -f "$k8s/.key-raygate-local"
+	total=$(go list -deps ./cmd/raygate-local | wc -l | tr -d ' ')
+	ticking "raygate-local" "$total" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$out/raygate-local.new" ./cmd/raygate-local
+	mv -f "$out/raygate-local.new" "$out/raygate-local"
+	echo "$key" >"$k8s/.key-raygate-local"
+}
+
+build_kube
+build_supervisor

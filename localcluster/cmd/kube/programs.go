@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	_ "time/tzdata" // CronJob time zones must work on hosts without zone files
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl's login plugins
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+)
+
+// programs holds what this executable can be, by the name it is called with.
+// Each gets its arguments with its own name first and returns the exit code.
+var programs map[string]func(args []string) int
+
+// init fills programs: a literal would refer to itself through program.
+func init() {
+	programs = map[string]func(args []string) int{
+		"etcd": func(args []string) int {
+			etcdmain.Main(args)
+			return 0
+		},
+		"kube-apiserver":          server(apiserver.NewAPIServerCommand),
+		"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
+		"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+		"kubectl": func(args []string) int {
+			os.Args = args // kubectl looks for its plugins by the global arguments
+			if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
+				kubectlutil.CheckErr(err)
+			}
+			return 0
+		},
+	}
+}
+
+// server runs a component whose command is built by newCommand; only the wanted
+// command is built, because building one registers its metrics and flags.
+func server(newCommand func() *cobra.Command) func([]string) int {
+	return func(args []string) int {
+		os.Args = args
+		cmd := newCommand()
+		cmd.SetArgs(args[1:])
+		return cli.Run(cmd)
+	}
+}

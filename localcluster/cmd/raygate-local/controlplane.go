@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raygate/raygate/localcluster/internal/controlplane"
+	"github.com/raygate/raygate/localcluster/internal/ports"
+	"github.com/raygate/raygate/localcluster/internal/proc"
+	"github.com/raygate/raygate/localcluster/internal/simnode"
+)
+
+type controlPlaneOptions struct {
+	dir            string
+	without        []string
+	nodes          int
+	securePort     int
+	exitWithParent bool
+}
+
+func controlPlaneCommand() *cobra.Command {
+	var o controlPlaneOptions
+	cmd := &cobra.Command{
+		Use:   "control-plane --dir DIR",
+		Short: "Run only a control plane and simulated nodes in the foreground, for tests",
+		Long: `Runs a control plane in the foreground until SIGINT or SIGTERM, with all data, logs and the kubeconfig below DIR.
+When it is ready it writes DIR/ready, a JSON object with the paths and addresses. etcd does not wait for the disk.
+
+SIGUSR2 kills the API server and leaves it down; SIGUSR1 kills it if it runs and starts it again on the same port,
+after which "generation" in DIR/ready is one more.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runControlPlane(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "dir", "", "folder for everything (required)")
+	f.StringSliceVar(&o.without, "without", nil, "parts to leave out: "+strings.Join(optional, ", "))
+	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
+	f.IntVar(&o.securePort, "secure-port", 0, "port of the API server; 0 chooses a free one")
+	f.BoolVar(&o.exitWithParent, "exit-with-parent", false, "stop when the process that started this ends, or when standard input, if it is a pipe, is closed")
+	_ = cmd.MarkFlagRequired("dir")
+	return cmd
+}
+
+var optional = []string{"scheduler", "controller-manager", "nodes"}
+
+// ready is what DIR/ready contains.
+type ready struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Server     string `json:"server"`
+	Etcd       string `json:"etcd"`
+	PID        int    `json:"pid"`
+	// Generation counts how often the API server was started.
+	Generation int `json:"generation"`
+}
+
+// write replaces the file in one step.
+func (r ready) write(path string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encoding ready file: %w", err)
+	}
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("writing ready file: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("writing ready file: %w", err)
+	}
+	return nil
+}
+
+func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
+	for _, w := range o.without {
+		if !slices.Contains(optional, w) {
+			return fmt.Errorf("--without: %q is none of %s", w, strings.Join(optional, ", "))
+		}
+	}
+	p, err := findPaths(o.dir)
+	if err != nil {
+		return err
+	}
+	if err := p.missing(false); err != nil {
+		return err
+	}
+	restart, kill := make(chan os.Signal, 4), make(chan os.Signal, 4)
+	signal.Notify(restart, syscall.SIGUSR1)
+	signal.Notify(kill, syscall.SIGUSR2)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if o.exitWithParent {
+		go watchParent(cancel)
+	}
+	readyFile := filepath.Join(p.data, "ready")
+	if err := os.Remove(readyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing old ready file: %w", err)
+	}
+
+	out := &progress{out: os.Stdout}
+	group := &proc.Group{}
+	defer group.StopAll(out.printf)
+	begin := time.Now()
+	cp, r, err := startOnFreePorts(ctx, group, p, o, out)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if !slices.Contains(o.without, "nodes") && o.nodes > 0 {
+		sim, err := simnode.New(cp.Config, o.nodes, out.printf)
+		if err != nil {
+			return err
+		}
+		wait, err := sim.Start(ctx)
+		defer wait()
+		defer cancel()
+		if err != nil {
+			return stopped(ctx, err)
+		}
+	}
+	if err := r.write(readyFile); err != nil {
+		return err
+	}
+	defer os.Remove(readyFile)
+	out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), cp.Server, cp.Kubeconfig)
+
+	for {
+		select {
+		case <-ctx.Done():
+			out.printf("stopping")
+			return nil
+		case part := <-group.Crashes():
+			tellCrash(out, part)
+			return errTold
+		case <-kill:
+			out.printf("killing the API server, as asked")
+			cp.KillAPIServer()
+		case <-restart:
+			out.printf("killing and starting the API server, as asked")
+			if err := cp.RestartAPIServer(ctx); err != nil {
+				return stopped(ctx, err)
+			}
+			r.Generation++
+			if err := r.write(readyFile); err != nil {
+				return err
+			}
+			out.printf("API server is back")
+		}
+	}
+}
+
+// startOnFreePorts tries again with other ports when somebody, another test for
+// example, was quicker to take one of ours.
+func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, out *progress) (*controlplane.ControlPlane, ready, error) {
+	for attempt := 1; ; attempt++ {
+		var c ports.Chooser
+		var chosen [3]int
+		for i, want := range []int{o.securePort, 0, 0} {
+			port, preferred, err := c.Choose(want)
+			if err != nil {
+				return nil, ready{}, err
+			}
+			if want != 0 && !preferred {
+				return nil, ready{}, fmt.Errorf("--secure-port: port %d is taken", want)
+			}
+			chosen[i] = port
+		}
+		opts := controlplane.Options{
+			Dir: p.data, Bin: p.k8s(),
+			Ports:                    controlplane.Ports{Secure: chosen[0], EtcdClient: chosen[1], EtcdPeer: chosen[2]},
+			Unsafe:                   true,
+			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
+			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),
+			Grace:                    2 * time.Second,
+			Progress:                 out.printf,
+		}
+		cp, err := controlplane.Start(ctx, group, opts)
+		if err == nil {
+			return cp, ready{
+				Kubeconfig: cp.Kubeconfig, Server: cp.Server,
+				Etcd: fmt.Sprintf("http://127.0.0.1:%d", chosen[1]),
+				PID:  os.Getpid(), Generation: 1,
+			}, nil
+		}
+		if attempt == 3 || !errors.Is(err, controlplane.ErrPortTaken) {
+			return nil, ready{}, err
+		}
+		out.printf("%v; trying other ports", err)
+		group.StopAll(out.printf)
+		for len(group.Crashes()) > 0 {
+			<-group.Crashes() // of the attempt before
+		}
+	}
+}
+
+// stopped: an error that comes from being asked to stop is none.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func tellCrash(out *progress, part *proc.Process) {
+	out.printf("%s ended by itself (%s); the end of %s:", part.Name, part.Exit(), part.Log)
+	for _, line := range part.Tail(20) {
+		out.plain("    " + line)
+	}
+	out.printf("stopping the rest")
+}
+
+// watchParent calls stop when the parent is gone. Standard input, if a pipe, is
+// watched too: it also tells of the end of a process further up that keeps the
+// other end.
+func watchParent(stop func()) {
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+	}
+	parent := os.Getppid()
+	for os.Getppid() == parent {
+		time.Sleep(200 * time.Millisecond)
+	}
+	stop()
+}

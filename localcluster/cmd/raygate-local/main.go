@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// errTold ends the program with code 1; what happened has been printed already.
+var errTold = errors.New("told already")
+
+func main() {
+	// A second signal does not cut the clean stop short; that is bounded anyway.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := command().ExecuteContext(ctx); err != nil {
+		if !errors.Is(err, errTold) {
+			fmt.Fprintln(os.Stderr, "raygate-local:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "raygate-local",
+		Short:         "A Kubernetes control plane with simulated nodes, and raygate in it, on this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(controlPlaneCommand(), runCommand(), upCommand(), downCommand(), resetCommand(), statusCommand())
+	return root
+}

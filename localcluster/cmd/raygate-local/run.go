@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/raygate/raygate/localcluster/internal/controlplane"
+	"github.com/raygate/raygate/localcluster/internal/crds"
+	"github.com/raygate/raygate/localcluster/internal/lockfile"
+	"github.com/raygate/raygate/localcluster/internal/ports"
+	"github.com/raygate/raygate/localcluster/internal/proc"
+	"github.com/raygate/raygate/localcluster/internal/simnode"
+)
+
+// Names of the listeners, in the ports file and to the user.
+const (
+	portAPIServer       = "API server"
+	portEtcd            = "etcd"
+	portEtcdPeer        = "etcd peer"
+	portGatewayHTTP     = "gateway HTTP"
+	portGatewayGRPC     = "gateway gRPC"
+	portGatewayMetrics  = "gateway metrics"
+	portOperatorMetrics = "operator metrics"
+	portOperatorProbes  = "operator probes"
+)
+
+var usualPorts = ports.Table{
+	portAPIServer:       6443,
+	portEtcd:            12379,
+	portEtcdPeer:        12380,
+	portGatewayHTTP:     8888,
+	portGatewayGRPC:     8887,
+	portGatewayMetrics:  8889,
+	portOperatorMetrics: 8890,
+	portOperatorProbes:  8891,
+}
+
+type runOptions struct {
+	dir            string
+	crds           string
+	nodes          int
+	withoutRaygate bool
+}
+
+func (o *runOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.dir, "dir", "", "folder for data and logs (default .local beside bin)")
+	f.StringVar(&o.crds, "crds", "", "folder with the CustomResourceDefinitions (default operator/config/crd/bases)")
+	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
+	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
+}
+
+func runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run everything in the foreground until Ctrl-C; data are kept",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+// run holds the lock while it works; that is how others know that it runs.
+func run(ctx context.Context, o runOptions) error {
+	p, err := findPaths(o.dir)
+	if err != nil {
+		return err
+	}
+	if err := p.missing(!o.withoutRaygate); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(p.log("x")), 0o700); err != nil {
+		return fmt.Errorf("making data folder: %w", err)
+	}
+	lock, err := lockfile.Acquire(p.lock())
+	if errors.Is(err, lockfile.ErrHeld) {
+		return alreadyRunning(p)
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	r := &runner{paths: p, opts: o, out: &progress{out: os.Stdout}}
+	return r.run(ctx)
+}
+
+// runner is one run of everything.
+type runner struct {
+	paths paths
+	opts  runOptions
+	out   *progress
+	group proc.Group
+	ports ports.Table
+	cp    *controlplane.ControlPlane
+	sim   *simnode.Simulator
+}
+
+func (r *runner) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begin := time.Now()
+	if err := removeState(r.paths); err != nil {
+		return err
+	}
+	defer func() { _ = removeState(r.paths) }()
+	defer r.group.StopAll(r.out.printf)
+
+	wait := func() {}
+	defer func() {
+		cancel()
+		wait()
+	}()
+	if err := r.start(ctx, &wait); err != nil {
+		select {
+		case part := <-r.group.Crashes():
+			tellCrash(r.out, part)
+			return errTold
+		default:
+		}
+		return stopped(ctx, err)
+	}
+	st := r.state()
+	if err := st.write(r.paths.state()); err != nil {
+		return err
+	}
+	r.out.printf("everything is ready after %.1f s", time.Since(begin).Seconds())
+	r.out.plain(st.guide())
+	r.out.printf("press Ctrl-C to stop; data are kept in %s", r.paths.data)
+
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		r.stream(ctx)
+	}()
+	defer func() { <-watching }()
+	select {
+	case <-ctx.Done():
+		r.out.printf("stopping")
+		return r.stop(&wait)
+	case part := <-r.group.Crashes():
+		cancel()
+		tellCrash(r.out, part)
+		return errTold
+	}
+}
+
+// stop ends everything in reverse order and tells how long it took.
+func (r *runner) stop(wait *func()) error {
+	begin := time.Now()
+	(*wait)()
+	*wait = func() {}
+	r.group.StopAll(r.out.printf)
+	r.out.printf("stopped in %.1f s", time.Since(begin).Seconds())
+	return nil
+}
+
+// start starts the parts in order. wait is set to what ends with ctx only.
+func (r *runner) start(ctx context.Context, wait *func()) error {
+	if err := r.choosePorts(); err != nil {
+		return err
+	}
+	var err error
+	r.cp, err = controlplane.Start(ctx, &r.group, controlplane.Options{
+		Dir: r.paths.data, Bin: r.paths.k8s(),
+		Ports: controlplane.Ports{
+			Secure:     r.ports[portAPIServer],
+			EtcdClient: r.ports[portEtcd],
+			EtcdPeer:   r.ports[portEtcdPeer],
+		},
+		Grace:    1500 * time.Millisecond,
+		Progress: r.out.printf,
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.writeEnv(); err != nil {
+		return err
+	}
+	r.out.printf("registering %d simulated nodes", r.opts.nodes)
+	if r.sim, err = simnode.New(r.cp.Config, r.opts.nodes, r.out.printf); err != nil {
+		return err
+	}
+	if *wait, err = r.sim.Start(ctx); err != nil {
+		return err
+	}
+	if err := r.installCRDs(ctx); err != nil {
+		return err
+	}
+	if r.opts.withoutRaygate {
+		return nil
+	}
+	return r.startRaygate(ctx)
+}
+
+func (r *runner) choosePorts() error {
+	saved := ports.Load(r.paths.ports())
+	// The previous run may have been killed a moment ago, its parts with it.
+	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		free := true
+		for _, port := range saved {
+			free = free && ports.IsFree(port)
+		}
+		if free {
+			break
+		}
+	}
+	var moved []ports.Moved
+	var err error
+	if r.ports, moved, err = ports.Assign(&ports.Chooser{}, usualPorts, saved); err != nil {
+		return err
+	}
+	for _, m := range moved {
+		r.out.printf("port %d is taken: %s is on %d", m.Usual, m.Name, m.Port)
+	}
+	return r.ports.Save(r.paths.ports())
+}
+
+func (r *runner) installCRDs(ctx context.Context) error {
+	dir := r.opts.crds
+	if dir == "" {
+		dir = r.paths.crds()
+		if !exists(dir) && r.opts.withoutRaygate {
+			r.out.printf("no CustomResourceDefinitions at %s", dir)
+			return nil
+		}
+	}
+	r.out.printf("installing CustomResourceDefinitions from %s", dir)
+	names, err := crds.Install(ctx, r.cp.Config, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		r.out.printf("  %s", name)
+	}
+	return nil
+}
+
+// startRaygate starts the operator and the gateway side by side and waits for both.
+func (r *runner) startRaygate(ctx context.Context) error {
+	local := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[name]) }
+	r.out.printf("starting the operator and the gateway")
+	// Their own stop takes longest: requests and reconciles are brought to an end.
+	const grace = 4 * time.Second
+	operator, err := r.group.Start(proc.Spec{
+		Name: "raygate-operator", Path: r.paths.operator(), Log: r.paths.log("raygate-operator"),
+		Args: []string{
+			"--kubeconfig", r.cp.Kubeconfig,
+			"--metrics-bind-address=" + local(portOperatorMetrics),
+			"--health-probe-bind-address=" + local(portOperatorProbes),
+			"--leader-elect=false",
+		},
+	}, controlplane.LayerPrograms, grace)
+	if err != nil {
+		return err
+	}
+	gateway, err := r.group.Start(proc.Spec{
+		Name: "raygate-apiserver", Path: r.paths.gateway(), Log: r.paths.log("raygate-apiserver"),
+		Args: []string{
+			"--kubeconfig", r.cp.Kubeconfig,
+			"--authentication=none",
+			"--grpc-address=" + local(portGatewayGRPC),
+			"--http-address=" + local(portGatewayHTTP),
+			"--metrics-address=" + local(portGatewayMetrics),
+		},
+	}, controlplane.LayerPrograms, grace)
+	if err != nil {
+		return err
+	}
+	if err := controlplane.WaitHTTP(ctx, operator, "operator", "http://"+local(portOperatorProbes)+"/readyz", time.Minute, r.out.printf); err != nil {
+		return err
+	}
+	return controlplane.WaitHTTP(ctx, gateway, "gateway", "http://"+local(portGatewayHTTP)+"/readyz", time.Minute, r.out.printf)
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raygate/raygate/localcluster/internal/lockfile"
+	"github.com/raygate/raygate/localcluster/internal/proc"
+)
+
+const (
+	startLimit = 4 * time.Minute
+	stopLimit  = 20 * time.Second
+)
+
+func upCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run everything in the background; returns when it is ready",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return up(cmd.Context(), o) },
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func downCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Stop what runs; data are kept",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return down(cmd.Context(), dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
+	return cmd
+}
+
+func resetCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "reset",
+		Short: "Stop what runs and forget all data",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return reset(cmd.Context(), dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
+	return cmd
+}
+
+func statusCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell what runs; the exit code is 1 when nothing does or something is not ready",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
+	return cmd
+}
+
+// up starts this program's run command in a session of its own and shows its
+// output until it is ready.
+func up(ctx context.Context, o runOptions) error {
+	p, err := findPaths(o.dir)
+	if err != nil {
+		return err
+	}
+	if err := p.missing(!o.withoutRaygate); err != nil {
+		return err
+	}
+	holder, err := lockfile.Holder(p.lock())
+	if err != nil {
+		return err
+	}
+	if holder != 0 {
+		_ = alreadyRunning(p) // says so; that is no failure of up
+		return nil
+	}
+	if err := os.MkdirAll(p.data+"/logs", 0o700); err != nil {
+		return fmt.Errorf("making data folder: %w", err)
+	}
+	logPath := p.log("supervisor")
+	log, err := os.Create(logPath)
+	if err != nil {
+		return fmt.Errorf("opening log: %w", err)
+	}
+	defer log.Close()
+	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate)}
+	if o.crds != "" {
+		args = append(args, "--crds", o.crds)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting in the background: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+
+	show, err := os.Open(logPath)
+	if err != nil {
+		return fmt.Errorf("reading log: %w", err)
+	}
+	defer show.Close()
+	return awaitUp(ctx, p, cmd, ended, show)
+}
+
+func awaitUp(ctx context.Context, p paths, cmd *exec.Cmd, ended <-chan error, show io.Reader) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		st, err := readState(p)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(os.Stdout, show)
+		if st != nil && st.PID == cmd.Process.Pid {
+			time.Sleep(50 * time.Millisecond) // the guide is printed after the file is written
+			_, _ = io.Copy(os.Stdout, show)
+			fmt.Printf("running in the background as pid %d; stop it with: make down\n", st.PID)
+			return nil
+		}
+		select {
+		case err := <-ended:
+			_, _ = io.Copy(os.Stdout, show)
+			if err == nil {
+				err = errors.New("it ended at once")
+			}
+			return fmt.Errorf("starting in the background: %w; logs are in %s", err, p.data+"/logs")
+		case <-ctx.Done():
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			<-ended
+			return fmt.Errorf("waiting for the start: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// alreadyRunning prints who runs and where, and returns an error for commands
+// that wanted to run themselves.
+func alreadyRunning(p paths) error {
+	pid, err := lockfile.Holder(p.lock())
+	if err != nil {
+		return err
+	}
+	fmt.Printf("already running as pid %d; stop it with: make down\n", pid)
+	if st, err := readState(p); err == nil && st != nil {
+		fmt.Println(st.guide())
+	} else {
+		fmt.Println("it is not ready yet")
+	}
+	return errTold
+}
+
+// down stops the holder of the lock: the kernel names it, so it cannot be a
+// stranger that got the pid of a run that has crashed.
+func down(ctx context.Context, dir string) error {
+	p, err := findPaths(dir)
+	if err != nil {
+		return err
+	}
+	pid, err := lockfile.Holder(p.lock())
+	if err != nil {
+		return err
+	}
+	if pid == 0 {
+		fmt.Println("nothing is running")
+		return nil
+	}
+	fmt.Printf("stopping pid %d\n", pid)
+	begin, told := time.Now(), time.Now()
+	sig := syscall.SIGTERM
+	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("stopping pid %d: %w", pid, err)
+	}
+	for {
+		now, err := lockfile.Holder(p.lock())
+		if err != nil {
+			return err
+		}
+		if now != pid {
+			fmt.Printf("stopped in %.1f s\n", time.Since(begin).Seconds())
+			return nil
+		}
+		if time.Since(begin) > stopLimit && sig != syscall.SIGKILL {
+			sig = syscall.SIGKILL
+			fmt.Printf("pid %d did not end within %s and is killed\n", pid, stopLimit)
+			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("killing pid %d: %w", pid, err)
+			}
+		}
+		if time.Since(told) > 2*time.Second {
+			told = time.Now()
+			fmt.Printf("still stopping, %d s; last: %s\n", int(time.Since(begin).Seconds()), strings.Join(proc.Tail(p.log("supervisor"), 1), ""))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// owned is what a run makes below its folder. reset removes these and the folder
+// when nothing else is left: --dir may name a folder with other things in it.
+var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock"}
+
+func reset(ctx context.Context, dir string) error {
+	if err := down(ctx, dir); err != nil {
+		return err
+	}
+	p, err := findPaths(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range owned {
+		if err := os.RemoveAll(p.data + "/" + name); err != nil {
+			return fmt.Errorf("forgetting data: %w", err)
+		}
+	}
+	if err := os.Remove(p.data); err != nil && !errors.Is(err, os.ErrNotExist) {
+		fmt.Printf("%s has other files in it and stays\n", p.data)
+	}
+	fmt.Println("all data are forgotten")
+	return nil
+}
+
+func status(ctx context.Context, dir string) error {
+	p, err := findPaths(dir)
+	if err != nil {
+		return err
+	}
+	pid, err := lockfile.Holder(p.lock())
+	if err != nil {
+		return err
+	}
+	if pid == 0 {
+		fmt.Println("nothing is running")
+		return errTold
+	}
+	st, err := readState(p)
+	if err != nil {
+		return err
+	}
+	if st == nil {
+		fmt.Printf("pid %d is starting or stopping\n", pid)
+		return errTold
+	}
+	fmt.Printf("running as pid %d\n", pid)
+	for _, name := range slices.Sorted(maps.Keys(st.Parts)) {
+		fmt.Printf("  %-24s pid %d\n", name, st.Parts[name])
+	}
+	allReady := true
+	if st.HTTP != "" {
+		for name, url := range map[string]string{"operator": st.Probes, "gateway": st.HTTP} {
+			word := "ready"
+			if err := ask(ctx, url+"/readyz"); err != nil {
+				word, allReady = fmt.Sprintf("not ready: %v", err), false
+			}
+			fmt.Printf("  %-24s %s\n", name, word)
+		}
+	}
+	fmt.Println(st.guide())
+	if !allReady {
+		return errTold
+	}
+	return nil
+}
+
+func ask(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package controlplane
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// The users of the token file. They differ in name for logs and metrics; all are
+// administrators, which also exempts them from priority and fairness queues.
+const (
+	userAdmin             = "admin"
+	userControllerManager = "system:kube-controller-manager"
+	userScheduler         = "system:kube-scheduler"
+	userSupervisor        = "raygate-local"
+)
+
+var users = []string{userAdmin, userControllerManager, userScheduler, userSupervisor}
+
+// tokens reads the token file below dir, or writes one with random tokens. They
+// are kept, so that a kubeconfig stays valid over a restart.
+func tokens(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		if out := parseTokens(string(data)); len(out) == len(users) {
+			return out, nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("reading tokens: %w", err)
+	}
+	out := map[string]string{}
+	var b strings.Builder
+	for _, user := range users {
+		random := make([]byte, 20)
+		_, _ = rand.Read(random) // never fails
+		out[user] = hex.EncodeToString(random)
+		fmt.Fprintf(&b, "%s,%s,%s,system:masters\n", out[user], user, user)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		return nil, fmt.Errorf("writing tokens: %w", err)
+	}
+	return out, nil
+}
+
+// parseTokens reads the lines token,user,uid,groups of those users that we know.
+func parseTokens(data string) map[string]string {
+	known := map[string]bool{}
+	for _, u := range users {
+		known[u] = true
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(data) {
+		f := strings.Split(strings.TrimSpace(line), ",")
+		if len(f) == 4 && f[0] != "" && known[f[1]] {
+			out[f[1]] = f[0]
+		}
+	}
+	return out
+}
+
+// serviceAccountKey makes sure that the key that signs ServiceAccount tokens
+// exists. It is kept: tokens must stay valid over a restart.
+func serviceAccountKey(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("generating service account key: %w", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("encoding service account key: %w", err)
+	}
+	data := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return fmt.Errorf("writing service account key: %w", err)
+	}
+	return nil
+}
+
+// writeKubeconfig writes a kubeconfig for one user. It is replaced in one step,
+// so that a reader never sees half of it.
+func writeKubeconfig(path, server string, ca []byte, user, token string) error {
+	const name = "raygate-local"
+	cfg := clientcmdapi.NewConfig()
+	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
+	cfg.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: token}
+	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user, Namespace: "default"}
+	cfg.CurrentContext = name
+	data, err := clientcmd.Write(*cfg)
+	if err != nil {
+		return fmt.Errorf("encoding kubeconfig: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("writing kubeconfig: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, werr := tmp.Write(data)
+	if err := errors.Join(werr, tmp.Close()); err != nil {
+		return fmt.Errorf("writing kubeconfig: %w", err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return fmt.Errorf("writing kubeconfig: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package controlplane
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// layout is where things lie below the folder of a control plane.
+type layout struct{ dir string }
+
+func (l layout) path(name string) string        { return filepath.Join(l.dir, name) }
+func (l layout) log(part string) string         { return filepath.Join(l.dir, "logs", part+".log") }
+func (l layout) etcdData() string               { return l.path("etcd") }
+func (l layout) certs() string                  { return l.path("pki") }
+func (l layout) servingCert() string            { return filepath.Join(l.certs(), "apiserver.crt") }
+func (l layout) serviceAccountKey() string      { return filepath.Join(l.certs(), "service-account.key") }
+func (l layout) tokens() string                 { return filepath.Join(l.certs(), "tokens.csv") }
+func (l layout) kubeconfig() string             { return l.path("kubeconfig") }
+func (l layout) partKubeconfig(p string) string { return filepath.Join(l.certs(), p+".kubeconfig") }
+
+func etcdFlags(l layout, o Options) []string {
+	client := fmt.Sprintf("http://127.0.0.1:%d", o.Ports.EtcdClient)
+	peer := fmt.Sprintf("http://127.0.0.1:%d", o.Ports.EtcdPeer)
+	flags := []string{
+		"--name=default",
+		"--data-dir=" + l.etcdData(),
+		"--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=default=" + peer,
+		// Room for load tests; the default of 2 GiB turns the store read-only.
+		"--quota-backend-bytes=8589934592",
+		"--log-level=warn",
+	}
+	if o.Unsafe {
+		flags = append(flags, "--unsafe-no-fsync")
+	}
+	return flags
+}
+
+func apiServerFlags(l layout, o Options) []string {
+	return []string{
+		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", o.Ports.EtcdClient),
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", o.Ports.Secure),
+		"--cert-dir=" + l.certs(), // it writes a self-signed pair there and keeps it
+		// The Service "kubernetes" would need an address that is not loopback.
+		"--endpoint-reconciler-type=none",
+		"--token-auth-file=" + l.tokens(),
+		"--authorization-mode=Node,RBAC",
+		"--service-account-key-file=" + l.serviceAccountKey(),
+		"--service-account-signing-key-file=" + l.serviceAccountKey(),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--allow-privileged=true",
+		// Nothing takes the taint away again: the node life cycle controller is off.
+		"--disable-admission-plugins=TaintNodesByCondition",
+		"--max-requests-inflight=3000",
+		"--max-mutating-requests-inflight=2000",
+		"--http2-max-streams-per-connection=1000",
+		"--profiling=false",
+	}
+}
+
+func controllerManagerFlags(l layout) []string {
+	flags := []string{
+		"--kubeconfig=" + l.partKubeconfig("kube-controller-manager"),
+		"--service-account-private-key-file=" + l.serviceAccountKey(),
+		"--root-ca-file=" + l.servingCert(),
+		"--leader-elect=false",
+		"--secure-port=0",
+		// Nodes are simulated by this process: while it is away they must not be
+		// declared lost, nor their Pods evicted.
+		"--controllers=*,-node-lifecycle-controller,-node-ipam-controller,-cloud-node-lifecycle-controller,-taint-eviction-controller",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+		"--profiling=false",
+	}
+	for _, kind := range []string{"deployment", "replicaset", "job", "cron-job", "namespace", "endpoint", "service-endpoint", "serviceaccount-token", "statefulset", "daemonset"} {
+		flags = append(flags, "--concurrent-"+kind+"-syncs=20")
+	}
+	return append(flags, "--concurrent-gc-syncs=50")
+}
+
+func schedulerFlags(l layout) []string {
+	return []string{
+		"--kubeconfig=" + l.partKubeconfig("kube-scheduler"),
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+		"--profiling=false",
+	}
+}

@@ -1,0 +1,105 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/raygate/raygate/localcluster/internal/proc"
+)
+
+// waitFor calls ask until it succeeds, p has ended, or limit is over. Progress
+// is told every few seconds what is being waited for, with the last answer.
+func waitFor(ctx context.Context, p *proc.Process, what string, limit time.Duration, progress func(string, ...any), ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	begin, told := time.Now(), time.Now()
+	for {
+		one, cancelOne := context.WithTimeout(ctx, 5*time.Second)
+		err := ask(one)
+		cancelOne()
+		if err == nil {
+			return nil
+		}
+		if time.Since(told) > 3*time.Second {
+			told = time.Now()
+			progress("waiting for %s, %d s so far (%v)", what, int(time.Since(begin).Seconds()), err)
+		}
+		select {
+		case <-p.Done():
+			return died(p)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w; last answer: %w", what, ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+func httpOK(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("status %s", resp.Status)
+		}
+		return nil
+	}
+}
+
+// listens: the certificate file is complete once the port is open.
+func listens(port int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+}
+
+func apiServerReady(cfg *rest.Config) func(context.Context) error {
+	return func(ctx context.Context) error {
+		client, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		if err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+			return err
+		}
+		_, err = client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
+		return err
+	}
+}
+
+func defaultServiceAccount(cfg *rest.Config) func(context.Context) error {
+	return func(ctx context.Context) error {
+		client, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		_, err = client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	}
+}
+
+// WaitHTTP waits until the URL of part p answers with 200, for at most limit.
+// progress gets a line every few seconds.
+func WaitHTTP(ctx context.Context, p *proc.Process, what, url string, limit time.Duration, progress func(string, ...any)) error {
+	return waitFor(ctx, p, what, limit, progress, httpOK(url))
+}

@@ -1,0 +1,116 @@
+// Package crds installs CustomResourceDefinitions from files.
+package crds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+var resource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// Install applies every CustomResourceDefinition in the YAML and JSON files of
+// dir by server-side apply, waits until all are established, and returns their
+// names in sorted order. Other kinds are left out.
+func Install(ctx context.Context, cfg *rest.Config, dir string) ([]string, error) {
+	objects, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making client: %w", err)
+	}
+	client := dyn.Resource(resource)
+	var names []string
+	for _, o := range objects {
+		if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true}); err != nil {
+			return nil, fmt.Errorf("applying %s: %w", o.GetName(), err)
+		}
+		names = append(names, o.GetName())
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := waitEstablished(ctx, client, name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// Read returns the CustomResourceDefinitions in the files of dir.
+func Read(dir string) ([]*unstructured.Unstructured, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading CRD folder: %w", err)
+	}
+	var out []*unstructured.Unstructured
+	for _, e := range entries {
+		if e.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(e.Name()))) {
+			continue
+		}
+		more, err := readFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+func readFile(path string) ([]*unstructured.Unstructured, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading CRDs: %w", err)
+	}
+	defer f.Close()
+	var out []*unstructured.Unstructured
+	for dec := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := dec.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("decoding %s: %w", path, err)
+		}
+		if o.GetKind() == "CustomResourceDefinition" {
+			out = append(out, o)
+		}
+	}
+}
+
+func waitEstablished(ctx context.Context, client dynamic.ResourceInterface, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		o, err := client.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && established(o) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s to be established: %w", name, errors.Join(ctx.Err(), err))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func established(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == "Established" && m["status"] == "True"
+	})
+}

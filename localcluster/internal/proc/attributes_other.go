@@ -1,0 +1,11 @@
+//go:build !linux
+
+package proc
+
+import "syscall"
+
+// childAttributes: only Linux can tie a child to its parent. Elsewhere the parts
+// outlive a supervisor that is killed with SIGKILL.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,244 @@
+package simnode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+const workers = 32
+
+// Simulator runs the simulated nodes.
+type Simulator struct {
+	client    kubernetes.Interface
+	nodes     map[string]string // name -> address
+	addresses *addresses
+	queue     workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	pods      cache.SharedIndexInformer
+	logf      func(format string, args ...any)
+}
+
+// New prepares n nodes of the cluster of cfg. logf gets what goes wrong and is
+// tried again; it must not be nil.
+func New(cfg *rest.Config, n int, logf func(format string, args ...any)) (*Simulator, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	cfg.UserAgent = "raygate-local-nodes"
+	cfg.ContentType = "application/vnd.kubernetes.protobuf"
+	cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making client of the simulated nodes: %w", err)
+	}
+	s := &Simulator{client: client, nodes: map[string]string{}, addresses: newAddresses(), logf: logf}
+	for i := range n {
+		s.nodes[nodeName(i)] = nodeAddress(i)
+	}
+	s.queue = workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](20*time.Millisecond, 5*time.Second))
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithTransform(strip),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
+		}))
+	s.pods = factory.Core().V1().Pods().Informer()
+	_, err = s.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    s.enqueue,
+		UpdateFunc: func(_, obj any) { s.enqueue(obj) },
+		DeleteFunc: s.forget,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching Pods: %w", err)
+	}
+	return s, nil
+}
+
+// Start registers the nodes, returns when they are ready for Pods, and keeps
+// them so until ctx is done. Wait then tells when everything has ended.
+func (s *Simulator) Start(ctx context.Context) (wait func(), err error) {
+	for i := range len(s.nodes) {
+		if err := s.register(ctx, i); err != nil {
+			return func() {}, err
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.pods.Run(ctx.Done()) })
+	if !cache.WaitForCacheSync(ctx.Done(), s.pods.HasSynced) {
+		return wg.Wait, ctx.Err()
+	}
+	// Before any new address is given away: Pods of an earlier run keep theirs.
+	for _, obj := range s.pods.GetStore().List() {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			s.addresses.reserve(string(pod.UID), pod.Status.PodIP)
+		}
+	}
+	for range workers {
+		wg.Go(func() {
+			for s.work(ctx) {
+			}
+		})
+	}
+	wg.Go(func() { s.renewAll(ctx) })
+	wg.Go(func() {
+		<-ctx.Done()
+		s.queue.ShutDown()
+	})
+	return wg.Wait, nil
+}
+
+// Counts are the Pods on the simulated nodes.
+type Counts struct{ Running, Starting, Ending, Done int }
+
+// Counts the Pods as last seen.
+func (s *Simulator) Counts() Counts {
+	var c Counts
+	for _, obj := range s.pods.GetStore().List() {
+		pod, ok := obj.(*corev1.Pod)
+		switch {
+		case !ok:
+		case pod.DeletionTimestamp != nil:
+			c.Ending++
+		case pod.Status.Phase == corev1.PodRunning:
+			c.Running++
+		case pod.Status.Phase == corev1.PodPending:
+			c.Starting++
+		default:
+			c.Done++
+		}
+	}
+	return c
+}
+
+func (s *Simulator) renewAll(ctx context.Context) {
+	tick := time.NewTicker(renewInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for i := range len(s.nodes) {
+			if err := s.renew(ctx, i); err != nil && ctx.Err() == nil {
+				s.logf("simulated node: %v", err)
+			}
+		}
+	}
+}
+
+func (s *Simulator) enqueue(obj any) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		s.queue.Add(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+	}
+}
+
+func (s *Simulator) forget(obj any) {
+	if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = d.Obj
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		s.addresses.release(string(pod.UID))
+	}
+}
+
+func (s *Simulator) work(ctx context.Context) bool {
+	key, shutdown := s.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer s.queue.Done(key)
+	if err := s.sync(ctx, key); err != nil && ctx.Err() == nil {
+		if s.queue.NumRequeues(key) >= 5 {
+			s.logf("simulated node: Pod %s: %v", key, err)
+		}
+		s.queue.AddRateLimited(key)
+		return true
+	}
+	s.queue.Forget(key)
+	return true
+}
+
+// sync brings one Pod a step further; the watch brings it back for the next.
+func (s *Simulator) sync(ctx context.Context, key types.NamespacedName) error {
+	obj, exists, err := s.pods.GetStore().GetByKey(key.String())
+	if err != nil || !exists {
+		return err
+	}
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	hostIP, ours := s.nodes[pod.Spec.NodeName]
+	if !ours {
+		return nil
+	}
+	if pod.DeletionTimestamp != nil {
+		return s.end(ctx, pod)
+	}
+	ip := hostIP
+	if !pod.Spec.HostNetwork {
+		if ip, err = s.addresses.assign(string(pod.UID)); err != nil {
+			return err
+		}
+	}
+	status := next(pod, ip, hostIP, time.Now())
+	if status == nil {
+		return nil
+	}
+	return s.patch(ctx, pod, status)
+}
+
+// end lets a deleted Pod go.
+func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
+	if len(pod.Finalizers) > 0 {
+		// It stays visible until its finalizers are gone, and whoever holds them
+		// may wait for its containers to have ended.
+		if status := next(pod, "", "", time.Now()); status != nil {
+			if err := s.patch(ctx, pod, status); err != nil {
+				return err
+			}
+		}
+	}
+	if g := pod.DeletionGracePeriodSeconds; g != nil && *g == 0 {
+		return nil // only the finalizers hold it
+	}
+	err := s.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)),
+		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// patch writes a status. The UID in it keeps a Pod that has the name meanwhile
+// from getting it; conditions that are not named stay as they are.
+func (s *Simulator) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status":   status,
+	})
+	if err != nil {
+		return fmt.Errorf("encoding status: %w", err)
+	}
+	_, err = s.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		s.addresses.release(string(pod.UID)) // forget may have come before assign
+		return nil
+	}
+	return err // a conflict too: when the name is another Pod's, the watch brings that
+}

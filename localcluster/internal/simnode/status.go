@@ -1,0 +1,176 @@
+package simnode
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What a Pod can be told by annotation.
+const (
+	annotationStayPending = "raygate.io/sim-stay-pending"
+	annotationExitCode    = "raygate.io/sim-exit-code"
+)
+
+// next returns the status that the Pod is to have, or nil when it has it.
+// It is pure: ip is the Pod's address, hostIP its node's.
+func next(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
+		return nil
+	case pod.DeletionTimestamp != nil:
+		return ended(pod, 0, now)
+	case pod.Annotations[annotationStayPending] == "true":
+		return nil
+	case !isRunning(pod):
+		return running(pod, ip, hostIP, now)
+	}
+	if code, ok := exitCode(pod); ok {
+		return ended(pod, code, now)
+	}
+	if isReady(pod) != gatesOpen(pod) {
+		return &corev1.PodStatus{
+			Phase:              corev1.PodRunning,
+			ObservedGeneration: pod.Generation,
+			Conditions:         []corev1.PodCondition{ready(pod, now)},
+		}
+	}
+	return nil
+}
+
+func exitCode(pod *corev1.Pod) (int32, bool) {
+	code, err := strconv.ParseInt(pod.Annotations[annotationExitCode], 10, 32)
+	return int32(code), err == nil
+}
+
+func isRunning(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != ""
+}
+
+func isReady(pod *corev1.Pod) bool { return conditionTrue(pod, corev1.PodReady) }
+
+// gatesOpen reports whether everybody else whom the Pod waits for has agreed.
+func gatesOpen(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
+		return !conditionTrue(pod, g.ConditionType)
+	})
+}
+
+func conditionTrue(pod *corev1.Pod, t corev1.PodConditionType) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == t && c.Status == corev1.ConditionTrue
+	})
+}
+
+// running is the status of a Pod whose containers have all started.
+func running(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
+	at := metav1.NewTime(now)
+	s := &corev1.PodStatus{
+		Phase:              corev1.PodRunning,
+		ObservedGeneration: pod.Generation,
+		StartTime:          &at,
+		HostIP:             hostIP,
+		HostIPs:            []corev1.HostIP{{IP: hostIP}},
+		PodIP:              ip,
+		PodIPs:             []corev1.PodIP{{IP: ip}},
+		Conditions: []corev1.PodCondition{
+			condition(pod, corev1.PodReadyToStartContainers, true, "", now),
+			condition(pod, corev1.PodInitialized, true, "", now),
+			condition(pod, corev1.ContainersReady, true, "", now),
+			ready(pod, now),
+		},
+	}
+	for _, c := range pod.Spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			s.InitContainerStatuses = append(s.InitContainerStatuses, started(pod, c, at))
+			continue
+		}
+		st := terminated(pod, c, 0, at, at)
+		st.Ready = true // what a completed init container shows
+		s.InitContainerStatuses = append(s.InitContainerStatuses, st)
+	}
+	for _, c := range pod.Spec.Containers {
+		s.ContainerStatuses = append(s.ContainerStatuses, started(pod, c, at))
+	}
+	return s
+}
+
+// ended is the status of a Pod whose containers have all ended with this code.
+func ended(pod *corev1.Pod, code int32, now time.Time) *corev1.PodStatus {
+	phase, reason := corev1.PodSucceeded, "PodCompleted"
+	if code != 0 {
+		phase, reason = corev1.PodFailed, "PodFailed"
+	}
+	begin := metav1.NewTime(now)
+	if pod.Status.StartTime != nil {
+		begin = *pod.Status.StartTime
+	}
+	s := &corev1.PodStatus{
+		Phase:              phase,
+		ObservedGeneration: pod.Generation,
+		Conditions: []corev1.PodCondition{
+			condition(pod, corev1.ContainersReady, false, reason, now),
+			condition(pod, corev1.PodReady, false, reason, now),
+		},
+	}
+	for _, c := range pod.Spec.InitContainers {
+		s.InitContainerStatuses = append(s.InitContainerStatuses, terminated(pod, c, 0, begin, metav1.NewTime(now)))
+	}
+	for _, c := range pod.Spec.Containers {
+		s.ContainerStatuses = append(s.ContainerStatuses, terminated(pod, c, code, begin, metav1.NewTime(now)))
+	}
+	return s
+}
+
+func ready(pod *corev1.Pod, now time.Time) corev1.PodCondition {
+	if gatesOpen(pod) {
+		return condition(pod, corev1.PodReady, true, "", now)
+	}
+	return condition(pod, corev1.PodReady, false, "ReadinessGatesNotReady", now)
+}
+
+func condition(pod *corev1.Pod, t corev1.PodConditionType, is bool, reason string, now time.Time) corev1.PodCondition {
+	c := corev1.PodCondition{
+		Type:               t,
+		Status:             corev1.ConditionFalse,
+		Reason:             reason,
+		ObservedGeneration: pod.Generation,
+		LastTransitionTime: metav1.NewTime(now),
+	}
+	if is {
+		c.Status = corev1.ConditionTrue
+	}
+	return c
+}
+
+func started(pod *corev1.Pod, c corev1.Container, at metav1.Time) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name: c.Name, Image: c.Image, ImageID: "sim://" + c.Image,
+		ContainerID: containerID(pod, c),
+		Ready:       true,
+		Started:     new(true),
+		State:       corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
+	}
+}
+
+func terminated(pod *corev1.Pod, c corev1.Container, code int32, begin, end metav1.Time) corev1.ContainerStatus {
+	reason := "Completed"
+	if code != 0 {
+		reason = "Error"
+	}
+	return corev1.ContainerStatus{
+		Name: c.Name, Image: c.Image, ImageID: "sim://" + c.Image,
+		ContainerID: containerID(pod, c),
+		Started:     new(false),
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: code, Reason: reason, StartedAt: begin, FinishedAt: end, ContainerID: containerID(pod, c),
+		}},
+	}
+}
+
+func containerID(pod *corev1.Pod, c corev1.Container) string {
+	return "sim://" + string(pod.UID) + "/" + c.Name
+}
