@@ -265,4 +265,3 @@ func warnHeadPorts(g nodeGroup, path *field.Path) field.ErrorList {
 	}
 	return warnings
 }
-
