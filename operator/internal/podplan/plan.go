@@ -1,6 +1,7 @@
 package podplan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,8 +21,8 @@ type Input struct {
 	// Cluster is the RayCluster, valid or not. Its status tells about suspension and whether it was ever provisioned.
 	Cluster *rayv1.RayCluster
 	// Pods are the observed Pods. Those of other clusters do no harm. A caller that reads from a cache adds the Pods that
-	// it created a moment ago and the cache may not show yet, and marks those that it deleted, or they are created or
-	// deleted twice.
+	// it created a moment ago and the cache may not show yet, and those that it deleted with a deletion timestamp, or
+	// they are created or deleted twice. Of several Pods of one name the one with a deletion timestamp counts, else any.
 	Pods []*corev1.Pod
 	// ShrinkWithAutoscaler lets the plan choose the workers of a group that is too large also when the autoscaler is on,
 	// which otherwise names them itself.
@@ -229,7 +230,9 @@ func Owned(rc *rayv1.RayCluster, pod *corev1.Pod) bool {
 
 func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 	own := pods{workers: map[string][]*corev1.Pod{}}
-	for _, pod := range slices.SortedFunc(slices.Values(observed), byName) {
+	sorted := slices.SortedFunc(slices.Values(observed), byName)
+	sameName := func(a, b *corev1.Pod) bool { return a.Namespace == b.Namespace && a.Name == b.Name }
+	for _, pod := range slices.CompactFunc(sorted, sameName) {
 		if !Owned(rc, pod) {
 			continue
 		}
@@ -259,9 +262,18 @@ func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 	return own
 }
 
+// byName sorts by namespace and name; of equal ones the Pod that is being deleted comes first.
 func byName(a, b *corev1.Pod) int {
-	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-		return c
+	return cmp.Or(
+		strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name),
+		cmp.Compare(staying(a), staying(b)),
+	)
+}
+
+func staying(pod *corev1.Pod) int {
+	if pod.DeletionTimestamp.IsZero() {
+		return 1
 	}
-	return strings.Compare(a.Name, b.Name)
+	return 0
 }

@@ -1,0 +1,283 @@
+package podplan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// outcome is a Plan by names, so that a difference reads like a sentence.
+type outcome struct {
+	Head    bool
+	Workers []Create
+	Delete  map[string]Reason
+	Keep    []string
+	Held    bool
+}
+
+func outcomeOf(p Plan) outcome {
+	o := outcome{Head: p.CreateHead, Workers: p.CreateWorkers, Held: p.HeadRestartDisabled}
+	for _, d := range p.Delete {
+		if o.Delete == nil {
+			o.Delete = map[string]Reason{}
+		}
+		o.Delete[d.Pod.Name] = d.Reason
+	}
+	for _, pod := range p.Keep {
+		o.Keep = append(o.Keep, pod.Name)
+	}
+	slices.Sort(o.Keep)
+	return o
+}
+
+func TestFor(t *testing.T) {
+	const restartDisabled = rayv1.AnnotationDisableProvisionedHeadRestart
+	cluster := func(opts ...raytest.ClusterOption) *rayv1.RayCluster { return raytest.RayCluster("ns/demo", opts...) }
+	ours := cluster() // for Pods: all clusters ns/demo of these tests have one UID
+	head := raytest.HeadPod(ours, "head")
+	worker := func(name string, opts ...raytest.PodOption) *corev1.Pod {
+		return raytest.WorkerPod(ours, "cpu", name, opts...)
+	}
+	index := func(i string) raytest.PodOption { return raytest.PodLabel(rayv1.LabelWorkerGroupReplicaIndex, i) }
+
+	cases := map[string]struct {
+		cluster *rayv1.RayCluster
+		pods    []*corev1.Pod
+		shrink  bool
+		want    outcome
+	}{
+		"a new cluster gets its head and all workers at once": {
+			cluster: cluster(raytest.Workers("cpu", 2), raytest.Workers("gpu", 1), raytest.Workers("none", 0)),
+			want: outcome{Head: true, Workers: []Create{
+				{Group: 0, Count: 2, ReplicaIndices: []int{0, 1}},
+				{Group: 1, Count: 1, ReplicaIndices: []int{0}},
+			}},
+		},
+		"a complete cluster is left alone": {
+			cluster: cluster(raytest.Workers("cpu", 2)),
+			pods:    []*corev1.Pod{worker("a"), head, worker("b")},
+			want:    outcome{Keep: []string{"a", "b", "head"}},
+		},
+		"replicas below the minimum are raised": {
+			cluster: cluster(raytest.Workers("cpu", 0, raytest.Bounds(1, 3))),
+			pods:    []*corev1.Pod{head},
+			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"head"}},
+		},
+		"replicas above the maximum are capped": {
+			cluster: cluster(raytest.Workers("cpu", 9, raytest.Bounds(0, 1))),
+			pods:    []*corev1.Pod{head, worker("a")},
+			want:    outcome{Keep: []string{"a", "head"}},
+		},
+		"new workers take the free indices": {
+			cluster: cluster(raytest.Workers("cpu", 4)),
+			pods:    []*corev1.Pod{head, worker("a", index("1")), worker("b", index("7"))},
+			want:    outcome{Workers: []Create{{Count: 2, ReplicaIndices: []int{0, 2}}}, Keep: []string{"a", "b", "head"}},
+		},
+		"several hosts per replica mean several Pods": {
+			cluster: cluster(raytest.Workers("cpu", 2, raytest.Hosts(4))),
+			pods:    []*corev1.Pod{head, worker("a")},
+			want:    outcome{Workers: []Create{{Count: 7}}, Keep: []string{"a", "head"}},
+		},
+		"shrinking takes the workers that matter least": {
+			cluster: cluster(raytest.Workers("cpu", 2)),
+			pods: []*corev1.Pod{
+				head, worker("old"), worker("young", raytest.CreatedAfter(time.Hour)), worker("younger", raytest.CreatedAfter(2*time.Hour)),
+				worker("starting", raytest.NotReady()), worker("pulling", raytest.Phase(corev1.PodPending)), worker("waiting", raytest.Unscheduled()),
+			},
+			want: outcome{
+				Delete: map[string]Reason{"waiting": ReasonScaleDown, "pulling": ReasonScaleDown, "starting": ReasonScaleDown, "younger": ReasonScaleDown},
+				Keep:   []string{"head", "old", "young"},
+			},
+		},
+		"with the autoscaler on a large group waits for it to name workers": {
+			cluster: cluster(raytest.Workers("cpu", 1), raytest.Autoscaling()),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b")},
+			want:    outcome{Keep: []string{"a", "b", "head"}},
+		},
+		"with the autoscaler on a switch of the operator still allows to choose": {
+			cluster: cluster(raytest.Workers("cpu", 1), raytest.Autoscaling()),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b")},
+			shrink:  true,
+			want:    outcome{Delete: map[string]Reason{"b": ReasonScaleDown}, Keep: []string{"a", "head"}},
+		},
+		"the autoscaler names a worker and lowers replicas": {
+			cluster: cluster(raytest.Workers("cpu", 1, raytest.WorkersToDelete("a")), raytest.Autoscaling()),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b")},
+			want:    outcome{Delete: map[string]Reason{"a": ReasonRequested}, Keep: []string{"b", "head"}},
+		},
+		"a worker named without lowering replicas is replaced": {
+			cluster: cluster(raytest.Workers("cpu", 2, raytest.WorkersToDelete("a", "a"))),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b")},
+			want: outcome{
+				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}},
+				Delete:  map[string]Reason{"a": ReasonRequested}, Keep: []string{"b", "head"},
+			},
+		},
+		"a worker named again while it is leaving is not deleted again": {
+			cluster: cluster(raytest.Workers("cpu", 1, raytest.WorkersToDelete("a"))),
+			pods:    []*corev1.Pod{head, worker("a", raytest.Terminating()), worker("b")},
+			want:    outcome{Keep: []string{"b", "head"}},
+		},
+		"Pods that are not of the group cannot be named": {
+			cluster: cluster(raytest.Workers("cpu", 1, raytest.WorkersToDelete("head", "other", "gone")), raytest.Workers("gpu", 1)),
+			pods:    []*corev1.Pod{head, worker("a"), raytest.WorkerPod(ours, "gpu", "other")},
+			want:    outcome{Keep: []string{"a", "head", "other"}},
+		},
+		"a Pod of the same labels that the cluster does not control is not ours": {
+			cluster: cluster(raytest.Workers("cpu", 1, raytest.WorkersToDelete("foreign"))),
+			pods: []*corev1.Pod{
+				head, worker("foreign", raytest.Orphaned()), worker("a"),
+				raytest.WorkerPod(raytest.RayCluster("ns/demo", raytest.UID("earlier")), "cpu", "previous"),
+				raytest.WorkerPod(raytest.RayCluster("ns/demo2"), "cpu", "neighbour"),
+				raytest.HeadPod(raytest.RayCluster("other/demo"), "head"),
+				worker("quarantined", raytest.PodLabel(rayv1.LabelCluster, "")),
+			},
+			want: outcome{Keep: []string{"a", "head"}},
+		},
+		"a failed worker is replaced at once, in every group": {
+			cluster: cluster(raytest.Workers("cpu", 1), raytest.Workers("gpu", 1)),
+			pods: []*corev1.Pod{
+				head, worker("a", raytest.Phase(corev1.PodFailed)), raytest.WorkerPod(ours, "gpu", "b", raytest.Phase(corev1.PodSucceeded)),
+			},
+			want: outcome{
+				Workers: []Create{{Group: 0, Count: 1, ReplicaIndices: []int{0}}, {Group: 1, Count: 1, ReplicaIndices: []int{0}}},
+				Delete:  map[string]Reason{"a": ReasonUnhealthy, "b": ReasonUnhealthy}, Keep: []string{"head"},
+			},
+		},
+		"a worker whose Ray ended is left to the kubelet, unless nothing restarts it": {
+			cluster: cluster(raytest.Workers("cpu", 3)),
+			pods: []*corev1.Pod{
+				head, worker("always", raytest.RayExited(1)),
+				worker("onfailure", raytest.RayExited(1), raytest.RestartPolicy(corev1.RestartPolicyOnFailure)),
+				worker("never", raytest.RayExited(1), raytest.RestartPolicy(corev1.RestartPolicyNever)),
+			},
+			want: outcome{
+				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}},
+				Delete:  map[string]Reason{"never": ReasonUnhealthy}, Keep: []string{"always", "head", "onfailure"},
+			},
+		},
+		"a worker that somebody deletes is replaced before it is gone": {
+			cluster: cluster(raytest.Workers("cpu", 2)),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating())},
+			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"a", "head"}},
+		},
+		"a failed head is deleted and not yet replaced, workers go on": {
+			cluster: cluster(raytest.Workers("cpu", 1)),
+			pods:    []*corev1.Pod{raytest.HeadPod(ours, "head", raytest.Phase(corev1.PodFailed))},
+			want: outcome{
+				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Delete: map[string]Reason{"head": ReasonUnhealthy},
+			},
+		},
+		"a head that is leaving is waited for": {
+			cluster: cluster(),
+			pods:    []*corev1.Pod{raytest.HeadPod(ours, "head", raytest.Terminating())},
+		},
+		"of two heads the ready and older one stays": {
+			cluster: cluster(),
+			pods: []*corev1.Pod{
+				raytest.HeadPod(ours, "a", raytest.NotReady()), raytest.HeadPod(ours, "b", raytest.CreatedAfter(time.Minute)), raytest.HeadPod(ours, "c"),
+			},
+			want: outcome{Delete: map[string]Reason{"a": ReasonExtraHead, "b": ReasonExtraHead}, Keep: []string{"c"}},
+		},
+		"a head that may not be restarted holds everything": {
+			cluster: cluster(raytest.Workers("cpu", 2), raytest.Annotations(map[string]string{restartDisabled: "true"}),
+				raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue)),
+			pods: []*corev1.Pod{worker("a")},
+			want: outcome{Keep: []string{"a"}, Held: true},
+		},
+		"a head that may not be restarted is created the first time": {
+			cluster: cluster(raytest.Annotations(map[string]string{restartDisabled: "true"}),
+				raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionFalse)),
+			want: outcome{Head: true},
+		},
+		"a suspended cluster loses all its Pods": {
+			cluster: cluster(raytest.Workers("cpu", 2), raytest.Suspend(true)),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating()), raytest.WorkerPod(ours, "gone", "c")},
+			want:    outcome{Delete: map[string]Reason{"head": ReasonSuspended, "a": ReasonSuspended, "c": ReasonSuspended}},
+		},
+		"a suspension that has begun goes on when it is taken back": {
+			cluster: cluster(raytest.Workers("cpu", 1), raytest.Suspend(false), raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)),
+			pods:    []*corev1.Pod{worker("a")},
+			want:    outcome{Delete: map[string]Reason{"a": ReasonSuspended}},
+		},
+		"a suspended group loses its workers, the others do not": {
+			cluster: cluster(raytest.Workers("cpu", 1, raytest.SuspendGroup()), raytest.Workers("gpu", 1)),
+			pods:    []*corev1.Pod{head, worker("a"), raytest.WorkerPod(ours, "gpu", "b")},
+			want:    outcome{Delete: map[string]Reason{"a": ReasonGroupSuspended}, Keep: []string{"b", "head"}},
+		},
+		"workers of a removed group are deleted, also with the autoscaler on": {
+			cluster: cluster(raytest.Autoscaling()),
+			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating())},
+			want:    outcome{Delete: map[string]Reason{"a": ReasonGroupRemoved}, Keep: []string{"head"}},
+		},
+		"a group called headgroup does not take the head for a worker": {
+			cluster: cluster(raytest.Workers(rayv1.HeadGroupName, 0)),
+			pods:    []*corev1.Pod{head},
+			want:    outcome{Keep: []string{"head"}},
+		},
+		"the Pod that cleans up Redis is not part of the cluster": {
+			cluster: cluster(),
+			pods:    []*corev1.Pod{head, raytest.HeadPod(ours, "cleanup", raytest.PodLabel(rayv1.LabelNodeType, string(rayv1.RedisCleanupNode)))},
+			want:    outcome{Keep: []string{"head"}},
+		},
+		"a Pod reported twice counts once, and as leaving if one report says so": {
+			cluster: cluster(raytest.Workers("cpu", 2)),
+			pods:    []*corev1.Pod{head, head, worker("a"), worker("a"), worker("b"), worker("b", raytest.Terminating())},
+			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"a", "head"}},
+		},
+		"a deleted cluster is left to garbage collection": {
+			cluster: cluster(raytest.Workers("cpu", 2), func(rc *rayv1.RayCluster) { rc.DeletionTimestamp = new(raytest.Epoch) }),
+			pods:    []*corev1.Pod{head},
+			want:    outcome{Keep: []string{"head"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.cluster.DeepCopy()
+			got := For(Input{Cluster: tc.cluster, Pods: tc.pods, ShrinkWithAutoscaler: tc.shrink})
+			if diff := cmp.Diff(tc.want, outcomeOf(got)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			reversed := slices.Clone(tc.pods)
+			slices.Reverse(reversed)
+			again := For(Input{Cluster: tc.cluster, Pods: reversed, ShrinkWithAutoscaler: tc.shrink})
+			if diff := cmp.Diff(got, again); diff != "" {
+				t.Errorf("the plan depends on the order of Pods (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tc.cluster); diff != "" {
+				t.Errorf("the cluster was changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDeletionMessage(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1))
+	pod := raytest.WorkerPod(rc, "cpu", "a", raytest.Phase(corev1.PodFailed), raytest.RestartPolicy(corev1.RestartPolicyNever),
+		raytest.RayExited(137), func(p *corev1.Pod) { p.Status.Reason = "Evicted" })
+	plan := For(Input{Cluster: rc, Pods: []*corev1.Pod{pod}})
+	want := []Deletion{{
+		Pod: pod, Group: "cpu", Reason: ReasonUnhealthy,
+		Message: "its phase is Failed with restart policy Never (Evicted); the Ray container exited with code 137 (Error)",
+	}}
+	if diff := cmp.Diff(want, plan.Delete); diff != "" {
+		t.Errorf("deletions (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPlanIsBounded(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2147483647, raytest.Hosts(2147483647)), raytest.Workers("b", 2147483647))
+	plan := For(Input{Cluster: rc})
+	for _, c := range plan.CreateWorkers {
+		if c.Count != MaxCreates || len(c.ReplicaIndices) > MaxCreates {
+			t.Errorf("group %d: want %d creates, got %d with %d indices", c.Group, MaxCreates, c.Count, len(c.ReplicaIndices))
+		}
+	}
+}

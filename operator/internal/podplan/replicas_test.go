@@ -1,0 +1,63 @@
+package podplan
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func TestCountsOf(t *testing.T) {
+	bare := raytest.Group(func(g *rayv1.WorkerGroupSpec) {
+		g.Replicas, g.MinReplicas, g.MaxReplicas, g.NumOfHosts = nil, nil, nil, 0
+	})
+	cases := map[string]struct {
+		groups []raytest.ClusterOption
+		want   Counts
+	}{
+		"no groups":                      {want: Counts{}},
+		"one group":                      {[]raytest.ClusterOption{raytest.Workers("a", 3, raytest.Bounds(1, 5))}, Counts{3, 1, 5}},
+		"hosts multiply":                 {[]raytest.ClusterOption{raytest.Workers("a", 3, raytest.Bounds(1, 5), raytest.Hosts(4))}, Counts{12, 4, 20}},
+		"a suspended group is nothing":   {[]raytest.ClusterOption{raytest.Workers("a", 3, raytest.Bounds(1, 5), raytest.SuspendGroup())}, Counts{}},
+		"negative numbers are nothing":   {[]raytest.ClusterOption{raytest.Workers("a", -3, raytest.Bounds(-5, -1), raytest.Hosts(-2))}, Counts{}},
+		"sums end at the largest number": {[]raytest.ClusterOption{raytest.Workers("a", math.MaxInt32), raytest.Workers("b", math.MaxInt32, raytest.Hosts(8))}, Counts{math.MaxInt32, 0, math.MaxInt32}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, CountsOf(raytest.RayCluster("ns/demo", tc.groups...))); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("an object without defaults", func(t *testing.T) {
+		rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 3))
+		bare(&rc.Spec.WorkerGroupSpecs[0])
+		if diff := cmp.Diff(Counts{0, 0, math.MaxInt32}, CountsOf(rc)); diff != "" {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTotalsOf(t *testing.T) {
+	q := resource.MustParse
+	rc := raytest.RayCluster("ns/demo",
+		raytest.HeadContainer(func(c *corev1.Container) {
+			c.Resources.Limits = corev1.ResourceList{"cpu": q("1500m"), "memory": q("2Gi")}
+			c.Resources.Requests = corev1.ResourceList{"cpu": q("1"), "memory": q("1Gi")}
+		}),
+		raytest.Workers("tpu", 9, raytest.Bounds(0, 2), raytest.GroupContainer(func(c *corev1.Container) {
+			c.Resources.Requests = nil
+			c.Resources.Limits = corev1.ResourceList{"cpu": q("500m"), "memory": q("1Gi"), "nvidia.com/gpu": q("2"), "amd.com/gpu": q("1"), "google.com/tpu": q("4")}
+		})),
+		raytest.Workers("off", 5, raytest.SuspendGroup()),
+	)
+	want := Totals{CPU: q("2"), Memory: q("3Gi"), GPU: q("6"), TPU: q("8")}
+	if diff := cmp.Diff(want, TotalsOf(rc)); diff != "" {
+		t.Errorf("totals (-want +got):\n%s", diff)
+	}
+}
