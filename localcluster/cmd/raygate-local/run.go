@@ -233,14 +233,7 @@ func (r *runner) installCRDs(ctx context.Context) error {
 		}
 	}
 	r.out.printf("installing CustomResourceDefinitions from %s", dir)
-	names, err := crds.Install(ctx, r.cp.Config, dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		r.out.printf("  %s", name)
-	}
-	return nil
+	return crds.Install(ctx, r.cp.Config, dir, func(name string) { r.out.printf("  %s", name) })
 }
 
 // startRaygate starts the operator and the gateway side by side and waits for both.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,12 +80,28 @@ func apiServerReady(cfg *rest.Config) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		if body, err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Raw(); err != nil {
+			if checks := failing(string(body)); len(checks) > 0 {
+				return fmt.Errorf("not done yet: %s", strings.Join(checks, ", "))
+			}
 			return err
 		}
 		_, err = client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
 		return err
 	}
+}
+
+// failing returns the names of the failed checks in an answer of /readyz, whose
+// lines look like "[-]etcd failed: reason withheld".
+func failing(body string) []string {
+	var out []string
+	for line := range strings.Lines(body) {
+		if check, ok := strings.CutPrefix(line, "[-]"); ok {
+			name, _, _ := strings.Cut(strings.TrimSpace(check), " ")
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func defaultServiceAccount(cfg *rest.Config) func(context.Context) error {

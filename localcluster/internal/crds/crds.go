@@ -23,32 +23,33 @@ import (
 var resource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Install applies every CustomResourceDefinition in the YAML and JSON files of
-// dir by server-side apply, waits until all are established, and returns their
-// names in sorted order. Other kinds are left out.
-func Install(ctx context.Context, cfg *rest.Config, dir string) ([]string, error) {
+// dir by server-side apply and waits until all are established; each is told to
+// done as soon as it is. Other kinds are left out.
+func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name string)) error {
 	objects, err := Read(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("making client: %w", err)
+		return fmt.Errorf("making client: %w", err)
 	}
 	client := dyn.Resource(resource)
 	var names []string
 	for _, o := range objects {
 		if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true}); err != nil {
-			return nil, fmt.Errorf("applying %s: %w", o.GetName(), err)
+			return fmt.Errorf("applying %s: %w", o.GetName(), err)
 		}
 		names = append(names, o.GetName())
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		if err := waitEstablished(ctx, client, name); err != nil {
-			return nil, err
+			return err
 		}
+		done(name)
 	}
-	return names, nil
+	return nil
 }
 
 // Read returns the CustomResourceDefinitions in the files of dir.

@@ -1,0 +1,100 @@
+package envtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// installCRDs applies the generated files, one CustomResourceDefinition each, and
+// waits until all can be used.
+func installCRDs(ctx context.Context, cfg *rest.Config, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("finding CustomResourceDefinitions: none in %s; run: make generate", dir)
+	}
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
+	}
+	client := dyn.Resource(crdResource)
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading CustomResourceDefinition: %w", err)
+		}
+		crd := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
+			return fmt.Errorf("decoding %s: %w", file, err)
+		}
+		if _, err := client.Apply(ctx, crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "envtest", Force: true}); err != nil {
+			return fmt.Errorf("applying %s: %w", file, err)
+		}
+		names = append(names, crd.GetName())
+	}
+	for _, name := range names {
+		if err := awaitEstablished(ctx, client, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func awaitEstablished(ctx context.Context, client dynamic.ResourceInterface, name string) error {
+	for {
+		crd, err := client.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && established(crd) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s to be established: %w", name, errors.Join(ctx.Err(), err))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == "Established" && m["status"] == "True"
+	})
+}
+
+// awaitPort waits until the API server's port takes connections, or does not.
+func (e *Env) awaitPort(open bool) error {
+	u, err := url.Parse(e.Server)
+	if err != nil {
+		return fmt.Errorf("parsing server URL: %w", err)
+	}
+	for deadline := time.Now().Add(restartLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		c, err := net.DialTimeout("tcp", u.Host, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		if (err == nil) == open {
+			return nil
+		}
+	}
+	return fmt.Errorf("API server's port did not change within %s", restartLimit)
+}
