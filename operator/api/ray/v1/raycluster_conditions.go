@@ -54,3 +54,21 @@ const (
 	// ReasonRayClusterSuspended belongs to RayClusterSuspended.
 	ReasonRayClusterSuspended = RayClusterSuspended
 )
+
+// Conditions that KubeRay does not have. Like ReplicaFailure they are absent while there is nothing to tell.
+const (
+	// RayClusterInvalidSpec is True while the object is refused: nothing is created from it and nothing is deleted.
+	RayClusterInvalidSpec = "InvalidSpec"
+)
+
+// Reasons of the condition InvalidSpec.
+const (
+	// ReasonInvalidRayClusterSpec says that rules are broken; the message lists all of them with their field paths.
+	ReasonInvalidRayClusterSpec = "InvalidRayClusterSpec"
+)
+
+// Reasons of the condition ReplicaFailure that KubeRay does not have.
+const (
+	// ReasonFailedCreateHeadService says that the head Service cannot be had, so that no Pods are made.
+	ReasonFailedCreateHeadService = "FailedCreateHeadService"
+)

@@ -1,0 +1,399 @@
+package v1_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+const crdDir = "../../../config/crd/bases"
+
+func loadCRD(t testing.TB, plural string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(crdDir, "ray.io_"+plural+".yaml"))
+	if err != nil {
+		t.Fatalf("reading the CRD (hack/generate-api.sh writes it): %v", err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+		t.Fatalf("decoding the CRD of %s: %v", plural, err)
+	}
+	return crd
+}
+
+func schemaV1(t testing.TB, plural string) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	for _, v := range loadCRD(t, plural).Spec.Versions {
+		if v.Name == "v1" {
+			return v.Schema.OpenAPIV3Schema
+		}
+	}
+	t.Fatalf("the CRD of %s has no version v1", plural)
+	return nil
+}
+
+// checker is the schema of a kind in the forms that the API server uses.
+type checker struct {
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// Reading a CRD and compiling its rules takes long enough to do it once per kind only.
+var checkers sync.Map
+
+func checkerFor(t testing.TB, plural string) *checker {
+	t.Helper()
+	if c, ok := checkers.Load(plural); ok {
+		return c.(*checker)
+	}
+	props := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schemaV1(t, plural), props, nil); err != nil {
+		t.Fatalf("converting the schema of %s: %v", plural, err)
+	}
+	s, err := structuralschema.NewStructural(props)
+	if err != nil {
+		t.Fatalf("the schema of %s is not structural: %v", plural, err)
+	}
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatalf("making a validator of %s: %v", plural, err)
+	}
+	c := &checker{structural: s, schema: validator, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}
+	checkers.Store(plural, c)
+	return c
+}
+
+var plurals = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
+
+// An API server refuses a CRD that is not structural, or whose CEL rules do not compile or may cost too much.
+func TestCRDIsAcceptedByTheAPIServer(t *testing.T) {
+	for _, plural := range plurals {
+		t.Run(plural, func(t *testing.T) {
+			crd := loadCRD(t, plural)
+			apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
+			apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+			crd.Status.StoredVersions = []string{"v1"}
+			in := &apiextensions.CustomResourceDefinition{}
+			if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, in, nil); err != nil {
+				t.Fatal(err)
+			}
+			if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), in); len(errs) > 0 {
+				t.Errorf("the API server would refuse the CRD: %v", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+// The API server takes requests of 3 MiB and etcd 1.5 MiB by default; the CRD is stored as JSON.
+func TestCRDFitsIntoEtcd(t *testing.T) {
+	for _, plural := range plurals {
+		t.Run(plural, func(t *testing.T) {
+			stored, err := json.Marshal(loadCRD(t, plural))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if limit := 1 << 20; len(stored) > limit {
+				t.Errorf("the CRD takes %d bytes, want at most %d", len(stored), limit)
+			}
+		})
+	}
+}
+
+func TestCRDNamesAndColumns(t *testing.T) {
+	cases := map[string]struct {
+		kind        string
+		wantColumns []string
+	}{
+		"rayclusters": {kind: "RayCluster", wantColumns: []string{
+			"desired workers integer .status.desiredWorkerReplicas 0",
+			"available workers integer .status.availableWorkerReplicas 0",
+			"cpus string .status.desiredCPU 0",
+			"memory string .status.desiredMemory 0",
+			"gpus string .status.desiredGPU 0",
+			"tpus string .status.desiredTPU 1",
+			"status string .status.state 0",
+			"age date .metadata.creationTimestamp 0",
+			"head pod IP string .status.head.podIP 1",
+			"head service IP string .status.head.serviceIP 1",
+		}},
+		"rayjobs": {kind: "RayJob", wantColumns: []string{
+			"job status string .status.jobStatus 0",
+			"deployment status string .status.jobDeploymentStatus 0",
+			"ray cluster name string .status.rayClusterName 0",
+			"start time string .status.startTime 0",
+			"end time string .status.endTime 0",
+			"age date .metadata.creationTimestamp 0",
+		}},
+		"rayservices": {kind: "RayService", wantColumns: []string{
+			"service status string .status.serviceStatus 0",
+			"num serve endpoints string .status.numServeEndpoints 0",
+		}},
+		"raycronjobs": {kind: "RayCronJob", wantColumns: []string{
+			"schedule string .spec.schedule 0",
+			"timezone string .spec.timeZone 0",
+			"last schedule date .status.lastScheduleTime 0",
+			"age date .metadata.creationTimestamp 0",
+			"suspend boolean .spec.suspend 0",
+		}},
+	}
+	for plural, tc := range cases {
+		t.Run(plural, func(t *testing.T) {
+			crd := loadCRD(t, plural)
+			wantNames := apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: plural, Singular: strings.ToLower(tc.kind), Kind: tc.kind, ListKind: tc.kind + "List",
+				Categories: []string{"all"},
+			}
+			if diff := cmp.Diff(wantNames, crd.Spec.Names); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			if crd.Spec.Group != "ray.io" || crd.Spec.Scope != apiextensionsv1.NamespaceScoped || crd.Spec.PreserveUnknownFields {
+				t.Errorf("group %q, scope %q, preserveUnknownFields %t", crd.Spec.Group, crd.Spec.Scope, crd.Spec.PreserveUnknownFields)
+			}
+			v1 := crd.Spec.Versions[slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == "v1" })]
+			if !v1.Served || !v1.Storage || v1.Deprecated {
+				t.Errorf("v1: served %t, storage %t, deprecated %t", v1.Served, v1.Storage, v1.Deprecated)
+			}
+			if v1.Subresources == nil || v1.Subresources.Status == nil || v1.Subresources.Scale != nil {
+				t.Errorf("subresources are %+v, want status alone", v1.Subresources)
+			}
+			var columns []string
+			for _, c := range v1.AdditionalPrinterColumns {
+				columns = append(columns, fmt.Sprintf("%s %s %s %d", c.Name, c.Type, c.JSONPath, c.Priority))
+			}
+			if diff := cmp.Diff(tc.wantColumns, columns); diff != "" {
+				t.Errorf("print columns (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// embedded are the properties whose schema is Kubernetes' own.
+var embedded = []string{
+	"template", "submitterPodTemplate", "headService", "serveService", "env", "envFrom", "volumeMounts", "securityContext",
+	"valueFrom", "tls", "ingressRules", "egressRules", "size", "metadata",
+	"desiredCPU", "desiredMemory", "desiredGPU", "desiredTPU",
+}
+
+// constraints lists everything in a schema of ours that can refuse or change an object, one line each.
+func constraints(s *apiextensionsv1.JSONSchemaProps, path string) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, path+" "+fmt.Sprintf(format, args...)) }
+	if len(s.Required) > 0 {
+		add("required %s", strings.Join(slices.Sorted(slices.Values(s.Required)), " "))
+	}
+	if s.Default != nil {
+		add("default %s", s.Default.Raw)
+	}
+	if len(s.Enum) > 0 {
+		var values [][]byte
+		for _, e := range s.Enum {
+			values = append(values, e.Raw)
+		}
+		add("enum %s", bytes.Join(values, []byte(" ")))
+	}
+	if s.Minimum != nil {
+		add("minimum %v", *s.Minimum)
+	}
+	if s.Maximum != nil {
+		add("maximum %v", *s.Maximum)
+	}
+	if s.MinItems != nil {
+		add("minItems %d", *s.MinItems)
+	}
+	if s.MaxItems != nil {
+		add("maxItems %d", *s.MaxItems)
+	}
+	if s.MinLength != nil {
+		add("minLength %d", *s.MinLength)
+	}
+	if s.MaxLength != nil {
+		add("maxLength %d", *s.MaxLength)
+	}
+	if s.MaxProperties != nil {
+		add("maxProperties %d", *s.MaxProperties)
+	}
+	if s.Pattern != "" {
+		add("pattern %s", s.Pattern)
+	}
+	if s.Nullable {
+		add("nullable")
+	}
+	if s.XListType != nil {
+		add("list %s %s", *s.XListType, strings.Join(s.XListMapKeys, " "))
+	}
+	for _, r := range s.XValidations {
+		add("rule %s => %s", r.Rule, r.Message)
+	}
+	for name, p := range s.Properties {
+		underOptions := strings.HasSuffix(path, "Options") && name == "resources"
+		if !slices.Contains(embedded, name) && !underOptions {
+			out = append(out, constraints(&p, path+"."+name)...)
+		}
+	}
+	// The items of conditions are metav1.Condition.
+	if s.Items != nil && !strings.HasSuffix(path, ".conditions") {
+		out = append(out, constraints(s.Items.Schema, path+"[]")...)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		out = append(out, constraints(s.AdditionalProperties.Schema, path+"{}")...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+const (
+	ruleManagedByFixed = "rule self == oldSelf => the managedBy field is immutable"
+	ruleManagedByKnown = "rule self in ['ray.io/kuberay-operator', 'kueue.x-k8s.io/multikueue'] => the managedBy field value must be either 'ray.io/kuberay-operator' or 'kueue.x-k8s.io/multikueue'"
+)
+
+var clusterSpecConstraints = []string{
+	" required headGroupSpec",
+	".managedBy " + ruleManagedByFixed,
+	".managedBy " + ruleManagedByKnown,
+	".headGroupSpec required template",
+	`.headGroupSpec.ingressOptions.pathType enum "Exact" "Prefix" "ImplementationSpecific"`,
+	".workerGroupSpecs list map groupName",
+	".workerGroupSpecs[] required groupName maxReplicas minReplicas template",
+	".workerGroupSpecs[].replicas default 0",
+	".workerGroupSpecs[].minReplicas default 0",
+	".workerGroupSpecs[].maxReplicas default 2147483647",
+	".workerGroupSpecs[].numOfHosts default 1",
+	".workerGroupSpecs[].priority default 0",
+	`.autoscalerOptions.upscalingMode enum "Default" "Aggressive" "Conservative"`,
+	`.autoscalerOptions.version enum "v1" "v2"`,
+	`.gcsFaultToleranceOptions.backend enum "redis" "rocksdb"`,
+	".gcsFaultToleranceOptions.backend rule self == oldSelf => gcsFaultToleranceOptions.backend is immutable",
+	`.gcsFaultToleranceOptions.storage.deletionPolicy enum "DeleteWithCluster" "Retain"`,
+	`.upgradeStrategy.type enum "Recreate" "None"`,
+	`.authOptions.mode enum "disabled" "token"`,
+	`.networkPolicy.mode default "DenyAll"`,
+	`.networkPolicy.mode enum "DenyAll" "DenyAllIngress" "DenyAllEgress"`,
+	".networkPolicy.workerGroups list map groupName",
+	".networkPolicy.workerGroups[] required groupName",
+}
+
+var clusterStatusConstraints = []string{
+	".conditions list map type",
+	".lastUpdateTime nullable",
+}
+
+var jobSpecConstraints = append([]string{
+	".managedBy " + ruleManagedByFixed,
+	".managedBy " + ruleManagedByKnown,
+	`.submissionMode default "K8sJobMode"`,
+	".backoffLimit default 0",
+	".preRunningDeadlineSeconds minimum 1",
+	".ttlSecondsAfterFinished default 0",
+	".deletionStrategy rule !((has(self.onSuccess) || has(self.onFailure)) && has(self.deletionRules)) => legacy policies (onSuccess/onFailure) and deletionRules cannot be used together within the same deletionStrategy",
+	".deletionStrategy rule ((has(self.onSuccess) && has(self.onFailure)) || has(self.deletionRules)) => deletionStrategy requires either BOTH onSuccess and onFailure, OR the deletionRules field (cannot be empty)",
+	`.deletionStrategy.onSuccess.policy enum "DeleteCluster" "DeleteWorkers" "DeleteSelf" "DeleteNone"`,
+	`.deletionStrategy.onFailure.policy enum "DeleteCluster" "DeleteWorkers" "DeleteSelf" "DeleteNone"`,
+	".deletionStrategy.deletionRules list atomic ",
+	".deletionStrategy.deletionRules minItems 1",
+	".deletionStrategy.deletionRules[] required condition policy",
+	`.deletionStrategy.deletionRules[].policy enum "DeleteCluster" "DeleteWorkers" "DeleteSelf" "DeleteNone"`,
+	".deletionStrategy.deletionRules[].condition rule !(has(self.jobStatus) && has(self.jobDeploymentStatus)) => JobStatus and JobDeploymentStatus cannot be used together within the same deletion condition.",
+	".deletionStrategy.deletionRules[].condition rule has(self.jobStatus) || has(self.jobDeploymentStatus) => the deletion condition requires either the JobStatus or the JobDeploymentStatus field.",
+	`.deletionStrategy.deletionRules[].condition.jobStatus enum "SUCCEEDED" "FAILED"`,
+	`.deletionStrategy.deletionRules[].condition.jobDeploymentStatus enum "Failed"`,
+	".deletionStrategy.deletionRules[].condition.ttlSeconds default 0",
+	".deletionStrategy.deletionRules[].condition.ttlSeconds minimum 0",
+}, below(".rayClusterSpec", clusterSpecConstraints)...)
+
+func below(path string, lists ...[]string) []string {
+	var out []string
+	for _, line := range slices.Concat(lists...) {
+		out = append(out, path+line)
+	}
+	return out
+}
+
+// TestSchemaConstraints holds the complete list of what the schemas enforce: an addition would refuse objects that are
+// stored today, a loss would let wrong ones in.
+func TestSchemaConstraints(t *testing.T) {
+	cases := map[string][]string{
+		"rayclusters": slices.Concat(below(".spec", clusterSpecConstraints), below(".status", clusterStatusConstraints)),
+		"rayjobs": slices.Concat(below(".spec", jobSpecConstraints), below(".status.rayClusterStatus", clusterStatusConstraints),
+			[]string{".status.succeeded default 0", ".status.failed default 0"}),
+		"rayservices": slices.Concat(
+			below(".spec", []string{
+				" required rayClusterConfig",
+				".managedBy " + ruleManagedByFixed,
+				".managedBy " + ruleManagedByKnown,
+				".rayClusterDeletionDelaySeconds minimum 0",
+				".upgradeStrategy.clusterUpgradeOptions required gatewayClassName intervalSeconds stepSizePercent",
+				".upgradeStrategy.clusterUpgradeOptions.maxSurgePercent default 100",
+			}),
+			below(".spec.rayClusterConfig", clusterSpecConstraints),
+			[]string{".status.conditions list map type"},
+			below(".status.activeServiceStatus.rayClusterStatus", clusterStatusConstraints),
+			below(".status.pendingServiceStatus.rayClusterStatus", clusterStatusConstraints),
+		),
+		"raycronjobs": slices.Concat(
+			[]string{".spec required jobTemplate schedule", ".spec.timeZone minLength 1"},
+			below(".spec.jobTemplate", jobSpecConstraints),
+		),
+	}
+	for plural, want := range cases {
+		t.Run(plural, func(t *testing.T) {
+			slices.Sort(want)
+			if diff := cmp.Diff(want, constraints(schemaV1(t, plural), "")); diff != "" {
+				t.Errorf("constraints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDescriptions makes sure that `kubectl explain` has an answer for our fields, and that Kubernetes' manual stays out.
+func TestDescriptions(t *testing.T) {
+	for _, plural := range plurals {
+		t.Run(plural, func(t *testing.T) {
+			root := schemaV1(t, plural)
+			for _, name := range []string{"spec", "status"} {
+				p := root.Properties[name]
+				checkDescriptions(t, &p, "."+name, true)
+			}
+		})
+	}
+}
+
+func checkDescriptions(t *testing.T, s *apiextensionsv1.JSONSchemaProps, path string, own bool) {
+	t.Helper()
+	if strings.Contains(s.Description, "nolint") || strings.Contains(s.Description, "+kubebuilder") {
+		t.Errorf("%s: a directive got into the description %q", path, s.Description)
+	}
+	for name, p := range s.Properties {
+		at := path + "." + name
+		if own && p.Description == "" {
+			t.Errorf("%s has no description", at)
+		}
+		if !own && p.Description != "" {
+			t.Errorf("%s belongs to Kubernetes and has the description %q", at, p.Description)
+		}
+		foreign := slices.Contains(embedded, name) || name == "conditions" || (name == "resources" && strings.HasSuffix(path, "Options"))
+		checkDescriptions(t, &p, at, own && !foreign)
+	}
+	if s.Items != nil {
+		checkDescriptions(t, s.Items.Schema, path+"[]", own)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		checkDescriptions(t, s.AdditionalProperties.Schema, path+"{}", own)
+	}
+}
