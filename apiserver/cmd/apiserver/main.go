@@ -1,0 +1,20 @@
+// Command apiserver is the gateway: gRPC and REST over the ray.io custom resources.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := newCommand(run).ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "raygate-apiserver:", err)
+		os.Exit(1)
+	}
+}

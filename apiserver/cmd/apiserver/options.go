@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+)
+
+// Options are the flags of the process.
+type Options struct {
+	// Kubeconfig is a file. Empty means the Pod's service account, else what kubectl would use.
+	Kubeconfig string
+	// QPS and Burst limit requests to the API server. Negative QPS means no limit: priority and fairness decides.
+	QPS   float32
+	Burst int
+
+	// Authentication says whose credentials are used.
+	Authentication string
+	// InsecureAllowRemoteNone lets --authentication=none listen beyond loopback.
+	InsecureAllowRemoteNone bool
+
+	// GRPCAddress, HTTPAddress and MetricsAddress are host:port. Empty HTTPAddress or MetricsAddress switches that off.
+	GRPCAddress    string
+	HTTPAddress    string
+	MetricsAddress string
+	// TLSCertFile and TLSKeyFile are PEM files, read again when they change. Empty means plain text.
+	TLSCertFile string
+	TLSKeyFile  string
+
+	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means a random one.
+	PageTokenKeyFile string
+	// DrainDelay is how long the process goes on serving after it said that it is not ready.
+	DrainDelay time.Duration
+	// DrainTimeout bounds how long running calls may take to finish after that.
+	DrainTimeout time.Duration
+
+	// Logging is the configuration of component-base.
+	Logging *logsapi.LoggingConfiguration
+
+	restConfig   *rest.Config
+	pageTokenKey []byte
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{
+		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
+		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
+		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(),
+	}
+}
+
+// AddFlags adds the flags to fs.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig file. Without it: the service account of the Pod, else what kubectl would use.")
+	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests per second to the Kubernetes API server; negative means no limit of our own.")
+	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Burst above --kube-api-qps.")
+	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"none\" lets everybody act as this process, and listens on loopback only.")
+	fs.BoolVar(&o.InsecureAllowRemoteNone, "insecure-allow-remote-none", o.InsecureAllowRemoteNone, "Let --authentication=none listen beyond loopback: whoever reaches the port then has all rights of this process.")
+	fs.StringVar(&o.GRPCAddress, "grpc-address", o.GRPCAddress, "Address of the gRPC server.")
+	fs.StringVar(&o.HTTPAddress, "http-address", o.HTTPAddress, "Address of the REST server; empty switches it off.")
+	fs.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "Address of the Prometheus metrics; empty switches them off.")
+	fs.StringVar(&o.TLSCertFile, "tls-cert-file", o.TLSCertFile, "PEM certificate chain for gRPC and REST, read again when it changes. Without it both speak plain text.")
+	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
+	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts.")
+	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
+	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
+	logsapi.AddFlags(o.Logging, fs)
+}
+
+// Complete fills in what was left out and reads files.
+func (o *Options) Complete(fs *pflag.FlagSet) error {
+	if o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone {
+		// An address that was not chosen moves to loopback; one that was is checked by Validate.
+		for flag, address := range map[string]*string{"grpc-address": &o.GRPCAddress, "http-address": &o.HTTPAddress, "metrics-address": &o.MetricsAddress} {
+			if !fs.Changed(flag) {
+				*address = "127.0.0.1" + *address
+			}
+		}
+	}
+	if o.PageTokenKeyFile != "" {
+		key, err := os.ReadFile(o.PageTokenKeyFile)
+		if err != nil {
+			return fmt.Errorf("reading --page-token-key-file: %w", err)
+		}
+		if o.pageTokenKey = key; len(key) < 32 {
+			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
+		}
+	}
+	config, err := o.loadConfig()
+	if err != nil {
+		return fmt.Errorf("finding the Kubernetes API server: %w (use --kubeconfig)", err)
+	}
+	config.QPS, config.Burst = o.QPS, o.Burst
+	config.UserAgent = "raygate-apiserver/" + version()
+	o.restConfig = config
+	return nil
+}
+
+func (o *Options) loadConfig() (*rest.Config, error) {
+	if o.Kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if !errors.Is(err, rest.ErrNotInCluster) {
+			return config, err
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+}
+
+// Validate returns everything that is wrong.
+func (o *Options) Validate() error {
+	var errs []error
+	switch authn.Mode(o.Authentication) {
+	case authn.Passthrough:
+	case authn.None:
+		for _, a := range []struct{ flag, address string }{{"--grpc-address", o.GRPCAddress}, {"--http-address", o.HTTPAddress}} {
+			if !o.InsecureAllowRemoteNone && a.address != "" && !isLoopback(a.address) {
+				errs = append(errs, fmt.Errorf("%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", a.flag, a.address))
+			}
+		}
+	default:
+		errs = append(errs, fmt.Errorf("--authentication=%s is not known: use passthrough or none", o.Authentication))
+	}
+	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
+		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together"))
+	}
+	if o.GRPCAddress == "" {
+		errs = append(errs, errors.New("--grpc-address is required"))
+	}
+	if o.DrainTimeout <= 0 || o.DrainDelay < 0 {
+		errs = append(errs, errors.New("--drain-timeout must be positive and --drain-delay not negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// newCommand returns the command line, which calls run once the options are complete.
+func newCommand(run func(context.Context, *Options) error) *cobra.Command {
+	o := NewOptions()
+	cmd := &cobra.Command{
+		Use:           "raygate-apiserver",
+		Short:         "gRPC and REST gateway for Ray on Kubernetes",
+		Long:          "raygate-apiserver serves RayClusters by gRPC (raygate.v2) and REST (/apis/v2).\n\nReads come from a cache that one watch keeps up to date; writes go to the Kubernetes API server with the caller's own\ncredentials. See /docs on the REST address.",
+		Example:       "  # on a laptop\n  raygate-apiserver --authentication=none\n\n  # in a cluster\n  raygate-apiserver --tls-cert-file=/tls/tls.crt --tls-private-key-file=/tls/tls.key --drain-delay=5s",
+		Version:       version(),
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := logsapi.ValidateAndApply(o.Logging, nil); err != nil {
+				return err
+			}
+			if err := o.Complete(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// version is what the Go toolchain recorded of the module.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return strings.Trim(info.Main.Version, "()")
+}

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// MaxBody is the longest request body in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
+const MaxBody = 3 << 20
+
+// body is a request body that was read already. The decoder leaves its error in it for the error handler.
+type body struct {
+	bytes.Reader
+	data []byte
+	err  error
+}
+
+// Close implements io.Closer.
+func (*body) Close() error { return nil }
+
+// prepareBody reads the body, within the limit, and settles the content type.
+func prepareBody(w http.ResponseWriter, r *http.Request) error {
+	b := &body{}
+	if r.ContentLength > MaxBody {
+		return tooLarge()
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+		var big *http.MaxBytesError
+		switch {
+		case errors.As(err, &big):
+			return tooLarge()
+		case err != nil:
+			return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+		}
+		b.data = data
+	}
+	contentType, err := bodyType(r.Header.Get("Content-Type"), b.data)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", contentType)
+	b.Reset(b.data)
+	r.Body = b
+	return nil
+}
+
+func tooLarge() error {
+	return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
+}
+
+// bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
+// terminal: what begins like JSON is JSON, all else is YAML.
+func bodyType(header string, data []byte) (string, error) {
+	if len(data) == 0 {
+		return typeJSON, nil
+	}
+	mediaType, params, err := mime.ParseMediaType(header)
+	if header == "" {
+		mediaType, err = "", nil
+	}
+	if err != nil {
+		return "", unsupportedType(header)
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return "", unsupportedType(header)
+	}
+	switch mediaType {
+	case typeJSON, "text/json":
+		return typeJSON, nil
+	case typeYAML, "application/x-yaml", "text/yaml", "text/x-yaml", "application/vnd.yaml":
+		return typeYAML, nil
+	case "", "application/x-www-form-urlencoded", "application/octet-stream", "text/plain":
+		if trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff"); len(trimmed) > 0 && trimmed[0] == '{' {
+			return typeJSON, nil
+		}
+		return typeYAML, nil
+	}
+	return "", unsupportedType(header)
+}
+
+func unsupportedType(header string) error {
+	return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "the content type " + strings.ToValidUTF8(header, "?") + " is not supported: send application/json or application/yaml, in UTF-8"}
+}
+
+// settleAccept reduces the Accept header, which the mux compares letter by letter, to one of our types.
+func settleAccept(r *http.Request) {
+	chosen := typeJSON
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		if t := map[string]string{
+			typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
+			typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
+		}[mediaType]; t != "" {
+			chosen = t
+			break
+		}
+	}
+	if query := r.URL.Query(); query.Has("pretty") {
+		if chosen == typeJSON && query.Get("pretty") != "false" {
+			chosen = typePretty
+		}
+		query.Del("pretty")
+		r.URL.RawQuery = query.Encode()
+	}
+	r.Header.Set("Accept", chosen)
+}
+
+// headersToQuery moves standard headers to the request fields they stand for.
+func headersToQuery(r *http.Request) {
+	set := func(name, value string) {
+		query := r.URL.Query()
+		if value != "" && !query.Has(name) {
+			query.Set(name, value)
+			r.URL.RawQuery = query.Encode()
+		}
+	}
+	if r.Method == http.MethodPut || r.Method == http.MethodDelete || r.Method == http.MethodPatch {
+		set("etag", strings.Trim(strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/"), `"`))
+	}
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ":watch") {
+		set("resumeToken", r.Header.Get("Last-Event-ID"))
+	}
+}

@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// Options of New. Conn and Table are required.
+type Options struct {
+	// Conn reaches the gRPC server, in memory.
+	Conn *grpc.ClientConn
+	// Table translates the errors that arise here.
+	Table *rpcstatus.Table
+	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
+	OpenAPI []byte
+	// Checks decide on /readyz, in this order.
+	Checks []Check
+	// Local is set when requests carry no credentials: only clients that name this machine by a loopback name are served, and no
+	// pages of other sites, which could otherwise use the visitor's gateway.
+	Local bool
+}
+
+// Gateway is the HTTP handler of the public port.
+type Gateway struct {
+	Options
+	table  *rpcstatus.Table
+	mux    *runtime.ServeMux
+	routes routes
+}
+
+// New returns the handler. ctx ends the registrations.
+func New(ctx context.Context, o Options) (*Gateway, error) {
+	g := &Gateway{Options: o, table: o.Table}
+	g.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
+		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
+		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
+		runtime.WithMarshalerOption(typeYAML, marshaler{typeYAML}),
+		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
+		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithErrorHandler(g.errorHandler),
+		runtime.WithRoutingErrorHandler(g.routingError),
+		runtime.WithStreamErrorHandler(g.streamError),
+		runtime.WithForwardResponseOption(responseHeaders),
+		runtime.SetQueryParameterParser(&strictQuery{}),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+	)
+	if err := raygatev2.RegisterClusterServiceHandler(ctx, g.mux, o.Conn); err != nil {
+		return nil, fmt.Errorf("registering ClusterService: %w", err)
+	}
+	g.routes = routesOf(raygatev2.File_raygate_v2_cluster_service_proto.Services().ByName("ClusterService"))
+	return g, nil
+}
+
+// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
+// else does: no header of a proxy can pass for an identity.
+func incomingHeader(name string) (string, bool) {
+	switch http.CanonicalHeaderKey(name) {
+	case "X-Request-Id", "X-Min-Resource-Version", "Traceparent", "Tracestate":
+		return strings.ToLower(name), true
+	}
+	return "", false
+}
+
+func outgoingHeader(name string) (string, bool) {
+	if name == interceptor.WarningKey {
+		return "Warning", true
+	}
+	return "", false
+}
+
+// responseHeaders sets what HTTP clients look for besides the body.
+func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message) error {
+	method, _ := runtime.RPCMethod(ctx)
+	_, rpc, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	if m == nil || strings.HasPrefix(rpc, "Watch") {
+		w.Header().Set("X-Accel-Buffering", "no")
+		return nil
+	}
+	if r, ok := m.(interface{ GetCluster() *raygatev2.RayCluster }); ok {
+		meta := r.GetCluster().GetMetadata()
+		if rv := meta.GetResourceVersion(); rv != "" {
+			w.Header().Set("ETag", `"`+rv+`"`)
+		}
+		if strings.HasPrefix(rpc, "Create") {
+			w.Header().Set("Location", "/apis/v2/namespaces/"+meta.GetNamespace()+"/clusters/"+meta.GetName())
+			w.WriteHeader(http.StatusCreated)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("X-Request-Id")
+	if !interceptor.UsableRequestID(id) {
+		id = uuid.NewString()
+		r.Header.Set("X-Request-Id", id)
+	}
+	header := w.Header()
+	header.Set("X-Request-Id", id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	if g.Local {
+		if err := refuseForeign(r); err != nil {
+			g.writeError(w, r, marshaler{typeJSON}, err)
+			return
+		}
+	}
+	switch r.URL.Path {
+	case "/livez":
+		writeText(w, http.StatusOK, "ok\n")
+	case "/healthz", "/readyz":
+		g.serveReady(w, r)
+	case "/openapi/v3.json":
+		g.serveOpenAPI(w, r)
+	case "/docs", "/docs/":
+		g.serveDocs(w, r)
+	case "/":
+		http.Redirect(w, r, "/docs", http.StatusFound)
+	default:
+		g.serveAPI(w, r)
+	}
+}
+
+func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
+	settleAccept(r)
+	headersToQuery(r)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	if err := prepareBody(w, r); err != nil {
+		m := marshaler{typeJSON}
+		g.writeError(w, r, m, err)
+		return
+	}
+	_ = control.SetReadDeadline(time.Time{}) // or the connection of a watch would be cut off
+	g.mux.ServeHTTP(&deadlineWriter{ResponseWriter: w, control: control}, r)
+}
+
+// deadlineWriter gives each write its own time: streams have no end, but a client that takes nothing has.
+type deadlineWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements http.ResponseWriter.
+func (d *deadlineWriter) Write(p []byte) (int, error) {
+	_ = d.control.SetWriteDeadline(time.Now().Add(writeTime))
+	return d.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (d *deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }

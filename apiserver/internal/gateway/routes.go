@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// routes knows which HTTP method goes with which path, from the annotations of the services. The mux knows as well but does not say,
+// and a 405 without Allow leaves people guessing.
+type routes []route
+
+type route struct {
+	method   string
+	segments []string
+	verb     string
+}
+
+func routesOf(services ...protoreflect.ServiceDescriptor) routes {
+	var all routes
+	for _, service := range services {
+		for i := range service.Methods().Len() {
+			rule, ok := proto.GetExtension(service.Methods().Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
+			if !ok || rule == nil {
+				continue
+			}
+			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+				method, path := ruleOf(r)
+				path, verb, _ := strings.Cut(path, ":")
+				all = append(all, route{method: method, segments: strings.Split(path, "/"), verb: verb})
+			}
+		}
+	}
+	return all
+}
+
+func ruleOf(r *annotations.HttpRule) (method, path string) {
+	switch p := r.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		return http.MethodGet, p.Get
+	case *annotations.HttpRule_Put:
+		return http.MethodPut, p.Put
+	case *annotations.HttpRule_Post:
+		return http.MethodPost, p.Post
+	case *annotations.HttpRule_Delete:
+		return http.MethodDelete, p.Delete
+	case *annotations.HttpRule_Patch:
+		return http.MethodPatch, p.Patch
+	}
+	return "", ""
+}
+
+func (all routes) match(method, path string) bool {
+	for _, r := range all {
+		if r.method == method && r.matches(path) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r route) matches(path string) bool {
+	if r.verb != "" {
+		var ok bool
+		if path, ok = strings.CutSuffix(path, ":"+r.verb); !ok {
+			return false
+		}
+	}
+	parts := strings.Split(path, "/")
+	if len(parts) != len(r.segments) {
+		return false
+	}
+	for i, s := range r.segments {
+		if !strings.HasPrefix(s, "{") && s != parts[i] {
+			return false
+		}
+	}
+	return true
+}

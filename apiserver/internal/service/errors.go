@@ -1,0 +1,27 @@
+package service
+
+import (
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// StatusRows are the errors of the packages that a service calls, for the status table.
+func StatusRows() []rpcstatus.Row {
+	return []rpcstatus.Row{
+		{Err: authn.ErrNoCredentials, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+		{Err: authn.ErrBadCredentials, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+		{Err: store.ErrPageToken, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Field: "page_token"},
+		{Err: store.ErrPageTokenExpired, Code: codes.InvalidArgument, Reason: "PAGE_TOKEN_EXPIRED", Field: "page_token"},
+		{Err: store.ErrResumeToken, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Field: "resume_token"},
+		{Err: store.ErrRequestIDReused, Code: codes.AlreadyExists, Reason: "REQUEST_ID_REUSED"},
+		{Err: store.ErrVersionRequired, Code: codes.InvalidArgument, Reason: "VERSION_REQUIRED", Field: "metadata.resourceVersion"},
+		{Err: store.ErrSlowWatcher, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
+		{Err: store.ErrNotSynced, Code: codes.Unavailable, Reason: "NOT_READY", RetryAfter: time.Second},
+		{Err: store.ErrStale, Code: codes.Unavailable, Reason: "STALE", RetryAfter: time.Second},
+	}
+}

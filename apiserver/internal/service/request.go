@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/metadata"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// minVersionKey is the metadata key by which a client says what it has seen already, at this replica or another.
+const minVersionKey = "x-min-resource-version"
+
+func readOptions(ctx context.Context) store.ReadOptions {
+	values := metadata.ValueFromIncomingContext(ctx, minVersionKey)
+	if len(values) == 0 {
+		return store.ReadOptions{}
+	}
+	return store.ReadOptions{MinVersion: values[0]}
+}
+
+// checkNamespace refuses what cannot be a namespace; the API server would be asked for a path that does not exist.
+func checkNamespace(namespace string) error {
+	if namespace == "" {
+		return rpcstatus.BadField("namespace", "required")
+	}
+	if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
+		return rpcstatus.BadField("namespace", "%q is not a namespace: %s", namespace, strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+func checkOptionalNamespace(namespace string) error {
+	if namespace == "" {
+		return nil
+	}
+	return checkNamespace(namespace)
+}
+
+func checkName(namespace, name string) error {
+	if err := checkNamespace(namespace); err != nil {
+		return err
+	}
+	if name == "" {
+		return rpcstatus.BadField("name", "required")
+	}
+	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+		return rpcstatus.BadField("name", "%q is not a name: %s", name, strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+func checkRequestID(id string) error {
+	if id == "" {
+		return nil
+	}
+	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
+		return rpcstatus.BadField("request_id", "%q is not a UUID such as 0f3b0c3e-6f5f-4b0e-9f0b-3c1c5d0d7a11", id)
+	}
+	return nil
+}
+
+func parseSelector(text string) (labels.Selector, error) {
+	if text == "" {
+		return nil, nil
+	}
+	sel, err := labels.Parse(text)
+	if err != nil {
+		return nil, rpcstatus.BadField("label_selector", "%v", err)
+	}
+	return sel, nil
+}
+
+func parseOrder(text string) (store.Order, error) {
+	o, err := store.ParseOrder(text)
+	if err != nil {
+		return o, rpcstatus.BadField("order_by", "%v", err)
+	}
+	return o, nil
+}
+
+// parseView returns whether the view is FULL; empty means fallback.
+func parseView(view string, fallback bool) (bool, error) {
+	switch view {
+	case "":
+		return fallback, nil
+	case "FULL":
+		return true, nil
+	case "BASIC":
+		return false, nil
+	}
+	return false, rpcstatus.BadField("view", "%q is not a view: use BASIC or FULL", view)
+}
+
+// withoutConsequences joins what is wrong with the form of an object and what is wrong with its content. A rule that complains about something at
+// or below a place whose form is wrong saw only what was left of it, and is not reported.
+func withoutConsequences(form, content field.ErrorList) field.ErrorList {
+	all := slices.Clone(form)
+	for _, e := range content {
+		if !slices.ContainsFunc(form, func(f *field.Error) bool {
+			return within(e.Field, f.Field) || within(f.Field, e.Field) && e.Type == field.ErrorTypeRequired
+		}) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// within tells whether path is at or below parent.
+func within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
