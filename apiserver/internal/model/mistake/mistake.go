@@ -1,0 +1,90 @@
+// Package mistake words what a decoder can find wrong with a document, so that the decoders of wire forms (codec) and of
+// the Kubernetes documents inside them (kubedoc) say the same about the same mistake. It decodes nothing itself.
+package mistake
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The reasons are stable: clients see them next to the path of a violation.
+const (
+	// UnknownField is a member no field belongs to.
+	UnknownField = "unknown-field"
+	// WrongType is a value of another JSON type than the field takes.
+	WrongType = "wrong-type"
+	// DuplicateKey is a member that is there twice.
+	DuplicateKey = "duplicate-key"
+	// OutOfRange is a number the field cannot hold.
+	OutOfRange = "out-of-range"
+	// BadFormat is a string that is not what the field takes, such as a quantity or a time.
+	BadFormat = "bad-format"
+	// InvalidUTF8 is text that is not UTF-8.
+	InvalidUTF8 = "invalid-utf8"
+	// TooDeep is a document nested deeper than is read.
+	TooDeep = "too-deep"
+	// TooLarge is a document that becomes too large when its aliases are followed.
+	TooLarge = "too-large"
+	// Syntax is a document that is not JSON or YAML at all.
+	Syntax = "syntax"
+)
+
+// MaxExact is the largest integer a google.protobuf.Struct, which keeps float64, can hold without doubt.
+const MaxExact = 1 << 53
+
+// Unknown is the message for the member name, with the known field it was probably meant to be.
+func Unknown(name string, known []string) string {
+	msg := "unknown field " + strconv.Quote(name)
+	if hint := Closest(name, known); hint != "" {
+		msg += ", did you mean " + strconv.Quote(hint) + "?"
+	}
+	return msg
+}
+
+// Type is the message for a value of type got where want was expected.
+func Type(want, got string) string {
+	return "expected " + want + ", got " + got
+}
+
+// Closest returns the name in known that differs from name in case and separators only, else by one slip of the finger;
+// empty when there is none.
+func Closest(name string, known []string) string {
+	best := ""
+	for _, k := range known {
+		if fold(k) == fold(name) {
+			return k
+		}
+		if best == "" && len(name) > 3 && len(name) < 64 && oneSlip(strings.ToLower(name), strings.ToLower(k)) {
+			best = k
+		}
+	}
+	return best
+}
+
+func fold(s string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
+}
+
+// oneSlip reports whether a becomes b by adding, leaving out or changing one byte, or by swapping two neighbours.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i == len(a) {
+		return true
+	}
+	if a[i+1:] == b[i+1:] {
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
