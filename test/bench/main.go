@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/go-logr/logr"
+)
+
+// Options are the flags.
+type Options struct {
+	// Scenarios to run, in this order.
+	Scenarios []string
+	// Bin is the folder with raygate-local, raygate-operator and raygate-apiserver.
+	Bin string
+	// CRDs is the folder with the CRD manifests to install.
+	CRDs string
+	// Output is "table" or "json".
+	Output string
+	// Rounds is how often the scenarios of the operator repeat each pair of measurements.
+	Rounds int
+	// Clusters is the number of RayClusters of the scenario clusters.
+	Clusters int
+	// Workers is the number of workers that the scenario scale goes up to.
+	Workers int
+	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
+	Calls int
+	// Parallel is how many requests the benchmark has in flight when it creates objects directly.
+	Parallel int
+	// Timeout limits each scenario.
+	Timeout time.Duration
+	// Keep leaves the folder with the logs of all programs behind.
+	Keep bool
+	// Profile, if not empty, is a folder for CPU profiles of the operator, taken while it works.
+	Profile string
+}
+
+type scenario struct {
+	name string
+	run  func(context.Context, *session) error
+}
+
+// scenarios in the order in which they run; each has a control plane of its own.
+var scenarios = []scenario{
+	{"clusters", clusters},
+	{"scale", scale},
+	{"writes", writes},
+	{"gateway", gateway},
+}
+
+// AddFlags adds the flags to fs, with their defaults.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	names := make([]string, 0, len(scenarios))
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	fs.StringSliceVar(&o.Scenarios, "scenario", names, "what to measure")
+	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
+	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
+	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenario clusters; scale does one less")
+	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
+	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
+	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it")
+	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
+	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "limit of each scenario")
+	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
+	fs.StringVar(&o.Profile, "profile", "", "write CPU profiles of the operator into this folder")
+}
+
+// Validate tells what is wrong with the flags.
+func (o *Options) Validate() error {
+	var problems []error
+	for _, name := range o.Scenarios {
+		if !slices.ContainsFunc(scenarios, func(s scenario) bool { return s.name == name }) {
+			problems = append(problems, fmt.Errorf("--scenario: there is no %q", name))
+		}
+	}
+	if o.Output != "table" && o.Output != "json" {
+		problems = append(problems, fmt.Errorf("--output: %q is neither table nor json", o.Output))
+	}
+	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "calls": o.Calls, "parallel": o.Parallel} {
+		if n < 1 {
+			problems = append(problems, fmt.Errorf("--%s is too small", flag))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func main() {
+	var o Options
+	fs := pflag.NewFlagSet("bench", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(os.Args[1:]); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return
+		}
+		os.Exit(2)
+	}
+	ctrllog.SetLogger(logr.Discard())
+	// The terminal sends SIGINT to the children as well; they are stopped in any case.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures, prints what there is even when a scenario went wrong, and returns all that went wrong.
+func run(ctx context.Context, o Options, out, progress io.Writer) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	var report Report
+	var problems []error
+	for _, s := range scenarios {
+		if !slices.Contains(o.Scenarios, s.name) {
+			continue
+		}
+		if err := runScenario(ctx, s, o, &report, progress); err != nil {
+			problems = append(problems, fmt.Errorf("scenario %s: %w", s.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	print := report.WriteTable
+	if o.Output == "json" {
+		print = report.WriteJSON
+	}
+	if err := print(out); err != nil {
+		problems = append(problems, fmt.Errorf("printing the report: %w", err))
+	}
+	return errors.Join(problems...)
+}
+
+func runScenario(ctx context.Context, s scenario, o Options, report *Report, progress io.Writer) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	begin := time.Now()
+	logf := func(format string, args ...any) {
+		fmt.Fprintf(progress, "%s %5.1f s: %s\n", s.name, time.Since(begin).Seconds(), fmt.Sprintf(format, args...))
+	}
+	logf("starting a control plane")
+	ses, err := newSession(ctx, s.name, o, report, logf)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			logf("%s", strings.TrimSpace(ses.lastLogLines()))
+		}
+		ses.close()
+	}()
+	return s.run(ctx, ses)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// settle is how long the operator may still work on what it saw last before its CPU time is read.
+const settle = 2 * time.Second
+
+// scale measures how long one cluster takes from one worker to --workers, and what that costs the operator, in turns with
+// as many Pods created directly.
+func scale(ctx context.Context, s *session) error {
+	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	c, err := s.learnChildren(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	var operated, direct, cpu []float64
+	rounds := max(1, s.opts.Rounds-1)
+	for round := range rounds {
+		seconds, used, err := s.scaleUp(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		operated, cpu = append(operated, seconds), append(cpu, used)
+		s.logf("round %d of %d: %d workers ready after %.1f s, CPU of the operator %.2f s", round+1, rounds, s.opts.Workers, seconds, used)
+
+		pods := c.of("large", s.opts.Workers-1)[2:] // without Service and head
+		if seconds, err = s.createDirectly(ctx, namespace, pods); err != nil {
+			return err
+		}
+		direct = append(direct, seconds)
+		s.logf("round %d of %d: as many Pods created directly: %.1f s", round+1, rounds, seconds)
+		if err := s.clear(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	s.report.Add(s.name, fmt.Sprintf("one RayCluster from 1 to %d workers", s.opts.Workers), "s", operated, direct, nil)
+	s.report.Add(s.name, "CPU of the operator meanwhile", "s", cpu, nil, atMost(2.5))
+	return nil
+}
+
+func (s *session) scaleUp(ctx context.Context, namespace string) (seconds, cpu float64, err error) {
+	operator, err := s.startOperator(ctx, s.kubeconfig)
+	if err != nil {
+		return 0, 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, 1, hasReadyWorkers(1))
+	if err != nil {
+		return 0, 0, err
+	}
+	rc := cluster(namespace, "large", 1)
+	rc.Spec.WorkerGroupSpecs[0].MaxReplicas = new(int32(s.opts.Workers))
+	if err := s.create(ctx, []client.Object{rc}); err != nil {
+		return 0, 0, err
+	}
+	if err := wait(); err != nil {
+		return 0, 0, err
+	}
+	if err := pause(ctx, settle); err != nil {
+		return 0, 0, err
+	}
+
+	if wait, err = s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, 1, hasReadyWorkers(int32(s.opts.Workers))); err != nil {
+		return 0, 0, err
+	}
+	meter, err := s.meter(operator)
+	if err != nil {
+		return 0, 0, err
+	}
+	begin := time.Now()
+	patch := fmt.Sprintf(`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":%d}]`, s.opts.Workers)
+	if err := s.client.Patch(ctx, rc, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
+		return 0, 0, fmt.Errorf("scaling up: %w", err)
+	}
+	if err := wait(); err != nil {
+		return 0, 0, err
+	}
+	seconds = time.Since(begin).Seconds()
+	if err := pause(ctx, settle); err != nil {
+		return 0, 0, err
+	}
+	if cpu, err = meter(); err != nil {
+		return 0, 0, err
+	}
+	if err := s.checkChildren(ctx, namespace, 1+s.opts.Workers, 1); err != nil {
+		return 0, 0, err
+	}
+	s.stop(operator)
+	return seconds, cpu, s.clear(ctx, namespace)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+const (
+	countedClusters = 20
+	// eventsSettle is longer than an event recorder holds back and repeats an event series.
+	eventsSettle = 8 * time.Second
+)
+
+// writes counts the requests of the operator for small clusters, from their creation until some time after they are ready.
+func writes(ctx context.Context, s *session) error {
+	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
+	if err != nil {
+		return err
+	}
+	defer proxy.close()
+	kubeconfig, err := s.writeKubeconfig("counting.kubeconfig", proxy.url())
+	if err != nil {
+		return err
+	}
+	operator, err := s.startOperator(ctx, kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := s.warmUp(ctx, namespace); err != nil {
+		return err
+	}
+	if err := s.clear(ctx, namespace); err != nil {
+		return err
+	}
+	if err := pause(ctx, eventsSettle); err != nil {
+		return err
+	}
+	proxy.reset()
+
+	var objects []client.Object
+	for i := range countedClusters {
+		objects = append(objects, cluster(namespace, clusterName(0, i), smallWorkers))
+	}
+	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, len(objects), hasReadyWorkers(smallWorkers))
+	if err != nil {
+		return err
+	}
+	if err := s.create(ctx, objects); err != nil {
+		return err
+	}
+	if err := wait(); err != nil {
+		return err
+	}
+	if err := pause(ctx, eventsSettle); err != nil {
+		return err
+	}
+	counts := proxy.reset()
+	s.stop(operator)
+	if err := s.checkChildren(ctx, namespace, countedClusters*(1+smallWorkers), countedClusters); err != nil {
+		return err
+	}
+	return s.reportWrites(counts)
+}
+
+func (s *session) reportWrites(counts map[request]int) error {
+	all, reads := 0, 0
+	for q, n := range counts {
+		if q.isWrite() {
+			all += n
+		} else if q.verb != "watch" {
+			reads += n
+		}
+	}
+	if needed := countedClusters * (1 + smallWorkers + 1); all < needed {
+		return fmt.Errorf("counted %d writes for %d clusters, but their Pods and Services alone take %d", all, countedClusters, needed)
+	}
+	perCluster := func(n int) []float64 { return []float64{float64(n) / countedClusters} }
+	s.report.Add(s.name, fmt.Sprintf("API writes per RayCluster of 1+%d Pods", smallWorkers), "", perCluster(all), perCluster(countedClusters*(1+smallWorkers+1)), atMost(8))
+	for _, q := range sorted(counts) {
+		if q.isWrite() {
+			s.report.Add(s.name, "  of these "+q.verb+" "+q.resource, "", perCluster(counts[q]), nil, nil)
+		}
+	}
+	s.report.Add(s.name, "API gets and lists per RayCluster", "", perCluster(reads), nil, nil)
+	return nil
+}
