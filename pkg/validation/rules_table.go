@@ -146,7 +146,7 @@ var rules = []Rule{
 	{ID: "RC-535", Kind: "RayClusterSpec", Field: "autoscalerOptions", Condition: "set with autoscaling off", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-536", Kind: "RayClusterSpec", Field: "workerGroupSpecs", Condition: "empty with autoscaling on", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-538", Kind: "RayClusterSpec", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "empty, backend redis", Severity: SeverityWarning, Layers: packageOnly},
-	{ID: "RC-539", Kind: "RayClusterSpec", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Severity: SeverityError, Layers: packageAndCEL},
+	{ID: "RC-539", Kind: "RayClusterSpec", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Severity: SeverityBoth, Layers: packageAndCEL},
 	{ID: "RC-540", Kind: "RayClusterSpec", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Severity: SeverityError, Layers: packageOnly},
 	{ID: "RC-541", Kind: "RayClusterSpec", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Severity: SeverityError, Layers: packageOnly},
 	{ID: "RC-542", Kind: "RayClusterSpec", Field: "gcsFaultToleranceOptions.storage.size", Condition: "zero or negative", Severity: SeverityError, Layers: packageAndCEL},
