@@ -1,0 +1,119 @@
+package raycluster
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Actions of events, as events.k8s.io wants them.
+const (
+	actionValidate = "Validate"
+	actionCreate   = "Create"
+	actionDelete   = "Delete"
+)
+
+// notice is something that happened, to be told to the user once the status that goes with it is saved. Reasons are those
+// of KubeRay 1.7.
+type notice struct {
+	kind, reason, action, note string
+}
+
+// maxNote is the longest note that the API server takes.
+const maxNote = 1024
+
+func newEvent(kind, reason, action, note string) notice {
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	}
+	return notice{kind: kind, reason: reason, action: action, note: note}
+}
+
+func eventInvalidSpec(summary string) notice {
+	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec is refused: "+summary)
+}
+
+func eventHeadServiceFailed(message string) notice {
+	return newEvent(corev1.EventTypeWarning, "FailedToCreateService", actionCreate, message)
+}
+
+// eventsForPods tells of all Pods that one reconcile created and deleted. One event each for creation and deletion, and
+// not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and cost as many writes
+// as the Pods.
+func eventsForPods(o podsOutcome) []notice {
+	var all []notice
+	if e, ok := eventCreated(o); ok {
+		all = append(all, e)
+	}
+	if e, ok := eventDeleted(o); ok {
+		all = append(all, e)
+	}
+	return all
+}
+
+func eventCreated(o podsOutcome) (notice, bool) {
+	var parts []string
+	reason := "CreatedWorkerPod"
+	if o.createdHead != "" {
+		reason = "CreatedHeadPod"
+		parts = append(parts, "head Pod "+o.createdHead)
+	}
+	for _, g := range o.groups {
+		if len(g.created) > 0 {
+			parts = append(parts, workers(g.name, g.created))
+		}
+	}
+	if len(parts) == 0 {
+		return notice{}, false
+	}
+	return newEvent(corev1.EventTypeNormal, reason, actionCreate, "Created "+strings.Join(parts, ", ")), true
+}
+
+func eventDeleted(o podsOutcome) (notice, bool) {
+	var parts []string
+	reason := "DeletedWorkerPod"
+	if o.deletedHead != "" {
+		reason = "DeletedHeadPod"
+		parts = append(parts, "head Pod "+o.deletedHead)
+	}
+	for _, g := range o.groups {
+		if len(g.deleted) > 0 {
+			parts = append(parts, workers(g.name, g.deleted))
+		}
+	}
+	if len(parts) == 0 {
+		return notice{}, false
+	}
+	if o.suspending {
+		reason = "DeletedPod"
+		parts[len(parts)-1] += ", because the cluster is suspended"
+	} else if len(o.deleteReasons) > 0 {
+		parts[len(parts)-1] += ": " + strings.Join(o.deleteReasons, "; ")
+	}
+	return newEvent(corev1.EventTypeNormal, reason, actionDelete, "Deleted "+strings.Join(parts, ", ")), true
+}
+
+// workers names a single Pod, and counts several.
+func workers(group string, pods []string) string {
+	if len(pods) == 1 {
+		return fmt.Sprintf("worker Pod %s in group %s", pods[0], group)
+	}
+	return fmt.Sprintf("%d worker Pods in group %s", len(pods), group)
+}
+
+// podFailureEvents are the reasons of events by the reason of the condition ReplicaFailure.
+var podFailureEvents = map[string]struct{ reason, action string }{
+	"FailedDeleteAllPods":   {"FailedToDeletePodCollection", actionDelete},
+	"FailedDeleteHeadPod":   {"FailedToDeleteHeadPod", actionDelete},
+	"FailedCreateHeadPod":   {"FailedToCreateHeadPod", actionCreate},
+	"FailedDeleteWorkerPod": {"FailedToDeleteWorkerPod", actionDelete},
+	"FailedCreateWorkerPod": {"FailedToCreateWorkerPod", actionCreate},
+}
+
+func eventFailure(f failure) notice {
+	if e, ok := podFailureEvents[f.reason]; ok {
+		return newEvent(corev1.EventTypeWarning, e.reason, e.action, f.message)
+	}
+	return eventHeadServiceFailed(f.message)
+}

@@ -1,0 +1,155 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
+type Config struct {
+	// Client reads from a cache made with CacheByObject and IndexFields, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Clock tells the time.
+	Clock clock.WithTicker
+	// Metrics counts what happens; nil counts nothing.
+	Metrics *metrics.RayCluster
+
+	// Validation are the facts that rules ask for.
+	Validation validation.Options
+	// Pod and Service are the facts that builders ask for.
+	Pod     pod.Options
+	Service service.Options
+	// ReplicaIndices labels each worker with the index of its replica (feature gate RayMultiHostIndexing).
+	ReplicaIndices bool
+	// ShrinkWithAutoscaler lets the operator choose which workers to remove also while the autoscaler is on.
+	ShrinkWithAutoscaler bool
+}
+
+// Times that retries of a refused write, and replacements of Pods that ended, wait between attempts. The wait doubles
+// from the first to the second.
+const (
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+)
+
+// Reconciler brings RayClusters to the state that their specs ask for.
+type Reconciler struct {
+	client       client.Client
+	recorder     events.EventRecorder
+	clock        clock.PassiveClock
+	metrics      *metrics.RayCluster
+	expectations *expectations
+	memory       *memory
+	steps        []step
+}
+
+type step interface {
+	Run(ctx context.Context, s *scope) (outcome, error)
+}
+
+// New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
+func New(c Config) *Reconciler {
+	x := newExpectations(c.Clock)
+	retries := flowcontrol.NewBackOffWithJitter(firstRetry, lastRetry, 0)
+	retries.Clock = c.Clock
+	return &Reconciler{
+		client:       c.Client,
+		recorder:     c.Recorder,
+		clock:        c.Clock,
+		metrics:      c.Metrics,
+		expectations: x,
+		memory:       newMemory(),
+		// The order of work.
+		steps: []step{
+			&finalize{}, // first: an object with an invalid spec must still be deletable
+			&admit{options: c.Validation, metrics: c.Metrics}, // refuse an invalid spec before anything is created from it
+			&headService{ // workers find the head through it
+				writer:       apply.Writer{Client: c.Client, Live: c.Live},
+				options:      c.Service,
+				expectations: x,
+			},
+			&pods{
+				client:         c.Client,
+				live:           c.Live,
+				clock:          c.Clock,
+				expectations:   x,
+				retries:        retries,
+				options:        c.Pod,
+				replicaIndices: c.ReplicaIndices,
+				shrink:         c.ShrinkWithAutoscaler,
+			},
+		},
+	}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	before := &rayv1.RayCluster{}
+	if err := r.client.Get(ctx, req.NamespacedName, before); err != nil {
+		if uid := r.memory.forget(req.NamespacedName); uid != "" {
+			r.expectations.forget(uid)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !managed(before) {
+		return ctrl.Result{}, nil
+	}
+	if r.memory.stale(before) {
+		// Deciding from a status that we have already replaced would repeat events and end in a conflict.
+		return ctrl.Result{RequeueAfter: cacheLag}, nil
+	}
+	s, err := r.observe(ctx, before)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	lookAgain, err := runSteps(ctx, r.steps, s)
+	later, saveErr := r.persist(ctx, before, s)
+	if err := errors.Join(err, saveErr); err != nil {
+		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
+	}
+	return ctrl.Result{RequeueAfter: soonest(lookAgain, later)}, nil
+}
+
+// runSteps runs the list until one fails or says stop.
+func runSteps(ctx context.Context, steps []step, s *scope) (time.Duration, error) {
+	var lookAgain time.Duration
+	for _, st := range steps {
+		o, err := st.Run(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		lookAgain = soonest(lookAgain, o.lookAgain)
+		if o.stop {
+			break
+		}
+	}
+	return lookAgain, nil
+}
+
+// managed reports whether the object is ours to reconcile, and not Kueue's.
+func managed(rc *rayv1.RayCluster) bool {
+	by := rc.Spec.ManagedBy
+	return by == nil || *by == rayv1.ManagedByKubeRayOperator
+}
+
+// key is the name under which the work queue knows the cluster.
+func key(rc *rayv1.RayCluster) types.NamespacedName { return client.ObjectKeyFromObject(rc) }

@@ -1,0 +1,52 @@
+package raycluster
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// scope is what one reconcile has read and decided. Steps read each thing here and nowhere else.
+type scope struct {
+	// cluster is a copy whose status becomes the new one. Set by observe.
+	cluster *rayv1.RayCluster
+	// pods are all Pods that the cluster controls, our own recent writes included. They belong to the cache: never change
+	// one. Set by observe, brought up to date by the step pods.
+	pods []*corev1.Pod
+	// services are the Services that the cluster controls. Set by observe.
+	services []*corev1.Service
+
+	// invalid is the summary of broken rules, empty for a valid spec. Set by admit.
+	invalid string
+	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
+	headService *corev1.Service
+	// failure is why something could not be created or deleted. Set by headService and pods.
+	failure *failure
+	// retrying says that an earlier failure is not over, but was not tried again in this run. Set by pods.
+	retrying bool
+	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
+	deleting bool
+	// events are sent when the status is saved. Appended to by steps and conditions.
+	events []notice
+}
+
+// failure is an operation that the API server refused.
+type failure struct{ reason, message string }
+
+// outcome is what a step says about the steps after it. The zero value says go on.
+type outcome struct {
+	// stop ends the list.
+	stop bool
+	// lookAgain asks for another reconcile after this time; zero asks for none.
+	lookAgain time.Duration
+}
+
+// soonest returns the shorter of two times after which to look again, where zero is never.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

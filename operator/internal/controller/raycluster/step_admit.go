@@ -1,0 +1,47 @@
+package raycluster
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// admit ends the list for a spec that breaks rules. What was created from an earlier, valid spec keeps running.
+//
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
+type admit struct {
+	options validation.Options
+	metrics *metrics.RayCluster
+}
+
+// Run implements step.
+func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
+	errs := validation.RayCluster(s.cluster, a.options)
+	if len(errs) == 0 {
+		return outcome{}, nil
+	}
+	s.invalid = validation.Summary(errs)
+	if toldBefore(s) {
+		return outcome{stop: true}, nil
+	}
+	for _, v := range validation.Violations(errs) {
+		if a.metrics != nil {
+			a.metrics.ObserveViolation(v.Rule)
+		}
+	}
+	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
+	s.events = append(s.events, eventInvalidSpec(s.invalid))
+	return outcome{stop: true}, nil
+}
+
+// toldBefore reports whether the user has been told of exactly these problems of this version of the object. The stored
+// condition answers, so that a restart of the operator does not repeat the events of all invalid objects.
+func toldBefore(s *scope) bool {
+	c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterInvalidSpec)
+	return c != nil && c.ObservedGeneration == s.cluster.Generation && c.Message == clip(s.invalid)
+}

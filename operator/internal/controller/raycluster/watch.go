@@ -1,0 +1,144 @@
+package raycluster
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// indexController finds Pods and Services by the UID of the RayCluster that controls them.
+const indexController = "metadata.ownerReferences.controller.uid"
+
+// CacheByObject restricts the cache to what belongs to Ray clusters, and drops what is never read: in a large Kubernetes
+// cluster all Pods and Services would be many times more.
+func CacheByObject() map[client.Object]cache.ByObject {
+	rayPods := requirement(rayv1.LabelNodeType, selection.In,
+		string(rayv1.HeadNode), string(rayv1.WorkerNode), string(rayv1.RedisCleanupNode))
+	return map[client.Object]cache.ByObject{
+		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
+		&corev1.Service{}:   {Label: requirement(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()},
+		&rayv1.RayCluster{}: {Transform: cache.TransformStripManagedFields()},
+	}
+}
+
+func requirement(key string, op selection.Operator, values ...string) labels.Selector {
+	r, err := labels.NewRequirement(key, op, values)
+	if err != nil {
+		panic(err) // the arguments are constants of this file
+	}
+	return labels.NewSelector().Add(*r)
+}
+
+// trimPod drops the large parts of a Pod that no decision looks at. A cached Pod must therefore never be sent back in an
+// update, only be patched or deleted.
+func trimPod(o any) (any, error) {
+	p, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	p.ManagedFields = nil
+	p.Spec.Volumes, p.Spec.InitContainers, p.Spec.Affinity, p.Spec.Tolerations = nil, nil, nil, nil
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		*c = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
+	}
+	return p, nil
+}
+
+// IndexFields adds the indices that Reconcile lists by.
+func IndexFields(ctx context.Context, i client.FieldIndexer) error {
+	if err := i.IndexField(ctx, &corev1.Pod{}, indexController, controllerUID); err != nil {
+		return err
+	}
+	return i.IndexField(ctx, &corev1.Service{}, indexController, controllerUID)
+}
+
+// SetupWithManager registers the reconciler, its indices and its watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
+	if err := IndexFields(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	changed := predicate.Or[client.Object](
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		rc, ok := o.(*rayv1.RayCluster)
+		return ok && managed(rc)
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("raycluster").
+		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
+		Watches(&corev1.Pod{}, r.children(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
+		Watches(&corev1.Service{}, r.children(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WithOptions(o).
+		Complete(r)
+}
+
+// matters drops updates of Pods that change no decision and no status: heartbeats, being scheduled, image pulls.
+func matters(e event.UpdateEvent) bool {
+	before, ok1 := e.ObjectOld.(*corev1.Pod)
+	after, ok2 := e.ObjectNew.(*corev1.Pod)
+	if !ok1 || !ok2 {
+		return true
+	}
+	head := rayv1.RayNodeType(after.Labels[rayv1.LabelNodeType]) == rayv1.HeadNode
+	return before.UID != after.UID ||
+		before.Status.Phase != after.Status.Phase ||
+		podReady(before) != podReady(after) ||
+		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
+		terminations(before) != terminations(after) ||
+		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
+		head && !equality.Semantic.DeepEqual(before.Status, after.Status) // the head's status is copied to ours
+}
+
+func terminations(p *corev1.Pod) int {
+	n := 0
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// children maps Pods and Services to the cluster that controls them, a little later, so that a burst of changes is looked
+// at once.
+func (r *Reconciler) children() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	enqueue := func(q queue, o client.Object) {
+		if c := rayClusterOf(o); c != nil {
+			q.AddAfter(reconcile.Request{NamespacedName: c.NamespacedName}, r.memory.patience(c.NamespacedName))
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { enqueue(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if !equality.Semantic.DeepEqual(metav1.GetControllerOf(e.ObjectOld), metav1.GetControllerOf(e.ObjectNew)) {
+				enqueue(q, e.ObjectOld) // it has lost a Pod
+			}
+			enqueue(q, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			if c := rayClusterOf(e.Object); c != nil {
+				r.expectations.observeGone(c.UID, e.Object.GetUID())
+			}
+			enqueue(q, e.Object)
+		},
+	}
+}

@@ -1,0 +1,128 @@
+package metrics
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// scrapeTimeout bounds the read of the cache. It is only reached while the cache is not synced.
+const scrapeTimeout = 5 * time.Second
+
+// RayCluster collects what is known about RayClusters.
+type RayCluster struct {
+	reader client.Reader
+
+	provisionedDuration *prometheus.Desc
+	info                *prometheus.Desc
+	provisioned         *prometheus.Desc
+	invalid             *prometheus.Desc
+	violations          *prometheus.CounterVec
+
+	mu        sync.Mutex
+	durations map[types.UID]float64
+}
+
+var _ prometheus.Collector = (*RayCluster)(nil)
+
+// NewRayCluster returns a collector that reads clusters from reader, which must be a cache.
+func NewRayCluster(reader client.Reader) *RayCluster {
+	object := []string{"name", "namespace", "uid"}
+	return &RayCluster{
+		reader:    reader,
+		durations: map[types.UID]float64{},
+		provisionedDuration: prometheus.NewDesc("kuberay_cluster_provisioned_duration_seconds",
+			"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.", object, nil),
+		info: prometheus.NewDesc("kuberay_cluster_info",
+			"One per RayCluster, with the kind of object that it was made for.", append(object, "owner_kind"), nil),
+		provisioned: prometheus.NewDesc("kuberay_cluster_condition_provisioned",
+			"One per RayCluster, with the value of the condition RayClusterProvisioned.", append(object, "condition"), nil),
+		invalid: prometheus.NewDesc("raygate_invalid_objects",
+			"Objects whose spec is refused at present.", []string{"kind"}, nil),
+		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "raygate_validation_failures_total",
+			Help: "Broken rules found by the operator, once per version of an object.",
+		}, []string{"kind", "rule"}),
+	}
+}
+
+// ObserveProvisioned notes that the cluster became provisioned for the first time, this long after its creation.
+func (m *RayCluster) ObserveProvisioned(rc *rayv1.RayCluster, after time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.durations[rc.UID] = after.Seconds()
+}
+
+// ObserveViolation counts one broken rule of a RayCluster. An empty id is counted as unknown.
+func (m *RayCluster) ObserveViolation(rule string) {
+	if rule == "" {
+		rule = "unknown"
+	}
+	m.violations.WithLabelValues("RayCluster", rule).Inc()
+}
+
+// Describe implements prometheus.Collector.
+func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
+	ch <- m.provisionedDuration
+	ch <- m.info
+	ch <- m.provisioned
+	ch <- m.invalid
+	m.violations.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
+	m.violations.Collect(ch)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	var list rayv1.RayClusterList
+	if err := m.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ch <- prometheus.NewInvalidMetric(m.info, err)
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	invalid := 0
+	alive := make(map[types.UID]struct{}, len(list.Items))
+	for i := range list.Items {
+		rc := &list.Items[i]
+		alive[rc.UID] = struct{}{}
+		object := []string{rc.Name, rc.Namespace, string(rc.UID)}
+		ch <- one(m.info, append(object, ownerKind(rc))...)
+		provisioned := meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
+		ch <- one(m.provisioned, append(object, strconv.FormatBool(provisioned))...)
+		if d, ok := m.durations[rc.UID]; ok {
+			ch <- prometheus.MustNewConstMetric(m.provisionedDuration, prometheus.GaugeValue, d, object...)
+		}
+		if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterInvalidSpec) {
+			invalid++
+		}
+	}
+	for uid := range m.durations {
+		if _, ok := alive[uid]; !ok {
+			delete(m.durations, uid)
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")
+}
+
+func one(d *prometheus.Desc, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, 1, labels...)
+}
+
+func ownerKind(rc *rayv1.RayCluster) string {
+	switch kind := rc.Labels[rayv1.LabelOriginatedFromCRD]; kind {
+	case "RayJob", "RayService":
+		return kind
+	default:
+		return "None"
+	}
+}
