@@ -47,26 +47,27 @@ up_to_date() {
 	for f in "$@"; do [ -x "$f" ] || return 1; done
 }
 
-# ticking LABEL TOTAL COMMAND...: runs the command, which prints a line per
-# compiled package as `go build -v` does, and tells every few seconds how far it is.
-# The Go command says nothing while it links, hence the ticking.
+# ticking LABEL UNIT COMMAND...: runs the command, which prints a line per UNIT as
+# `go build -v` does per package, and tells every few seconds how far it is.
+# The Go command says nothing while it reads sources and links, hence the ticking.
 ticking() {
-	label=$1 total=$2
+	label=$1 unit=$2
 	shift 2
 	log=$(mktemp)
 	start=$(date +%s)
 	"$@" >"$log" 2>&1 &
 	pid=$!
 	trap 'kill "$pid" 2>/dev/null || true; rm -f "$log"; exit 130' INT TERM
-	last=0
+	last=0 before=-1
 	while kill -0 "$pid" 2>/dev/null; do
 		now=$(($(date +%s) - start))
 		if [ "$now" -ge $((last + 5)) ]; then
 			last=$now
 			n=$(wc -l <"$log" | tr -d ' ')
 			latest=$(tail -n 1 "$log")
-			if [ "$n" -eq 0 ]; then latest="looking at what has changed"; fi
-			say "$label: $n of at most $total packages compiled, ${now} s, now $latest"
+			if [ "$n" -eq "$before" ]; then latest="$latest (large, or linking)"; fi
+			before=$n
+			say "$label: ${now} s, $n $unit${latest:+, last $latest}"
 		fi
 		sleep 1
 	done
@@ -83,9 +84,13 @@ ticking() {
 	rm -f "$log"
 }
 
-download() {
-	say "fetching modules (nothing to do when they are in the module cache)"
-	ticking "modules" 0 go mod download -x
+# count_packages DIR: sets total, and fetches the modules on the way
+count_packages() {
+	list=$(mktemp)
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	ticking "modules" "fetched" sh -c 'go list -deps "$1" >"$2"' sh "$1" "$list"
+	total=$(wc -l <"$list" | tr -d ' ')
+	rm -f "$list"
 }
 
 flags="-X k8s.io/component-base/version.gitVersion=$version"
@@ -105,11 +110,11 @@ build_kube() {
 		return
 	fi
 	say "building etcd and Kubernetes $version; 5 minutes on two cores the first time, under one later"
-	total=$(go list -deps ./cmd/kube | wc -l | tr -d ' ')
+	count_packages ./cmd/kube
 	rm -f "$k8s/.key"
 	# To a new name first: a running cluster keeps the old file, and an
 	# interrupted build leaves no half of a program behind.
-	ticking "Kubernetes" "$total" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$k8s/kube.new" ./cmd/kube
+	ticking "Kubernetes" "of at most $total packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$k8s/kube.new" ./cmd/kube
 	mv -f "$k8s/kube.new" "$k8s/kube"
 	for p in $programs; do ln -sf kube "$k8s/$p"; done
 	echo "$key" >"$k8s/.key"
@@ -122,8 +127,8 @@ build_supervisor() {
 		return
 	fi
 	rm -f "$k8s/.key-raygate-local"
-	total=$(go list -deps ./cmd/raygate-local | wc -l | tr -d ' ')
-	ticking "raygate-local" "$total" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$out/raygate-local.new" ./cmd/raygate-local
+	count_packages ./cmd/raygate-local
+	ticking "raygate-local" "of at most $total packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$out/raygate-local.new" ./cmd/raygate-local
 	mv -f "$out/raygate-local.new" "$out/raygate-local"
 	echo "$key" >"$k8s/.key-raygate-local"
 }

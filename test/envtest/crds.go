@@ -46,7 +46,7 @@ func installCRDs(ctx context.Context, cfg *rest.Config, dir string) error {
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
 			return fmt.Errorf("decoding %s: %w", file, err)
 		}
-		if _, err := client.Apply(ctx, crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "envtest", Force: true}); err != nil {
+		if _, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "envtest"}); err != nil {
 			return fmt.Errorf("applying %s: %w", file, err)
 		}
 		names = append(names, crd.GetName())
