@@ -1,0 +1,153 @@
+package service
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+var update = flag.Bool("update", false, "rewrite the .out.yaml files")
+
+// TestGolden builds the head Service of every input.
+func TestGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/*.in.yaml")
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("finding inputs: %v, %d found", err, len(inputs))
+	}
+	for _, input := range inputs {
+		t.Run(filepath.Base(input), func(t *testing.T) {
+			text, err := os.ReadFile(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rc := &rayv1.RayCluster{}
+			if err := yaml.UnmarshalStrict(text, rc); err != nil {
+				t.Fatal(err)
+			}
+			got, err := yaml.Marshal(Head(rc, Options{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(input, ".in.yaml") + ".out.yaml"
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("%s (-want +got, -update rewrites):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+func TestHeadIsHeadless(t *testing.T) {
+	serviceType := func(st corev1.ServiceType) raytest.ClusterOption {
+		return raytest.Head(func(h *rayv1.HeadGroupSpec) { h.ServiceType = st })
+	}
+	own := raytest.Head(func(h *rayv1.HeadGroupSpec) { h.HeadService = &corev1.Service{} })
+	cases := map[string]struct {
+		option raytest.ClusterOption
+		o      Options
+		want   bool
+	}{
+		"by default":                         {serviceType(""), Options{}, true},
+		"of type ClusterIP":                  {serviceType(corev1.ServiceTypeClusterIP), Options{}, true},
+		"not of type NodePort":               {serviceType(corev1.ServiceTypeNodePort), Options{}, false},
+		"not when the operator says so":      {serviceType(""), Options{HeadClusterIP: true}, false},
+		"not when the user wrote a template": {own, Options{}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := Head(raytest.RayCluster("ns/demo", tc.option), tc.o).Spec
+			if got := spec.ClusterIP == corev1.ClusterIPNone; got != tc.want || spec.PublishNotReadyAddresses != tc.want {
+				t.Errorf("headless: want %t, got clusterIP %q, publishNotReadyAddresses %t", tc.want, spec.ClusterIP, spec.PublishNotReadyAddresses)
+			}
+		})
+	}
+}
+
+func TestSelectorFollowsThePod(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Head(func(h *rayv1.HeadGroupSpec) {
+		h.Template.Labels = map[string]string{rayv1.LabelCreatedBy: "me", rayv1.LabelCluster: "ignored"}
+		h.Labels = map[string]string{rayv1.LabelIdentifier: "other"}
+	}))
+	svc := Head(rc, Options{})
+	want := map[string]string{
+		rayv1.LabelCluster: "demo", rayv1.LabelNodeType: "head", rayv1.LabelIdentifier: "other",
+		rayv1.LabelAppName: rayv1.AppName, rayv1.LabelCreatedBy: "me",
+	}
+	if diff := cmp.Diff(want, svc.Spec.Selector); diff != "" {
+		t.Errorf("selector (-want +got):\n%s", diff)
+	}
+	if got := svc.Labels[rayv1.LabelIdentifier]; got != "demo-head" {
+		t.Errorf("the operator finds its Service by the identifier demo-head, got %s", got)
+	}
+}
+
+func TestServe(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Annotations(map[string]string{rayv1.AnnotationEnableServeService: "true"}),
+		raytest.HeadContainer(func(c *corev1.Container) {
+			c.Ports = []corev1.ContainerPort{{Name: "serve-b", ContainerPort: 2}, {Name: "serve", ContainerPort: 1}, {Name: "server", ContainerPort: 3}}
+		}))
+	want := []corev1.ServicePort{{Name: "serve", Port: 1}, {Name: "serve-b", Port: 2}}
+	svc := Serve(rc)
+	if diff := cmp.Diff(want, svc.Spec.Ports); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
+	}
+	if !NeedsServe(rc) || NeedsServe(raytest.RayCluster("ns/demo")) || svc.Name != "demo-serve-svc" {
+		t.Errorf("want a Service demo-serve-svc for the annotated cluster only, got %s", svc.Name)
+	}
+}
+
+func TestHeadless(t *testing.T) {
+	if NeedsHeadless(raytest.RayCluster("ns/demo", raytest.Workers("a", 1))) {
+		t.Error("one host per replica needs no headless Service")
+	}
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Workers("b", 1, raytest.Hosts(2)))
+	svc := Headless(rc)
+	if !NeedsHeadless(rc) || svc.Name != "demo-headless" || svc.Spec.ClusterIP != corev1.ClusterIPNone || svc.Spec.Selector[rayv1.LabelNodeType] != "worker" {
+		t.Errorf("headless Service: %+v", svc)
+	}
+}
+
+// FuzzBuild builds from whatever can be decoded: no panic, the same twice, and the input left as it was.
+func FuzzBuild(f *testing.F) {
+	inputs, _ := filepath.Glob("testdata/*.in.yaml")
+	for _, input := range inputs {
+		text, err := os.ReadFile(input)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rc := &rayv1.RayCluster{}
+		if yaml.Unmarshal(text, rc) != nil {
+			return
+		}
+		before := rc.DeepCopy()
+		if diff := cmp.Diff(Head(rc, Options{}), Head(rc, Options{})); diff != "" {
+			t.Errorf("two head Services differ:\n%s", diff)
+		}
+		Serve(rc)
+		Headless(rc)
+		if diff := cmp.Diff(before, rc); diff != "" {
+			t.Errorf("building changed the cluster (-want +got):\n%s", diff)
+		}
+	})
+}
