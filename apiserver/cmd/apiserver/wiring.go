@@ -29,6 +29,7 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
 const (
@@ -124,7 +125,7 @@ func (a *app) newGateway(ctx context.Context, table *rpcstatus.Table) error {
 		return fmt.Errorf("connecting to the gRPC server in memory: %w", err)
 	}
 	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: conn, Table: table, OpenAPI: openAPI(), Checks: a.checks(), Local: a.opts.Authentication == string(authn.None) && !a.opts.InsecureAllowRemoteNone,
+		Conn: conn, Table: table, OpenAPI: openapi.V2, Checks: a.checks(), Local: a.opts.Authentication == string(authn.None) && !a.opts.InsecureAllowRemoteNone,
 	})
 	return err
 }

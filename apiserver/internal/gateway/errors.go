@@ -46,7 +46,7 @@ func decodeError(err error) error {
 	}
 	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
 	for _, v := range bad.Violations {
-		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Field, Description: v.Message, Reason: "MALFORMED_BODY"})
+		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Path, Description: v.Message, Reason: v.Reason})
 	}
 	return invalid
 }

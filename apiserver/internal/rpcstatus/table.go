@@ -16,11 +16,14 @@ import (
 // Domain is the ErrorInfo domain of every error of the gateway.
 const Domain = "raygate.io"
 
-// maxMessage bounds the text: a status travels in HTTP/2 headers.
-const maxMessage = 2 << 10
-
-// maxViolations bounds the details for the same reason; the message says how many there are.
-const maxViolations = 100
+// A status travels in HTTP/2 headers, twice: as text, and with the details in base64. Clients built on gRPC's C core, as in Python, begin to
+// refuse headers at 8 KiB, and then the user sees a broken connection instead of the problem. So text and details are bounded; the
+// text says how many violations there are.
+const (
+	maxMessage     = 1 << 10
+	maxDescription = 512
+	maxViolations  = 4 << 10 // bytes of all of them
+)
 
 // Row says what one error means.
 type Row struct {
@@ -119,14 +122,17 @@ func reasonOf(st *status.Status) string {
 }
 
 func (p *problem) status(requestID string) *status.Status {
-	st := status.New(p.code, cut(p.message))
+	st := status.New(p.code, cut(p.message, maxMessage))
 	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.reason, Domain: Domain, Metadata: p.metadata}}
 	if len(p.violations) > 0 {
 		bad := &errdetails.BadRequest{}
-		for _, v := range p.violations[:min(len(p.violations), maxViolations)] {
-			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: strings.ToValidUTF8(v.Field, "\uFFFD"), Description: cut(v.Description), Reason: v.Reason,
-			})
+		room := maxViolations
+		for _, v := range p.violations {
+			detail := &errdetails.BadRequest_FieldViolation{Field: cut(v.Field, maxDescription), Description: cut(v.Description, maxDescription), Reason: v.Reason}
+			if room -= len(detail.GetField()) + len(detail.GetDescription()) + len(detail.GetReason()); room < 0 && len(bad.FieldViolations) > 0 {
+				break
+			}
+			bad.FieldViolations = append(bad.FieldViolations, detail)
 		}
 		details = append(details, bad)
 	}
@@ -150,12 +156,12 @@ func (p *problem) status(requestID string) *status.Status {
 }
 
 // cut bounds a text and makes it valid UTF-8, which protobuf insists on.
-func cut(text string) string {
+func cut(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxMessage {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxMessage-3], "") + "..."
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
 // codeNames are the names of codes as in google.rpc.Code.

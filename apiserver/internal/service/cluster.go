@@ -275,21 +275,15 @@ func (s *Clusters) accept(ctx context.Context, namespace, name string, in *rayga
 	return rc, nil
 }
 
-// checkIdentity compares what the body says of itself with where it was sent.
+// checkIdentity compares what the body says of its place with where it was sent. The model has looked at apiVersion and kind.
 func checkIdentity(in *raygatev2.RayCluster, namespace, name string) field.ErrorList {
 	var errs field.ErrorList
-	if v := in.GetApiVersion(); v != "" && v != rayv1.GroupVersion.String() {
-		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), v, []string{rayv1.GroupVersion.String()}))
-	}
-	if k := in.GetKind(); k != "" && k != "RayCluster" {
-		errs = append(errs, field.NotSupported(field.NewPath("kind"), k, []string{"RayCluster"}))
-	}
 	meta := field.NewPath("metadata")
 	if ns := in.GetMetadata().GetNamespace(); ns != "" && ns != namespace {
-		errs = append(errs, field.Invalid(meta.Child("namespace"), ns, "must be the namespace of the request, "+namespace+", or left out"))
+		errs = append(errs, field.Invalid(meta.Child("namespace"), ns, "must be the namespace of the request, "+namespace+", or left out").WithOrigin("request/namespace-mismatch"))
 	}
 	if n := in.GetMetadata().GetName(); name != "" && n != "" && n != name {
-		errs = append(errs, field.Invalid(meta.Child("name"), n, "must be the name of the request, "+name+", or left out"))
+		errs = append(errs, field.Invalid(meta.Child("name"), n, "must be the name of the request, "+name+", or left out").WithOrigin("request/name-mismatch"))
 	}
 	return errs
 }
@@ -304,12 +298,11 @@ func violations(errs field.ErrorList) []rpcstatus.Violation {
 
 // clusterView converts an item, once per version of the object.
 func clusterView(item *Cluster, full bool) (*raygatev2.RayCluster, error) {
-	key := "v2/basic"
-	convert := modelv2.ClusterBasic
-	if full {
-		key, convert = "v2/full", modelv2.ClusterFromRay
+	key, convert := "v2/full", func() (any, error) { return modelv2.ClusterFromRay(item.Object) }
+	if !full {
+		key, convert = "v2/basic", func() (any, error) { return modelv2.ClusterBasic(item.Object), nil }
 	}
-	v, err := item.Memo(key, func() (any, error) { return convert(item.Object) })
+	v, err := item.Memo(key, convert)
 	if err != nil {
 		return nil, err
 	}

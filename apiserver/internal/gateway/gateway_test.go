@@ -1,0 +1,315 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/gateway"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/service"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// stub is a store that keeps nothing: what is created exists at once and nothing else does.
+type stub struct{}
+
+func stored(rc *rayv1.RayCluster) *service.Cluster {
+	rc.ResourceVersion = "7"
+	return &service.Cluster{Object: rc}
+}
+
+func (stub) Create(_ context.Context, rc *rayv1.RayCluster, _ store.CreateOptions) (*service.Cluster, error) {
+	return stored(rc), nil
+}
+
+func (stub) Get(_ context.Context, key types.NamespacedName, _ store.ReadOptions) (*service.Cluster, error) {
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: "ray.io", Resource: "rayclusters"}, key.Name)
+}
+
+func (stub) List(context.Context, store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
+	return &store.Page[*rayv1.RayCluster]{Version: "9"}, nil
+}
+
+func (stub) Replace(_ context.Context, rc *rayv1.RayCluster, _ store.ReplaceOptions) (*service.Cluster, error) {
+	return stored(rc), nil
+}
+
+func (stub) Delete(context.Context, types.NamespacedName, store.DeleteOptions) (types.UID, error) {
+	return "uid", nil
+}
+
+func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
+	rc := &rayv1.RayCluster{}
+	rc.Name = "demo"
+	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Added, Item: &service.Cluster{Object: rc}, Token: "t1"}); err != nil {
+		return err
+	}
+	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Synced, Token: "t2"}); err != nil {
+		return err
+	}
+	return store.ErrSlowWatcher
+}
+
+// newGateway returns the REST door over the real service and interceptors, and the stub.
+func newGateway(tb testing.TB, local bool) http.Handler {
+	tb.Helper()
+	table := rpcstatus.NewTable(service.StatusRows()...)
+	server := grpc.NewServer(interceptor.ServerOptions([]interceptor.Interceptor{
+		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
+	})...)
+	raygatev2.RegisterClusterServiceServer(server, service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning}))
+	memory := bufconn.Listen(1 << 20)
+	go func() { _ = server.Serve(memory) }()
+	tb.Cleanup(server.Stop)
+	conn, err := grpc.NewClient("passthrough:memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return memory.DialContext(ctx) }))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+const (
+	clusters = "/apis/v2/namespaces/default/clusters"
+	good     = `{"metadata":{"name":"demo"},"spec":{"rayVersion":"2.46.0","headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"rayproject/ray:2.46.0"}]}}}}}`
+	goodYAML = "metadata: {name: demo}\nspec:\n  rayVersion: 2.46.0\n  headGroupSpec:\n    rayStartParams: {}\n    template: {spec: {containers: [{name: ray-head, image: 'rayproject/ray:2.46.0'}]}}\n"
+)
+
+// call sends a request as curl would and returns the answer.
+func call(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// problem is the part of an error that tests look at.
+type problem struct {
+	Code    int
+	Reason  string
+	Fields  []string
+	Message string
+}
+
+func problemOf(t *testing.T, w *httptest.ResponseRecorder) problem {
+	t.Helper()
+	var st struct {
+		Code    int
+		Message string
+		Details []struct {
+			Type            string `json:"@type"`
+			Reason          string
+			FieldViolations []struct{ Field string }
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &st); err != nil {
+		t.Fatalf("answer %d is no JSON: %v\n%s", w.Code, err, w.Body)
+	}
+	p := problem{Code: w.Code, Message: st.Message}
+	for _, d := range st.Details {
+		switch d.Type {
+		case "type.googleapis.com/google.rpc.ErrorInfo":
+			p.Reason = d.Reason
+		case "type.googleapis.com/google.rpc.BadRequest":
+			for _, v := range d.FieldViolations {
+				p.Fields = append(p.Fields, v.Field)
+			}
+		}
+	}
+	if st.Code == 0 || st.Message == "" || p.Reason == "" {
+		t.Errorf("incomplete error: %s", w.Body)
+	}
+	return p
+}
+
+func TestNonsenseGetsAClearAnswer(t *testing.T) {
+	h := newGateway(t, false)
+	js := []string{"Content-Type", "application/json"}
+	type want struct {
+		Code   int
+		Reason string
+		Fields []string
+	}
+	for name, tc := range map[string]struct {
+		method, target, body string
+		headers              []string
+		want                 want
+	}{
+		"empty body":         {"POST", clusters, "", js, want{400, "MALFORMED_BODY", []string{""}}},
+		"blank body":         {"POST", clusters, " \n ", js, want{400, "MALFORMED_BODY", []string{""}}},
+		"not JSON":           {"POST", clusters, "{", js, want{400, "MALFORMED_BODY", []string{""}}},
+		"wrong shape":        {"POST", clusters, "[]", js, want{400, "MALFORMED_BODY", []string{""}}},
+		"unknown field":      {"POST", clusters, `{"spec":{"workers":1},"x":2}`, js, want{400, "MALFORMED_BODY", []string{"spec.workers", "x"}}},
+		"wrong case":         {"POST", clusters, `{"Spec":{}}`, js, want{400, "MALFORMED_BODY", []string{"Spec"}}},
+		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend"}}},
+		"duplicate key":      {"POST", clusters, `{"kind":"RayCluster","kind":"RayJob"}`, js, want{400, "MALFORMED_BODY", []string{"kind"}}},
+		"invalid UTF-8":      {"POST", clusters, "{\"kind\":\"\xff\"}", js, want{Code: 400, Reason: "MALFORMED_BODY"}},
+		"deep nesting":       {"POST", clusters, strings.Repeat(`{"spec":`, 100000), js, want{Code: 400, Reason: "MALFORMED_BODY"}},
+		"YAML bomb":          {"POST", clusters, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g]\n", []string{"Content-Type", "application/yaml"}, want{Code: 400, Reason: "MALFORMED_BODY"}},
+		"10 MiB":             {"POST", clusters, strings.Repeat("x", 10<<20), js, want{413, "TOO_LARGE", nil}},
+		"image":              {"POST", clusters, "x", []string{"Content-Type", "image/png"}, want{415, "UNSUPPORTED_MEDIA_TYPE", nil}},
+		"latin1":             {"POST", clusters, "{}", []string{"Content-Type", "application/json; charset=latin1"}, want{415, "UNSUPPORTED_MEDIA_TYPE", nil}},
+		"null":               {"POST", clusters, "null", js, want{Code: 400}},
+		"another kind":       {"POST", clusters, strings.Replace(good, "{", `{"apiVersion":"v1","kind":"Pod",`, 1), js, want{400, "INVALID_SPEC", []string{"kind", "apiVersion"}}},
+		"another namespace":  {"POST", clusters, strings.Replace(good, `"name"`, `"namespace":"other","name"`, 1), js, want{400, "INVALID_SPEC", []string{"metadata.namespace"}}},
+		"bad namespace":      {"POST", "/apis/v2/namespaces/A_B/clusters", good, js, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
+		"bad request id":     {"POST", clusters + "?requestId=1", good, js, want{400, "INVALID_ARGUMENT", []string{"request_id"}}},
+		"misspelt parameter": {"POST", clusters + "?validate_onli=true", good, js, want{400, "INVALID_ARGUMENT", nil}},
+		"parameter type":     {"GET", clusters + "?pageSize=many", "", nil, want{400, "INVALID_ARGUMENT", nil}},
+		"negative page":      {"GET", clusters + "?pageSize=-1", "", nil, want{400, "INVALID_ARGUMENT", []string{"page_size"}}},
+		"bad selector":       {"GET", clusters + "?labelSelector=%21%21", "", nil, want{400, "INVALID_ARGUMENT", []string{"label_selector"}}},
+		"bad filter":         {"GET", clusters + "?filter=state", "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
+		"bad order":          {"GET", clusters + "?orderBy=color", "", nil, want{400, "INVALID_ARGUMENT", []string{"order_by"}}},
+		"bad view":           {"GET", clusters + "?view=ALL", "", nil, want{400, "INVALID_ARGUMENT", []string{"view"}}},
+		"bad propagation":    {"DELETE", clusters + "/demo?propagation=x", "", nil, want{400, "INVALID_ARGUMENT", []string{"propagation"}}},
+		"missing":            {"GET", clusters + "/demo", "", nil, want{404, "NOT_FOUND", nil}},
+		"unknown path":       {"GET", "/apis/v9/x", "", nil, want{404, "PATH_NOT_FOUND", nil}},
+		"wrong method":       {"PATCH", clusters, "{}", js, want{405, "METHOD_NOT_ALLOWED", nil}},
+		"tunnelled method":   {"POST", clusters + "/demo", "x=1", []string{"Content-Type", "application/x-www-form-urlencoded", "X-HTTP-Method-Override", "DELETE"}, want{405, "METHOD_NOT_ALLOWED", nil}},
+		"broken escape":      {"GET", clusters + "?filter=%zz", "", nil, want{400, "INVALID_ARGUMENT", nil}},
+		"etag of another":    {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"1","name"`, 1), []string{"If-Match", `"2"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
+		"rules and the form": {"POST", clusters, `{"metadata":{"name":"demo"},"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":-1}]}}`, js, want{Code: 400, Reason: "INVALID_SPEC"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := call(h, tc.method, tc.target, tc.body, tc.headers...)
+			p := problemOf(t, w)
+			got := want{p.Code, p.Reason, p.Fields}
+			if tc.want.Reason == "" {
+				got.Reason = ""
+			}
+			if tc.want.Fields == nil {
+				got.Fields = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("answer (-want +got):\n%s\n%s", diff, w.Body)
+			}
+			if w.Code == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "" {
+				t.Error("405 without Allow")
+			}
+			if w.Header().Get("X-Request-Id") == "" {
+				t.Error("no request id")
+			}
+		})
+	}
+}
+
+func TestGoodRequests(t *testing.T) {
+	h := newGateway(t, false)
+	for name, tc := range map[string]struct {
+		method, target, body string
+		headers              []string
+		wantCode             int
+		wantType, wantBody   string
+		wantETag             string
+	}{
+		"create JSON":           {"POST", clusters, good, []string{"Content-Type", "application/json"}, 201, "application/json", `"name":"demo"`, `"7"`},
+		"create as curl -d":     {"POST", clusters, good, []string{"Content-Type", "application/x-www-form-urlencoded"}, 201, "application/json", `"name":"demo"`, `"7"`},
+		"create YAML by curl":   {"POST", clusters, goodYAML, []string{"Content-Type", "application/x-www-form-urlencoded"}, 201, "application/json", `"name":"demo"`, `"7"`},
+		"create without type":   {"POST", clusters, goodYAML, nil, 201, "application/json", `"name":"demo"`, `"7"`},
+		"YAML in, YAML out":     {"POST", clusters, goodYAML, []string{"Content-Type", "text/yaml", "Accept", "application/yaml"}, 201, "application/yaml", "name: demo", `"7"`},
+		"pretty":                {"POST", clusters + "?pretty", good, nil, 201, "application/json", "\n  \"metadata\"", `"7"`},
+		"replace with If-Match": {"PUT", clusters + "/demo", good, []string{"If-Match", `W/"7"`}, 200, "application/json", `"name":"demo"`, `"7"`},
+		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
+		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
+		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
+		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache", ""},
+		"docs":                  {"GET", "/docs", "", nil, 200, "text/html; charset=utf-8", "raygate API", ""},
+		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
+		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
+		"watch as SSE":          {"GET", "/apis/v2/clusters:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t2\nevent: SYNCED\ndata: {\"type\":\"SYNCED\"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := call(h, tc.method, tc.target, tc.body, tc.headers...)
+			if w.Code != tc.wantCode || w.Header().Get("Content-Type") != tc.wantType || w.Header().Get("ETag") != tc.wantETag {
+				t.Errorf("answer %d %q ETag %q, want %d %q %q\n%s", w.Code, w.Header().Get("Content-Type"), w.Header().Get("ETag"), tc.wantCode, tc.wantType, tc.wantETag, w.Body)
+			}
+			if !strings.Contains(w.Body.String(), tc.wantBody) {
+				t.Errorf("body has no %q:\n%s", tc.wantBody, w.Body)
+			}
+		})
+	}
+}
+
+func TestLocalGatewayRefusesOtherSites(t *testing.T) {
+	h := newGateway(t, true)
+	for name, tc := range map[string]struct {
+		host, origin, site string
+		want               int
+	}{
+		"curl":                {"localhost:8888", "", "", 200},
+		"loopback address":    {"127.0.0.1:8888", "", "", 200},
+		"IPv6":                {"[::1]:8888", "", "", 200},
+		"own page":            {"localhost:8888", "http://localhost:8888", "same-origin", 200},
+		"another site":        {"localhost:8888", "https://evil.example", "cross-site", 403},
+		"a form without CORS": {"localhost:8888", "", "cross-site", 403},
+		"another port":        {"localhost:8888", "http://localhost:3000", "same-site", 403},
+		"sandboxed page":      {"localhost:8888", "null", "", 403},
+		"DNS rebinding":       {"evil.example:8888", "http://evil.example:8888", "same-origin", 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", "http://"+tc.host+clusters, nil)
+			for k, v := range map[string]string{"Origin": tc.origin, "Sec-Fetch-Site": tc.site} {
+				if v != "" {
+					r.Header.Set(k, v)
+				}
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != tc.want {
+				t.Errorf("answer %d, want %d", w.Code, tc.want)
+			}
+		})
+	}
+}
+
+// FuzzREST: no body, type or query makes the server fail.
+func FuzzREST(f *testing.F) {
+	h := newGateway(f, false)
+	for _, body := range []string{good, goodYAML, `{"spec":null}`, `{"spec":{"workerGroupSpecs":[null]}}`, "a: &a [*a]", "\xff", "{\"metadata\":{\"labels\":{\"a\":null}}}"} {
+		for _, contentType := range []string{"application/json", "application/yaml", ""} {
+			f.Add(body, contentType, "validateOnly=true", uint8(0))
+		}
+	}
+	f.Add("", "", "filter=%28&pageToken=AAAA&labelSelector=a&orderBy=x&view=FULL", uint8(2))
+	f.Fuzz(func(t *testing.T, body, contentType, query string, which uint8) {
+		targets := []struct{ method, path string }{{"POST", clusters}, {"PUT", clusters + "/demo"}, {"GET", clusters}, {"DELETE", clusters + "/demo"}}
+		target := targets[int(which)%len(targets)]
+		r := httptest.NewRequest(target.method, target.path, io.NopCloser(bytes.NewReader([]byte(body))))
+		r.URL.RawQuery = query
+		r.Header["Content-Type"] = []string{contentType}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code >= 500 {
+			t.Errorf("answer %d to %s", w.Code, fmt.Sprintf("%q %q %q:\n%s", body, contentType, query, w.Body))
+		}
+	})
+}
