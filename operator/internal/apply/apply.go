@@ -106,15 +106,16 @@ func (w Writer) create(ctx context.Context, desired client.Object) (client.Objec
 
 // covers reports whether every field that desired sets has the same value in current.
 func covers(desired, current client.Object) bool {
+	desired = desired.DeepCopyObject().(client.Object)
+	// The comparison below has its own idea of equal times, by which the zero time is not a field left empty.
+	desired.SetCreationTimestamp(current.GetCreationTimestamp())
 	if d, ok := desired.(*corev1.Service); ok {
 		c, ok := current.(*corev1.Service)
-		// The comparison below takes a shorter list for covered, so a port that was removed would stay.
+		// It also takes a shorter list for covered, so a port that was removed would stay.
 		if !ok || len(d.Spec.Ports) != len(c.Spec.Ports) {
 			return false
 		}
-		d = d.DeepCopy()
 		dropImmutable(d)
-		desired = d
 	}
 	return equality.Semantic.DeepDerivative(desired, current)
 }

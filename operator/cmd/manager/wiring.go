@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/featuregate"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+	"k8s.io/component-base/term"
+	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/controller/raycluster"
+	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+const (
+	// leaseName is KubeRay's, so that the two operators never work at the same time during a swap.
+	leaseName = "ray-operator-leader"
+	// eventSource is the reportingController of events; KubeRay's.
+	eventSource = "raycluster-controller"
+	// shutdownLimit is how long running reconciles may take to end. It is below the usual grace period of the Pod.
+	shutdownLimit = 8 * time.Second
+)
+
+// newCommand makes the command line; start is called with options that are complete and valid.
+func newCommand(start func(context.Context, *Options) error) *cobra.Command {
+	o := NewOptions()
+	cmd := &cobra.Command{
+		Use:   "raygate-operator",
+		Short: "Runs Ray clusters on Kubernetes",
+		Long: "raygate-operator watches RayCluster objects and makes the Pods and Services that they describe.\n" +
+			"It is configured by flags; the environment variables of KubeRay's charts (ENABLE_PROBES_INJECTION and so on) work too.",
+		Version:       version.Get().GitVersion,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Complete(os.Getenv); err != nil {
+				return err
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return start(cmd.Context(), o)
+		},
+	}
+	var sets cliflag.NamedFlagSets
+	o.AddFlags(sets.FlagSet("operator"))
+	sets.FlagSet("global").Bool("version", false, "Print the version and quit.")
+	for _, fs := range sets.FlagSets {
+		cmd.Flags().AddFlagSet(fs)
+	}
+	cmd.Flags().SetNormalizeFunc(sets.FlagSet("operator").GetNormalizeFunc())
+	columns, _, _ := term.TerminalSize(cmd.OutOrStdout())
+	cliflag.SetUsageAndHelpFunc(cmd, sets, columns)
+	return cmd
+}
+
+// run works until the context ends.
+func run(ctx context.Context, o *Options) error {
+	if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
+		return fmt.Errorf("setting up logging: %w", err)
+	}
+	log := klog.Background()
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	log.Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates))
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	if err := addRayCluster(ctx, mgr, o); err != nil {
+		return fmt.Errorf("setting up the RayCluster controller: %w", err)
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("running: %w", err)
+	}
+	return nil
+}
+
+func newManager(o *Options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("filling the scheme: %w", err)
+	}
+	caches := cache.Options{ByObject: raycluster.CacheByObject()}
+	for _, ns := range o.WatchNamespaces {
+		if caches.DefaultNamespaces == nil {
+			caches.DefaultNamespaces = map[string]cache.Config{}
+		}
+		caches.DefaultNamespaces[ns] = cache.Config{}
+	}
+	mgr, err := ctrl.NewManager(o.Config, ctrl.Options{
+		Scheme:                        scheme,
+		Logger:                        klog.Background(),
+		Cache:                         caches,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
+		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // the process ends right after, so nothing of ours still runs then
+		GracefulShutdownTimeout:       new(shutdownLimit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	ready := func(r *http.Request) error { return cacheSynced(r.Context(), mgr.GetCache()) }
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready)); err != nil {
+		return nil, fmt.Errorf("adding health checks: %w", err)
+	}
+	return mgr, nil
+}
+
+// cacheSynced says whether the operator has seen what it has to look after.
+func cacheSynced(ctx context.Context, c cache.Cache) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if !c.WaitForCacheSync(ctx) {
+		return errors.New("caches are not filled yet")
+	}
+	return nil
+}
+
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
+	collector := metrics.NewRayCluster(mgr.GetClient())
+	if err := ctrlmetrics.Registry.Register(collector); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	r := raycluster.New(raycluster.Config{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder(eventSource),
+		Clock:    clock.RealClock{},
+		Metrics:  collector,
+		Validation: validation.Options{
+			Gates:            validationGates(o.Gates),
+			BatchScheduler:   new(""),
+			NoInitContainers: o.Pod.NoInitContainer,
+		},
+		Pod:                  o.Pod,
+		Service:              o.Service,
+		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
+		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
+	})
+	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+// validationGates tells the rules about the gates that they know by the same names.
+func validationGates(g featuregate.FeatureGate) map[validation.Gate]bool {
+	gates := map[validation.Gate]bool{}
+	for _, name := range []featuregate.Feature{features.RayJobDeletionPolicy, features.RayMultiHostIndexing} {
+		gates[validation.Gate(name)] = g.Enabled(name)
+	}
+	return gates
+}
+
+func gateValues(g featuregate.MutableFeatureGate) map[string]bool {
+	values := map[string]bool{}
+	for name := range g.GetAll() {
+		values[string(name)] = g.Enabled(name)
+	}
+	return values
+}

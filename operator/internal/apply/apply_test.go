@@ -1,0 +1,146 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// served is the Service as an API server gives it back: with defaults and allocated values.
+func served(change ...func(*corev1.Service)) *corev1.Service {
+	s := service.Head(raytest.RayCluster("ns/demo"), service.Options{})
+	s.UID, s.CreationTimestamp = "svc", raytest.Epoch
+	s.Spec.ClusterIPs = []string{corev1.ClusterIPNone}
+	s.Spec.Type = corev1.ServiceTypeClusterIP
+	s.Spec.SessionAffinity = corev1.ServiceAffinityNone
+	for i := range s.Spec.Ports {
+		s.Spec.Ports[i].Protocol = corev1.ProtocolTCP
+		s.Spec.Ports[i].TargetPort = intstr.FromInt32(s.Spec.Ports[i].Port)
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func TestObject(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	cases := map[string]struct {
+		stored     *corev1.Service // in the API server
+		hidden     bool            // the cache does not show it
+		desired    func(*corev1.Service)
+		wantResult apply.Result
+		wantErr    error
+		wantWrites int
+		check      func(t *testing.T, s *corev1.Service)
+	}{
+		"missing":                            {wantResult: apply.Created, wantWrites: 1},
+		"as wanted, with defaults":           {stored: served(), wantResult: apply.Unchanged},
+		"as wanted, but the cache is behind": {stored: served(), hidden: true, wantResult: apply.Unchanged, wantWrites: 1},
+		"a user's annotation stays": {
+			stored:     served(func(s *corev1.Service) { s.Annotations = map[string]string{"mine": "1"} }),
+			desired:    func(s *corev1.Service) { s.Annotations = map[string]string{"wanted": "2"} },
+			wantResult: apply.Patched,
+			wantWrites: 1,
+			check: func(t *testing.T, s *corev1.Service) {
+				if s.Annotations["mine"] != "1" || s.Annotations["wanted"] != "2" {
+					t.Errorf("annotations are %v", s.Annotations)
+				}
+			},
+		},
+		"a port too many goes": {
+			stored: served(func(s *corev1.Service) {
+				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "old", Port: 1, Protocol: corev1.ProtocolTCP})
+			}),
+			wantResult: apply.Patched,
+			wantWrites: 1,
+			check: func(t *testing.T, s *corev1.Service) {
+				for _, p := range s.Spec.Ports {
+					if p.Name == "old" {
+						t.Error("the port is still there")
+					}
+				}
+			},
+		},
+		"an address cannot change": {
+			stored:     served(func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.ClusterIPs = "10.0.0.7", []string{"10.0.0.7"} }),
+			wantResult: apply.Unchanged,
+		},
+		"somebody else's": {
+			stored:     served(func(s *corev1.Service) { s.OwnerReferences = nil }),
+			hidden:     true,
+			wantResult: apply.Unchanged, wantErr: apply.ErrNotOwned, wantWrites: 1,
+		},
+		"an earlier cluster's": {
+			stored:     served(func(s *corev1.Service) { s.OwnerReferences[0].UID = "earlier" }),
+			wantResult: apply.Unchanged, wantErr: apply.ErrNotOwned,
+		},
+		"on its way out": {
+			stored: served(func(s *corev1.Service) {
+				s.DeletionTimestamp, s.Finalizers = new(metav1.Now()), []string{"x/y"}
+			}),
+			wantResult: apply.Unchanged, wantErr: apply.ErrBeingDeleted,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := clientgoscheme.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			writes := 0
+			b := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					writes++
+					return c.Create(ctx, o, opts...)
+				},
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					writes++
+					return c.Patch(ctx, o, p, opts...)
+				},
+			})
+			if tc.stored != nil {
+				b = b.WithObjects(tc.stored.DeepCopy())
+			}
+			c := b.Build()
+			var current client.Object
+			if tc.stored != nil && !tc.hidden {
+				found := &corev1.Service{}
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(tc.stored), found); err != nil {
+					t.Fatal(err)
+				}
+				current = found
+			}
+			desired := service.Head(rc, service.Options{})
+			if tc.desired != nil {
+				tc.desired(desired)
+			}
+			got, err := apply.Writer{Client: c, Live: c}.Object(t.Context(), rc, desired, current)
+			if !errors.Is(err, tc.wantErr) || (err == nil) != (tc.wantErr == nil) {
+				t.Fatalf("error %v, want %v", err, tc.wantErr)
+			}
+			if got != tc.wantResult {
+				t.Errorf("result %s, want %s", got, tc.wantResult)
+			}
+			if writes != tc.wantWrites {
+				t.Errorf("%d writes, want %d", writes, tc.wantWrites)
+			}
+			if tc.check != nil {
+				tc.check(t, desired)
+			}
+		})
+	}
+}
