@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestValidateGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/*.in.yaml")
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("finding inputs: %v, %d found", err, len(inputs))
+	}
+	for _, input := range inputs {
+		for _, output := range []string{"text", "json"} {
+			golden := strings.TrimSuffix(input, ".in.yaml") + ".out." + output
+			t.Run(filepath.Base(golden), func(t *testing.T) {
+				var stdout, stderr bytes.Buffer
+				Run([]string{"validate", "-f", input, "-o", output}, nil, &stdout, &stderr)
+				if stderr.Len() > 0 {
+					t.Errorf("standard error: %s", stderr.String())
+				}
+				if *update {
+					if err := os.WriteFile(golden, stdout.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
+					t.Errorf("report (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	warns := filepath.Join(t.TempDir(), "warns.yaml")
+	valid, err := os.ReadFile("testdata/valid.in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	withWarning := strings.Replace(string(valid), "rayStartParams: {}", "rayStartParams: {block: 'true'}", 1)
+	if err := os.WriteFile(warns, []byte(withWarning), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		args       []string
+		stdin      string
+		want       int
+		wantStderr string
+		wantStdout string
+	}{
+		"valid":                     {args: []string{"validate", "-f", "testdata/valid.in.yaml"}, want: 0, wantStdout: "1 Ray object checked: 0 errors, 0 warnings"},
+		"file without flag":         {args: []string{"validate", "testdata/valid.in.yaml"}, want: 0},
+		"standard input":            {args: []string{"validate", "-f", "-"}, stdin: string(valid), want: 0, wantStdout: "1 Ray object"},
+		"directory":                 {args: []string{"validate", "-f", "testdata"}, want: 1, wantStdout: "testdata/mixed.in.yaml:1 RayCluster team/Demo"},
+		"errors":                    {args: []string{"validate", "-f", "testdata/mixed.in.yaml"}, want: 1},
+		"warnings pass":             {args: []string{"validate", "-f", warns}, want: 0, wantStdout: "[RC-521]"},
+		"warnings as errors":        {args: []string{"validate", "-f", warns, "--warnings-as-errors"}, want: 1},
+		"empty input":               {args: []string{"validate", "-f", "-"}, want: 0, wantStdout: "0 Ray objects"},
+		"missing file":              {args: []string{"validate", "-f", "testdata/none.yaml"}, want: 2, wantStderr: "none.yaml"},
+		"no file":                   {args: []string{"validate"}, want: 2, wantStderr: "-f"},
+		"unknown output":            {args: []string{"validate", "-f", "-", "-o", "xml"}, want: 2, wantStderr: "text or json"},
+		"unknown gate":              {args: []string{"validate", "-f", "-", "--feature-gates", "Foo=true"}, want: 2, wantStderr: "Foo"},
+		"malformed gate":            {args: []string{"validate", "-f", "-", "--feature-gates", "RayClusterMTLS"}, want: 2, wantStderr: "NAME=true"},
+		"unknown command":           {args: []string{"frobnicate"}, want: 2, wantStderr: "frobnicate"},
+		"version":                   {args: []string{"version"}, want: 0, wantStdout: "raygate "},
+		"help":                      {args: []string{"validate", "--help"}, want: 0, wantStdout: "helm template"},
+		"broken YAML is an error":   {args: []string{"validate", "-f", "-"}, stdin: "a: [", want: 1, wantStdout: "-:1"},
+		"repeated key in JSON":      {args: []string{"validate", "-f", "-"}, stdin: `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"},"spec":{"suspend":true,"suspend":false}}`, want: 1, wantStdout: "spec.suspend: is given twice"},
+		"old version of the group":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: ray.io/v2\nkind: RayCluster", want: 1, wantStdout: "use ray.io/v1"},
+		"no Kubernetes object":      {args: []string{"validate", "-f", "-"}, stdin: "hello", want: 1, wantStdout: "apiVersion and kind"},
+		"wrong type of a parameter": {args: []string{"validate", "-f", "-"}, stdin: strings.Replace(string(valid), "{}", "{port: 6379}", 1), want: 1, wantStdout: "string is needed"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			got := Run(tc.args, strings.NewReader(tc.stdin), &stdout, &stderr)
+			if got != tc.want {
+				t.Errorf("exit code %d, want %d\n%s%s", got, tc.want, stdout.String(), stderr.String())
+			}
+			if !strings.Contains(stdout.String(), tc.wantStdout) {
+				t.Errorf("standard output %q does not hold %q", stdout.String(), tc.wantStdout)
+			}
+			if !strings.Contains(stderr.String(), tc.wantStderr) {
+				t.Errorf("standard error %q does not hold %q", stderr.String(), tc.wantStderr)
+			}
+		})
+	}
+}
+
+// FuzzValidateFile holds that no bytes in a file end the program in another way than by an exit code.
+func FuzzValidateFile(f *testing.F) {
+	for _, name := range []string{"testdata/mixed.in.yaml", "testdata/valid.in.yaml"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("{\"kind\":\"List\",\"items\":[1,null,{}]}\n---\n- a\n--- b"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var stdout, stderr bytes.Buffer
+		if code := Run([]string{"validate", "-f", "-", "-o", "json"}, bytes.NewReader(data), &stdout, &stderr); code != 0 && code != 1 {
+			t.Errorf("exit code %d: %s", code, stderr.String())
+		}
+	})
+}

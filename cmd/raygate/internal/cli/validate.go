@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/check"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+type validateOptions struct {
+	files            []string
+	output           string
+	warningsAsErrors bool
+	featureGates     []string
+}
+
+func newValidate() *cobra.Command {
+	o := &validateOptions{}
+	cmd := &cobra.Command{
+		Use:   "validate -f FILE...",
+		Short: "Check Ray objects in files",
+		Long: `Check Ray objects in YAML or JSON files, without a cluster.
+
+Each object is decoded strictly (misspelt and repeated fields are errors), gets the
+defaults that the API server would fill in, and is checked by the rules that the operator,
+the webhook and the gateway apply. All problems are reported at once, each with the path
+of the field, what would be right, and the id of the rule, which docs/validation.md lists.
+
+Files may hold several documents and lists. Objects that are not of Ray are skipped.
+
+Exit code: 0 no errors, 1 errors, 2 input that cannot be read.`,
+		Example: `  # One file
+  raygate validate -f cluster.yaml
+
+  # All .yaml, .yml and .json files below a directory
+  raygate validate -f manifests/
+
+  # What a tool prints
+  helm template my-chart | raygate validate -f -
+
+  # For a program, in a pipeline that tolerates no warnings
+  raygate validate -f cluster.yaml -o json --warnings-as-errors
+
+  # For an operator that runs with a feature gate
+  raygate validate -f cluster.yaml --feature-gates RayClusterNetworkPolicy=true`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			return o.run(cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories to check; - is standard input")
+	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
+	f.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "let warnings decide about the exit code too")
+	f.StringSliceVar(&o.featureGates, "feature-gates", nil, "feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true")
+	return cmd
+}
+
+func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
+	options, err := o.validation()
+	if err != nil {
+		return err
+	}
+	if len(o.files) == 0 {
+		return errors.New("name files with -f, or - for standard input")
+	}
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("unknown output %q: use text or json", o.output)
+	}
+	sources, err := manifest.Read(o.files, stdin)
+	if err != nil {
+		return err
+	}
+	report := newReport(sources, options)
+	print := report.printText
+	if o.output == "json" {
+		print = report.printJSON
+	}
+	if err := print(stdout); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if report.Errors > 0 || o.warningsAsErrors && report.Warnings > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+func (o *validateOptions) validation() (validation.Options, error) {
+	gates := map[validation.Gate]bool{}
+	for _, text := range o.featureGates {
+		name, value, _ := strings.Cut(text, "=")
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return validation.Options{}, fmt.Errorf("feature gate %q: use NAME=true or NAME=false", text)
+		}
+		if !validation.Gate(name).Known() {
+			return validation.Options{}, fmt.Errorf("feature gate %q: no rule asks for it", name)
+		}
+		gates[validation.Gate(name)] = on
+	}
+	return validation.Options{Gates: gates}, nil
+}
+
+// report is the outcome for all files.
+type report struct {
+	// Objects counts the Ray objects that were checked.
+	Objects  int             `json:"objects"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+	Skipped  int             `json:"skipped"`
+	Findings []check.Finding `json:"findings"`
+}
+
+func newReport(sources []manifest.Source, o validation.Options) *report {
+	r := &report{Findings: []check.Finding{}}
+	for _, source := range sources {
+		for _, document := range manifest.Documents(source) {
+			result := check.Document(document, o)
+			if result.Checked {
+				r.Objects++
+			}
+			for _, f := range result.Findings {
+				switch f.Severity {
+				case check.Error:
+					r.Errors++
+				case check.Warning:
+					r.Warnings++
+				case check.Note:
+					r.Skipped++
+				}
+			}
+			r.Findings = append(r.Findings, result.Findings...)
+		}
+	}
+	return r
+}
+
+func (r *report) printJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r)
+}
+
+func (r *report) printText(w io.Writer) error {
+	var b strings.Builder
+	heading := ""
+	for _, f := range r.Findings {
+		if h := headingOf(f); h != heading {
+			heading = h
+			b.WriteString(h + "\n")
+		}
+		b.WriteString("  " + string(f.Severity) + ": ")
+		if f.Field != "" {
+			b.WriteString(f.Field + ": ")
+		}
+		b.WriteString(f.Message)
+		if f.Rule != "" {
+			b.WriteString(" [" + f.Rule + "]")
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%s checked: %s, %s", count(r.Objects, "Ray object"), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, "; %s skipped", count(r.Skipped, "other object"))
+	}
+	b.WriteString("\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// headingOf names the object: file:document, kind, namespace/name.
+func headingOf(f check.Finding) string {
+	h := fmt.Sprintf("%s:%d", f.File, f.Document)
+	if f.Item > 0 {
+		h += fmt.Sprintf("[%d]", f.Item)
+	}
+	if f.Kind != "" {
+		h += " " + f.Kind
+	}
+	name := f.Name
+	if f.Namespace != "" {
+		name = f.Namespace + "/" + name
+	}
+	if name != "" {
+		h += " " + name
+	}
+	return h
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
