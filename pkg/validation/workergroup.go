@@ -222,7 +222,8 @@ func warnGroupNamesAlike(groups []rayv1.WorkerGroupSpec, path *field.Path) field
 func warnReplicas(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	suspended := isTrue(g.Suspend)
-	if g.Replicas != nil && *g.Replicas >= 0 && !suspended {
+	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
+	if g.Replicas != nil && *g.Replicas > 0 && !suspended {
 		if n := *g.Replicas; g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas {
 			warnings = append(warnings, invalid("RC-507", path.Child("replicas"), n, "is moved into the bounds of minReplicas and maxReplicas; change it or them"))
 		}
