@@ -7,6 +7,7 @@
 package raygatev2
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
@@ -1770,7 +1771,7 @@ var File_raygate_v2_cluster_proto protoreflect.FileDescriptor
 const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18raygate/v2/cluster.proto\x12\n" +
-	"raygate.v2\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15raygate/v2/meta.proto\"\xdb\x01\n" +
+	"raygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15raygate/v2/meta.proto\"\xdb\x01\n" +
 	"\n" +
 	"RayCluster\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
@@ -1829,10 +1830,10 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x05_hostB\a\n" +
 	"\x05_pathB\f\n" +
 	"\n" +
-	"_path_type\"\xd9\x06\n" +
-	"\x0fWorkerGroupSpec\x12\x1d\n" +
+	"_path_type\"\xde\x06\n" +
+	"\x0fWorkerGroupSpec\x12\"\n" +
 	"\n" +
-	"group_name\x18\x01 \x01(\tR\tgroupName\x12\x1f\n" +
+	"group_name\x18\x01 \x01(\tB\x03\xe0A\x02R\tgroupName\x12\x1f\n" +
 	"\breplicas\x18\x02 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12&\n" +
 	"\fmin_replicas\x18\x03 \x01(\x05H\x01R\vminReplicas\x88\x01\x01\x12&\n" +
 	"\fmax_replicas\x18\x04 \x01(\x05H\x02R\vmaxReplicas\x88\x01\x01\x12 \n" +
@@ -1931,10 +1932,10 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x05_mode\"\x8e\x01\n" +
 	"\x12NetworkPolicyRules\x12<\n" +
 	"\ringress_rules\x18\x01 \x03(\v2\x17.google.protobuf.StructR\fingressRules\x12:\n" +
-	"\fegress_rules\x18\x02 \x03(\v2\x17.google.protobuf.StructR\vegressRules\"\xb8\x01\n" +
-	"\x1dWorkerGroupNetworkPolicyRules\x12\x1d\n" +
+	"\fegress_rules\x18\x02 \x03(\v2\x17.google.protobuf.StructR\vegressRules\"\xbd\x01\n" +
+	"\x1dWorkerGroupNetworkPolicyRules\x12\"\n" +
 	"\n" +
-	"group_name\x18\x01 \x01(\tR\tgroupName\x12<\n" +
+	"group_name\x18\x01 \x01(\tB\x03\xe0A\x02R\tgroupName\x12<\n" +
 	"\ringress_rules\x18\x02 \x03(\v2\x17.google.protobuf.StructR\fingressRules\x12:\n" +
 	"\fegress_rules\x18\x03 \x03(\v2\x17.google.protobuf.StructR\vegressRules\"7\n" +
 	"\n" +

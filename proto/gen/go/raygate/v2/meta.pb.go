@@ -7,6 +7,7 @@
 package raygatev2
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -410,7 +411,7 @@ var File_raygate_v2_meta_proto protoreflect.FileDescriptor
 const file_raygate_v2_meta_proto_rawDesc = "" +
 	"\n" +
 	"\x15raygate/v2/meta.proto\x12\n" +
-	"raygate.v2\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x06\n" +
+	"raygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x06\n" +
 	"\n" +
 	"ObjectMeta\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
@@ -437,26 +438,26 @@ const file_raygate_v2_meta_proto_rawDesc = "" +
 	"\x10AnnotationsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B \n" +
-	"\x1e_deletion_grace_period_seconds\"\xef\x01\n" +
-	"\x0eOwnerReference\x12\x1f\n" +
-	"\vapi_version\x18\x01 \x01(\tR\n" +
-	"apiVersion\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x04 \x01(\tR\x03uid\x12#\n" +
+	"\x1e_deletion_grace_period_seconds\"\x83\x02\n" +
+	"\x0eOwnerReference\x12$\n" +
+	"\vapi_version\x18\x01 \x01(\tB\x03\xe0A\x02R\n" +
+	"apiVersion\x12\x17\n" +
+	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x02R\x04kind\x12\x17\n" +
+	"\x04name\x18\x03 \x01(\tB\x03\xe0A\x02R\x04name\x12\x15\n" +
+	"\x03uid\x18\x04 \x01(\tB\x03\xe0A\x02R\x03uid\x12#\n" +
 	"\n" +
 	"controller\x18\x05 \x01(\bH\x00R\n" +
 	"controller\x88\x01\x01\x125\n" +
 	"\x14block_owner_deletion\x18\x06 \x01(\bH\x01R\x12blockOwnerDeletion\x88\x01\x01B\r\n" +
 	"\v_controllerB\x17\n" +
-	"\x15_block_owner_deletion\"\xe8\x01\n" +
-	"\tCondition\x12\x12\n" +
-	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\x12/\n" +
+	"\x15_block_owner_deletion\"\xfc\x01\n" +
+	"\tCondition\x12\x17\n" +
+	"\x04type\x18\x01 \x01(\tB\x03\xe0A\x02R\x04type\x12\x1b\n" +
+	"\x06status\x18\x02 \x01(\tB\x03\xe0A\x02R\x06status\x12/\n" +
 	"\x13observed_generation\x18\x03 \x01(\x03R\x12observedGeneration\x12L\n" +
-	"\x14last_transition_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x12lastTransitionTime\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x06 \x01(\tR\amessage\"5\n" +
+	"\x14last_transition_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x12lastTransitionTime\x12\x1b\n" +
+	"\x06reason\x18\x05 \x01(\tB\x03\xe0A\x02R\x06reason\x12\x1d\n" +
+	"\amessage\x18\x06 \x01(\tB\x03\xe0A\x02R\amessage\"5\n" +
 	"\bListMeta\x12)\n" +
 	"\x10resource_version\x18\x01 \x01(\tR\x0fresourceVersionB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 

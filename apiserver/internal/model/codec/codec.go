@@ -1,0 +1,80 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// JSON is the content type a body has unless it says otherwise.
+	JSON = "application/json"
+	// YAML is the content type of YAML in replies; several others are understood.
+	YAML = "application/yaml"
+	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
+	MaxDepth = 100
+	// maxNodes bounds what the aliases of a YAML document may grow it to.
+	maxNodes = 1_000_000
+)
+
+// ErrUnsupported is returned, wrapped, for a content type that is neither JSON nor YAML.
+var ErrUnsupported = errors.New("unsupported content type")
+
+// IsYAML reports whether contentType, which may have parameters, is YAML. Anything empty or JSON is not; another type is an
+// error that wraps ErrUnsupported.
+func IsYAML(contentType string) (bool, error) {
+	if contentType == "" {
+		return false, nil
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		mediaType, _, _ = strings.Cut(contentType, ";")
+	}
+	switch strings.ToLower(strings.TrimSpace(mediaType)) {
+	case JSON, "text/json":
+		return false, nil
+	case YAML, "application/x-yaml", "text/yaml", "text/x-yaml":
+		return true, nil
+	default:
+		return false, fmt.Errorf("%w %q, use %s or %s", ErrUnsupported, contentType, JSON, YAML)
+	}
+}
+
+// Decode reads data into m, which it resets first. All mistakes are returned together as an *Error; m then holds what had
+// none. A content type other than JSON (also when empty) and YAML is ErrUnsupported.
+func Decode(data []byte, contentType string, m proto.Message) error {
+	yaml, err := IsYAML(contentType)
+	if err != nil {
+		return err
+	}
+	proto.Reset(m)
+	p := &problems{}
+	var root node
+	if yaml {
+		root = parseYAML(data, p)
+	} else {
+		root = parseJSON(data, p)
+	}
+	if root.kind != kindNone {
+		d := decoder{problems: p}
+		d.message(root, m.ProtoReflect(), nil)
+	}
+	return p.err()
+}
+
+// Encode writes m the way Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers, keys of maps are
+// sorted. The same message always gives the same bytes. JSON has no line break at its end, YAML has one.
+func Encode(m proto.Message, contentType string) ([]byte, error) {
+	yaml, err := IsYAML(contentType)
+	if err != nil {
+		return nil, err
+	}
+	data, err := AppendJSON(nil, m)
+	if err != nil || !yaml {
+		return data, err
+	}
+	return jsonToYAML(data)
+}
