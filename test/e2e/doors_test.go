@@ -22,10 +22,10 @@ import (
 func TestLifeThroughEachDoor(t *testing.T) {
 	doors := map[string]func(t *testing.T, namespace string){
 		"REST with JSON": func(t *testing.T, ns string) {
-			rest(t, "POST", clustersOf(ns), "application/json", asJSON(t, manifest("demo", ns, 2))).want(t, 200)
+			rest(t, "POST", clustersOf(ns), "application/json", asJSON(t, manifest("demo", ns, 2))).want(t, 201)
 		},
 		"REST with YAML": func(t *testing.T, ns string) {
-			rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 2)).want(t, 200)
+			rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 2)).want(t, 201)
 		},
 		"gRPC": func(t *testing.T, ns string) {
 			request := &raygatev2.CreateClusterRequest{Namespace: ns, Cluster: handMade(t, "demo")}

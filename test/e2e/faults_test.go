@@ -182,7 +182,7 @@ func createUntilAnswered(ctx context.Context, t *testing.T, ns, id string, body 
 	for {
 		r, err := tryREST(t, "POST", clustersOf(ns)+"?requestId="+id, "application/json", body)
 		switch {
-		case err == nil && r.code == http.StatusOK:
+		case err == nil && r.code == http.StatusCreated:
 			var created struct {
 				Metadata struct{ UID string }
 			}

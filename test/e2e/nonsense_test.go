@@ -58,7 +58,7 @@ func TestNonsenseOverREST(t *testing.T) {
 			t.Errorf("no violation at %s in %s", tc.wantField, r.body)
 		})
 	}
-	rest(t, "POST", clustersOf(ns), "application/json", []byte(good)).want(t, 200)
+	rest(t, "POST", clustersOf(ns), "application/json", []byte(good)).want(t, 201)
 	rest(t, "PATCH", "/apis/v2/nowhere", "", nil).want(t, 404)
 	if r := rest(t, "PATCH", clustersOf(ns), "", nil).want(t, 405); r.header.Get("Allow") == "" {
 		t.Error("405 without Allow")

@@ -13,7 +13,7 @@ import (
 // What GET returns is what kubectl applies.
 func TestGetPipedToKubectlApply(t *testing.T) {
 	ns := namespace(t)
-	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 200)
+	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
 	waitReady(t, ns, "demo", 0)
 	for _, accept := range []string{"application/json", "application/yaml"} {
 		before := stored(t, ns, "demo")
@@ -41,7 +41,7 @@ func TestKubectlGetPostedElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest(t, "POST", clustersOf(to), "application/json", body).want(t, 200)
+	rest(t, "POST", clustersOf(to), "application/json", body).want(t, 201)
 	if diff := cmp.Diff(stored(t, from, "demo").Spec, stored(t, to, "demo").Spec); diff != "" {
 		t.Errorf("the copy differs (-original +copy):\n%s", diff)
 	}
