@@ -60,6 +60,9 @@ func (t *Table) Status(err error, requestID string) (st *status.Status, masked b
 	if err == nil {
 		return nil, false
 	}
+	if st, ok := status.FromError(err); ok && ours(st) {
+		return st, false // translated further in, and complete
+	}
 	p := t.problem(err)
 	if p == nil {
 		masked = true
@@ -109,6 +112,16 @@ func (t *Table) problem(err error) *problem {
 		return &problem{code: st.Code(), reason: reasonOf(st), message: st.Message()}
 	}
 	return nil
+}
+
+// ours reports whether a status was made by a Table.
+func ours(st *status.Status) bool {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == Domain {
+			return true
+		}
+	}
+	return false
 }
 
 // reasonOf returns the reason of a status made by gRPC itself.

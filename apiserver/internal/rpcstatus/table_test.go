@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"google.golang.org/protobuf/proto"
 	"io"
 	"net"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -117,5 +117,15 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	if n := len(st.Message()) + len(data)*4/3; n > 8<<10 {
 		t.Errorf("the status takes %d bytes of headers, want at most 8 KiB", n)
+	}
+}
+
+// The chain of interceptors translates twice; the second time must change nothing.
+func TestStatusIsStable(t *testing.T) {
+	table := NewTable()
+	first, _ := table.Status(&InvalidError{Reason: "INVALID_SPEC", Violations: []Violation{{Field: "spec.a", Description: "is wrong", Reason: "RC-1"}}}, "id")
+	second, masked := table.Status(first.Err(), "id")
+	if masked || !proto.Equal(first.Proto(), second.Proto()) {
+		t.Errorf("translating again gave %v, want %v", second.Proto(), first.Proto())
 	}
 }
