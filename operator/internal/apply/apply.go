@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -67,10 +68,18 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 	if current.GetDeletionTimestamp() != nil {
 		return Unchanged, fmt.Errorf("%s %w", what, ErrBeingDeleted)
 	}
-	if covers(desired, current) {
+	wanted, err := wantedOf(desired)
+	if err != nil {
+		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
+	}
+	found, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
+	if err != nil {
+		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
+	}
+	if covers(wanted, found) {
 		return Unchanged, copyInto(current, desired)
 	}
-	patch, err := patchFor(desired, current)
+	patch, err := patchFor(wanted, current)
 	if err != nil {
 		return Unchanged, fmt.Errorf("building the patch for %s: %w", what, err)
 	}
@@ -104,56 +113,81 @@ func (w Writer) create(ctx context.Context, desired client.Object) (client.Objec
 	return live, nil
 }
 
-// covers reports whether every field that desired sets has the same value in current.
-func covers(desired, current client.Object) bool {
-	desired = desired.DeepCopyObject().(client.Object)
-	// The comparison below has its own idea of equal times, by which the zero time is not a field left empty.
-	desired.SetCreationTimestamp(current.GetCreationTimestamp())
-	if d, ok := desired.(*corev1.Service); ok {
-		c, ok := current.(*corev1.Service)
-		// It also takes a shorter list for covered, so a port that was removed would stay.
-		if !ok || len(d.Spec.Ports) != len(c.Spec.Ports) {
-			return false
-		}
-		dropImmutable(d)
-	}
-	return equality.Semantic.DeepDerivative(desired, current)
-}
-
-// dropImmutable forgets what a Service cannot change once it exists, so that such a difference does not make every
-// later patch fail.
-func dropImmutable(s *corev1.Service) {
-	s.Spec.ClusterIP = ""
-	s.Spec.ClusterIPs = nil
-}
-
-// patchFor returns a merge patch with what desired sets. It carries the resourceVersion of current, so that a change
-// made by somebody else in between is a conflict and not lost.
-func patchFor(desired, current client.Object) (client.Patch, error) {
-	desired = desired.DeepCopyObject().(client.Object)
+// wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status.
+func wantedOf(desired client.Object) (map[string]any, error) {
 	if s, ok := desired.(*corev1.Service); ok {
-		dropImmutable(s)
+		// What a Service cannot change once it exists would make every later patch fail.
+		s = s.DeepCopy()
+		s.Spec.ClusterIP, s.Spec.ClusterIPs = "", nil
+		desired = s
 	}
-	raw, err := json.Marshal(desired)
+	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
 	if err != nil {
 		return nil, err
 	}
-	var body map[string]any
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, err
-	}
-	delete(body, "status")
-	delete(body, "apiVersion")
-	delete(body, "kind")
-	meta := map[string]any{"resourceVersion": current.GetResourceVersion()}
+	meta := map[string]any{}
 	if l := desired.GetLabels(); len(l) > 0 {
-		meta["labels"] = l
+		meta["labels"] = stringMap(l)
 	}
 	if a := desired.GetAnnotations(); len(a) > 0 {
-		meta["annotations"] = a
+		meta["annotations"] = stringMap(a)
 	}
 	body["metadata"] = meta
-	raw, err = json.Marshal(body)
+	for _, key := range []string{"status", "apiVersion", "kind"} {
+		delete(body, key)
+	}
+	return body, nil
+}
+
+func stringMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
+// of one length, so that an element that is no longer wanted is noticed.
+//
+// equality.Semantic.DeepDerivative is not used: to it a number or boolean that was left out differs from its default, and
+// a shorter list is covered by a longer one.
+func covers(wanted, found any) bool {
+	switch w := wanted.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		f, _ := found.(map[string]any)
+		for k, v := range w {
+			if !covers(v, f[k]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		if len(w) == 0 {
+			return true
+		}
+		f, _ := found.([]any)
+		if len(f) != len(w) {
+			return false
+		}
+		for i := range w {
+			if !covers(w[i], f[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return reflect.ValueOf(w).IsZero() || w == found
+	}
+}
+
+// patchFor returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
+// somebody else in between is a conflict and not lost.
+func patchFor(wanted map[string]any, current client.Object) (client.Patch, error) {
+	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
+	raw, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}

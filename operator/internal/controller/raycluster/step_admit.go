@@ -12,14 +12,16 @@ import (
 )
 
 // admit ends the list for a spec that breaks rules. What was created from an earlier, valid spec keeps running.
-//
-// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 type admit struct {
 	options validation.Options
 	metrics *metrics.RayCluster
 }
 
 // Run implements step.
+//
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters/status,verbs=update
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters/finalizers,verbs=update
 func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	errs := validation.RayCluster(s.cluster, a.options)
 	if len(errs) == 0 {

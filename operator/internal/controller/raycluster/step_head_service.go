@@ -20,8 +20,6 @@ import (
 const foreignRetry = 15 * time.Second
 
 // headService makes the Service by which workers, the gateway and users reach the head.
-//
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 type headService struct {
 	writer       apply.Writer
 	options      service.Options
@@ -29,6 +27,8 @@ type headService struct {
 }
 
 // Run implements step.
+//
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 func (h *headService) Run(ctx context.Context, s *scope) (outcome, error) {
 	desired := service.Head(s.cluster, h.options)
 	var current client.Object // an interface, so that nothing found is nil

@@ -20,8 +20,6 @@ import (
 )
 
 // pods carries out the plan for the Pods. What it is refused for one group does not keep it from the others.
-//
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 type pods struct {
 	client       client.Client
 	live         client.Reader
@@ -52,6 +50,8 @@ type groupOutcome struct {
 }
 
 // Run implements step.
+//
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	plan := podplan.For(podplan.Input{Cluster: s.cluster, Pods: s.pods, ShrinkWithAutoscaler: p.shrink})
 	if plan.Empty() {

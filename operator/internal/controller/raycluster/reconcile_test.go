@@ -1,0 +1,208 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// bench is a reconciler over a fake API server.
+type bench struct {
+	t          *testing.T
+	client     client.WithWatch
+	clock      *clocktesting.FakeClock
+	recorder   *events.FakeRecorder
+	reconciler *Reconciler
+	rc         *rayv1.RayCluster
+}
+
+func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
+	t.Helper()
+	c := fake.NewClientBuilder().
+		WithScheme(testScheme(t)).
+		WithStatusSubresource(&rayv1.RayCluster{}).
+		WithIndex(&corev1.Pod{}, indexController, controllerUID).
+		WithIndex(&corev1.Service{}, indexController, controllerUID).
+		WithObjects(append(objects, rc)...).
+		WithInterceptorFuncs(faults).
+		Build()
+	b := &bench{t: t, client: c, clock: clocktesting.NewFakeClock(raytest.Epoch.Time), recorder: events.NewFakeRecorder(100), rc: rc}
+	b.reconciler = New(Config{Client: c, Live: c, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true})
+	return b
+}
+
+func (b *bench) reconcile() (ctrl.Result, error) {
+	return b.reconciler.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: key(b.rc)})
+}
+
+func (b *bench) mustReconcile() ctrl.Result {
+	b.t.Helper()
+	result, err := b.reconcile()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return result
+}
+
+func (b *bench) pods() []corev1.Pod {
+	b.t.Helper()
+	var list corev1.PodList
+	if err := b.client.List(b.t.Context(), &list); err != nil {
+		b.t.Fatal(err)
+	}
+	return list.Items
+}
+
+func (b *bench) status() rayv1.RayClusterStatus {
+	b.t.Helper()
+	rc := &rayv1.RayCluster{}
+	if err := b.client.Get(b.t.Context(), key(b.rc), rc); err != nil {
+		b.t.Fatal(err)
+	}
+	return rc.Status
+}
+
+func (b *bench) events() []string {
+	var all []string
+	for {
+		select {
+		case e := <-b.recorder.Events:
+			all = append(all, e)
+		default:
+			return all
+		}
+	}
+}
+
+func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
+	workers := 0
+	full := true
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 5)), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if o.GetLabels()[rayv1.LabelGroup] == "cpu" {
+				if workers++; workers == 3 && full {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde", errors.New("exceeded quota"))
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	result := b.mustReconcile()
+	if got := len(b.pods()); got != 5 {
+		t.Errorf("%d Pods after the refusal, want the head and 4 workers", got)
+	}
+	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure)
+	if c == nil || c.Reason != rayv1.ReasonFailedCreateWorkerPod || !strings.Contains(c.Message, "exceeded quota") || strings.Contains(c.Message, "abcde") {
+		t.Errorf("condition %+v, want the refusal without the generated name", c)
+	}
+	if result.RequeueAfter == 0 || result.RequeueAfter > lastRetry {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	b.mustReconcile() // too early: nothing is tried, and the condition stays
+	if workers != 5 || meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) == nil {
+		t.Errorf("tried %d creates, conditions %v", workers, b.status().Conditions)
+	}
+	full = false
+	b.clock.Step(2 * firstRetry)
+	b.mustReconcile()
+	if got := len(b.pods()); got != 6 {
+		t.Errorf("%d Pods after the retry, want 6", got)
+	}
+	if meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) != nil {
+		t.Error("the condition stays after the failure is over")
+	}
+}
+
+func TestConflictOnStatusIsRetriedWithoutAnError(t *testing.T) {
+	conflicts := 1
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Suspend(true)), interceptor.Funcs{
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			if conflicts > 0 {
+				conflicts--
+				return apierrors.NewConflict(schema.GroupResource{Resource: "rayclusters"}, o.GetName(), errors.New("changed"))
+			}
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})
+	if result := b.mustReconcile(); result.RequeueAfter == 0 {
+		t.Error("a conflict is not tried again")
+	}
+	b.mustReconcile()
+	if !meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterSuspended) {
+		t.Errorf("conditions %v, want Suspended", b.status().Conditions)
+	}
+}
+
+func TestProgressIsGatheredBeforeItIsWritten(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2)), interceptor.Funcs{})
+	if result := b.mustReconcile(); result.RequeueAfter == 0 || result.RequeueAfter > settleTime {
+		t.Errorf("looks again after %s, want within %s", result.RequeueAfter, settleTime)
+	}
+	if b.status().ObservedGeneration != 0 {
+		t.Error("progress was written at once")
+	}
+	b.clock.Step(settleTime)
+	b.mustReconcile()
+	if st := b.status(); st.ObservedGeneration != 1 || st.DesiredWorkerReplicas != 2 {
+		t.Errorf("status %+v, want progress", st)
+	}
+	got := b.events()
+	if len(got) != 1 || !strings.Contains(got[0], "2 worker Pods in group cpu") {
+		t.Errorf("events %q, want one for all Pods", got)
+	}
+}
+
+func TestForeignHeadNameIsReported(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	theirs := raytest.HeadPod(rc, "demo-head-"+suffix(rc.UID), raytest.Orphaned())
+	b := newBench(t, rc, interceptor.Funcs{}, theirs)
+	b.mustReconcile()
+	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure)
+	if c == nil || c.Reason != rayv1.ReasonFailedCreateHeadPod || !strings.Contains(c.Message, theirs.Name) {
+		t.Errorf("condition %+v, want one that names the Pod", c)
+	}
+	if got := len(b.pods()); got != 1 {
+		t.Errorf("%d Pods, want theirs alone", got)
+	}
+}
+
+func TestClustersOfOthersAreLeftAlone(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.ManagedBy(rayv1.ManagedByMultiKueue)), interceptor.Funcs{})
+	b.mustReconcile()
+	if got := len(b.pods()); got != 0 {
+		t.Errorf("%d Pods for a cluster that is managed elsewhere", got)
+	}
+}
+
+func TestHeadThatKeepsEndingIsReplacedEverMoreSlowly(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "demo-head-x", raytest.Phase(corev1.PodFailed)))
+	b.mustReconcile()
+	if got := len(b.pods()); got != 0 {
+		t.Fatalf("%d Pods, want the ended head gone", got)
+	}
+	if result := b.mustReconcile(); result.RequeueAfter == 0 || len(b.pods()) != 0 {
+		t.Errorf("looks again after %s with %d Pods, want a pause", result.RequeueAfter, len(b.pods()))
+	}
+	b.clock.Step(2 * time.Second)
+	b.mustReconcile()
+	if got := len(b.pods()); got != 1 {
+		t.Errorf("%d Pods after the pause, want a new head", got)
+	}
+}
