@@ -118,10 +118,10 @@ metadata:
   name: "\u00fc\n\""
   generation: 9007199254740993
   creationTimestamp: 2026-01-31T12:00:00Z
-  labels: &base {8080: x, b: y}
+  labels: &base {8080: x, b: "y"}
 spec:
   suspend: yes
-  headGroupSpec: {rayStartParams: {}, template: {<<: {n: 1.5}, z: , l: [false]}}
+  headGroupSpec: {rayStartParams: {}, template: {<<: {"n": 1.5}, z: , l: [false]}}
   workerGroupSpecs: [{replicas: 0, maxReplicas: 0x10}]
 `},
 	} {

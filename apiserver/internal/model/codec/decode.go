@@ -244,7 +244,7 @@ func (d *decoder) structValue(n node, at *path) *structpb.Value {
 		return structpb.NewStringValue(n.text)
 	case kindNumber:
 		f, err := strconv.ParseFloat(n.text, 64)
-		if err != nil || f == math.Trunc(f) && math.Abs(f) > mistake.MaxExact {
+		if err != nil || !isExact(n.text, f) {
 			d.problems.add(at, mistake.OutOfRange, n.describe()+" is beyond 2^53 and would not stay exact; if the field is a 64-bit integer, put it in quotes")
 		}
 		return structpb.NewNumberValue(f)
@@ -259,4 +259,12 @@ func (d *decoder) structValue(n node, at *path) *structpb.Value {
 	default:
 		return structpb.NewNullValue()
 	}
+}
+
+// isExact reports whether the integer that text says is still that as f. A fraction is what float64 makes of it, as in Kubernetes.
+func isExact(text string, f float64) bool {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i <= mistake.MaxExact && i >= -mistake.MaxExact
+	}
+	return math.Abs(f) < mistake.MaxExact
 }
