@@ -139,11 +139,16 @@ func (g *Gateway) methodsOf(r *http.Request) []string {
 	return allow
 }
 
-// streamError passes the status of a stream on.
+// streamError passes the status of a stream on. A stream that fails before its first message gets an error like any other call's; the mux,
+// which would wrap it as the end of a stream, is kept from writing.
 func (g *Gateway) streamError(ctx context.Context, err error) *status.Status {
 	st, ok := status.FromError(err)
 	if !ok || errorInfo(st) == nil {
 		st, _ = g.table.Status(err, interceptor.RequestIDFrom(ctx))
+	}
+	if a := answerFrom(ctx); a != nil && !a.begun {
+		g.writeError(a, a.request, marshaler{typeJSON}, st.Err())
+		a.ended = true
 	}
 	return st
 }

@@ -149,20 +149,6 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = control.SetReadDeadline(time.Time{}) // or the connection of a watch would be cut off
-	g.mux.ServeHTTP(&deadlineWriter{ResponseWriter: w, control: control}, r)
+	a := &answer{ResponseWriter: w, control: control, request: r}
+	g.mux.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), answerKey{}, a)))
 }
-
-// deadlineWriter gives each write its own time: streams have no end, but a client that takes nothing has.
-type deadlineWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-// Write implements http.ResponseWriter.
-func (d *deadlineWriter) Write(p []byte) (int, error) {
-	_ = d.control.SetWriteDeadline(time.Now().Add(writeTime))
-	return d.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (d *deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }

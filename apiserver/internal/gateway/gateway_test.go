@@ -189,6 +189,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"bad filter":         {"GET", clusters + "?filter=state", "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
 		"bad order":          {"GET", clusters + "?orderBy=color", "", nil, want{400, "INVALID_ARGUMENT", []string{"order_by"}}},
 		"bad view":           {"GET", clusters + "?view=ALL", "", nil, want{400, "INVALID_ARGUMENT", []string{"view"}}},
+		"bad watch":          {"GET", clusters + ":watch?view=ALL", "", nil, want{400, "INVALID_ARGUMENT", []string{"view"}}},
 		"bad propagation":    {"DELETE", clusters + "/demo?propagation=x", "", nil, want{400, "INVALID_ARGUMENT", []string{"propagation"}}},
 		"missing":            {"GET", clusters + "/demo", "", nil, want{404, "NOT_FOUND", nil}},
 		"unknown path":       {"GET", "/apis/v9/x", "", nil, want{404, "PATH_NOT_FOUND", nil}},
