@@ -85,38 +85,44 @@ func (w *watching) start(ctx context.Context) error {
 	return nil
 }
 
+// until ends when exactly want objects are there and all of them are ready.
 func (w *watching) until(ctx context.Context, want int, ready func(client.Object) bool) error {
 	defer func() { w.events.Stop() }()
-	isReady, n := map[types.UID]bool{}, 0
-	note := func(uid types.UID, now bool) {
-		if now != isReady[uid] {
-			isReady[uid] = now
-			if now {
-				n++
-			} else {
-				n--
-			}
+	notReady := map[types.UID]bool{}
+	note := func(obj client.Object) {
+		if ready(obj) {
+			delete(notReady, obj.GetUID())
+		} else {
+			notReady[obj.GetUID()] = true
 		}
 	}
-	for uid, obj := range w.objects {
-		note(uid, ready(obj))
+	for _, obj := range w.objects {
+		note(obj)
 	}
-	for n != want || len(w.objects) != want {
+	for len(notReady) > 0 || len(w.objects) != want {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %d of %T: %d are there, %d ready: %w", want, w.list, len(w.objects), n, ctx.Err())
+			return fmt.Errorf("waiting for %d of %T: %d are there, %d of them not ready: %w", want, w.list, len(w.objects), len(notReady), ctx.Err())
 		case event, open := <-w.events.ResultChan():
 			obj, ok := event.Object.(client.Object)
-			if !open || event.Type == watch.Error || !ok {
-				return fmt.Errorf("watching %T: the watch broke off: %v", w.list, event.Object)
-			}
-			if event.Type == watch.Deleted {
+			switch {
+			case !open || event.Type == watch.Error || !ok:
+				// The API server cuts off watchers that fall behind.
+				w.events.Stop()
+				if err := w.start(ctx); err != nil {
+					return err
+				}
+				clear(notReady)
+				for _, obj := range w.objects {
+					note(obj)
+				}
+			case event.Type == watch.Deleted:
 				delete(w.objects, obj.GetUID())
-				note(obj.GetUID(), false)
-				continue
+				delete(notReady, obj.GetUID())
+			default:
+				w.objects[obj.GetUID()] = obj
+				note(obj)
 			}
-			w.objects[obj.GetUID()] = obj
-			note(obj.GetUID(), ready(obj))
 		}
 	}
 	return nil

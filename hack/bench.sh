@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Prints the figures of docs/benchmarks.md, then runs the micro-benchmarks of the Go packages.
+# Arguments go to the benchmark program: hack/bench.sh --scenario gateway -o json. See --help.
+# MICRO=0 leaves out the micro-benchmarks, BENCHTIME sets how long each of them runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Built, not `go run`: that one would answer signals in place of the program.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go build -o "$work/bench" ./test/bench
+"$work/bench" "$@"
+
+if [ "${MICRO:-1}" != 0 ]; then
+	echo
+	# Only packages that have benchmarks, so that no line says that there is nothing to do.
+	packages=$(grep -rlE '^func Benchmark[A-Z]' --include='*_test.go' pkg operator apiserver | xargs -r -n1 dirname | sort -u | sed 's|^|./|')
+	if [ -n "$packages" ]; then
+		# shellcheck disable=SC2086 # one word per package
+		go test -run '^$' -bench . -benchmem -benchtime "${BENCHTIME:-300ms}" $packages
+	fi
+fi
