@@ -161,6 +161,11 @@ func validateGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.Err
 		errs = append(errs, invalid("RC-543", path.Child("subPath"), s.SubPath, "must be relative and without .., as in ray/gcs"))
 	}
 	errs = append(errs, validateAccessModes(s.AccessModes, path.Child("accessModes"))...)
+	return append(errs, validateStorageNames(s, path)...)
+}
+
+func validateStorageNames(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
 		errs = append(errs, invalid("RC-545", path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots"))
 	}

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -116,10 +117,8 @@ func reachesDNS(r *rayv1.NetworkPolicyRules) bool {
 		if len(rule.Ports) == 0 {
 			return true
 		}
-		for _, port := range rule.Ports {
-			if coversDNS(port) {
-				return true
-			}
+		if slices.ContainsFunc(rule.Ports, coversDNS) {
+			return true
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"slices"
 )
 
 // The constructors below are those of package field with the id of the rule, and always with a sentence that says what
@@ -27,10 +28,8 @@ func duplicate(id string, path *field.Path, value any, detail string) *field.Err
 
 // notIn reports a value that is not one of the allowed ones.
 func notIn[T ~string](id string, path *field.Path, value T, allowed ...T) field.ErrorList {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, value, allowed).WithOrigin(id)}
 }

@@ -1,6 +1,7 @@
 package raytest
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -181,8 +182,6 @@ func merged(into, from map[string]string) map[string]string {
 	if into == nil {
 		into = make(map[string]string, len(from))
 	}
-	for k, v := range from {
-		into[k] = v
-	}
+	maps.Copy(into, from)
 	return into
 }

@@ -26,7 +26,7 @@ func filler(seed int64) *randfill.Filler {
 			*t = metav1.NewMicroTime(time.Unix(c.Int63n(1e9), 0).UTC())
 		},
 		func(i *intstr.IntOrString, c randfill.Continue) { *i = intstr.FromInt32(c.Int31()) },
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte("{}") },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
 		func(s *string, c randfill.Continue) {
 			// Often empty, because that is what most defaults replace.
 			if *s = ""; c.Bool() {

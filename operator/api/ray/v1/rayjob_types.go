@@ -262,7 +262,7 @@ type RayJobSpec struct {
 
 	// jobId is the submission id to use. Empty means one made from the name of the RayJob.
 	// +optional
-	JobId string `json:"jobId,omitempty"` //nolint:revive // Go programs written for KubeRay know the field by this name.
+	JobId string `json:"jobId,omitempty"`
 
 	// entrypointNumCpus is the number of CPUs to reserve for the entrypoint.
 	// +optional
@@ -296,7 +296,7 @@ type RayJobStatus struct {
 
 	// jobId is the submission id in use.
 	// +optional
-	JobId string `json:"jobId,omitempty"` //nolint:revive // Go programs written for KubeRay know the field by this name.
+	JobId string `json:"jobId,omitempty"`
 
 	// rayClusterName is the cluster in use.
 	// +optional

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -28,9 +29,7 @@ func OfContainers(containers []corev1.Container) corev1.ResourceList {
 		if asked == nil {
 			asked = corev1.ResourceList{}
 		}
-		for name, amount := range containers[i].Resources.Requests {
-			asked[name] = amount
-		}
+		maps.Copy(asked, containers[i].Resources.Requests)
 		Add(sum, asked, 1)
 	}
 	return sum
