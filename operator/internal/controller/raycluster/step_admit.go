@@ -17,11 +17,11 @@ type admit struct {
 	metrics *metrics.RayCluster
 }
 
-// Run implements step.
-//
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/status,verbs=update
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/finalizers,verbs=update
+
+// Run implements step.
 func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	errs := validation.RayCluster(s.cluster, a.options)
 	if len(errs) == 0 {

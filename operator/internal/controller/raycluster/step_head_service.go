@@ -26,9 +26,9 @@ type headService struct {
 	expectations *expectations
 }
 
-// Run implements step.
-//
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+
+// Run implements step.
 func (h *headService) Run(ctx context.Context, s *scope) (outcome, error) {
 	desired := service.Head(s.cluster, h.options)
 	var current client.Object // an interface, so that nothing found is nil

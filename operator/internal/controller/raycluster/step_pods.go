@@ -49,9 +49,9 @@ type groupOutcome struct {
 	created, deleted []string
 }
 
-// Run implements step.
-//
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+
+// Run implements step.
 func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	plan := podplan.For(podplan.Input{Cluster: s.cluster, Pods: s.pods, ShrinkWithAutoscaler: p.shrink})
 	if plan.Empty() {
