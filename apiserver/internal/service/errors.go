@@ -22,6 +22,5 @@ func StatusRows() []rpcstatus.Row {
 		{Err: store.ErrVersionRequired, Code: codes.InvalidArgument, Reason: "VERSION_REQUIRED", Field: "metadata.resourceVersion"},
 		{Err: store.ErrSlowWatcher, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
 		{Err: store.ErrNotSynced, Code: codes.Unavailable, Reason: "NOT_READY", RetryAfter: time.Second},
-		{Err: store.ErrStale, Code: codes.Unavailable, Reason: "STALE", RetryAfter: time.Second},
 	}
 }

@@ -25,7 +25,6 @@ func TestEverySentinelHasARow(t *testing.T) {
 		store.ErrSlowWatcher:      codes.ResourceExhausted,
 		store.ErrVersionRequired:  codes.InvalidArgument,
 		store.ErrNotSynced:        codes.Unavailable,
-		store.ErrStale:            codes.Unavailable,
 		errors.New("a bug"):       codes.Internal,
 	} {
 		st, _ := table.Status(fmt.Errorf("doing something: %w", err), "id")

@@ -18,6 +18,4 @@ var (
 	ErrVersionRequired = errors.New("metadata.resourceVersion is required to replace an object: send the one you read, or set allow_overwrite")
 	// ErrNotSynced says that the gateway has not yet read the objects from the API server.
 	ErrNotSynced = errors.New("the gateway has not finished reading from the Kubernetes API server")
-	// ErrStale says that the version the caller asked for has not arrived in time.
-	ErrStale = errors.New("the requested resourceVersion has not reached the gateway yet")
 )
