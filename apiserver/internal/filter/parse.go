@@ -98,7 +98,7 @@ func (p *parser) failAt(at int, format string, args ...any) error {
 }
 
 // advance reads the next token.
-func (p *parser) advance() error {
+func (p *parser) advance() error { //nolint:gocyclo // one case per form of token
 	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
 		p.pos++
 	}
@@ -269,7 +269,7 @@ func (p *parser) comparison() (node, error) {
 }
 
 // path reads a.b.c, where a part may be quoted: labels."app.kubernetes.io/name".
-func (p *parser) path() ([]string, error) {
+func (p *parser) path() ([]string, error) { //nolint:gocyclo // one case per form of token
 	start := p.tok.at
 	var parts []string
 	for {

@@ -37,7 +37,7 @@ func (a *answer) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	a.begun = true
-	_ = a.control.SetWriteDeadline(time.Now().Add(writeTime))
+	_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) //nolint:forbidigo // the kernel compares it with the real time
 	return a.ResponseWriter.Write(p)
 }
 

@@ -171,7 +171,7 @@ func messageOf(v any) (proto.Message, error) {
 		if rv.Elem().IsNil() {
 			rv.Elem().Set(reflect.New(rv.Elem().Type().Elem()))
 		}
-		if msg, ok := rv.Elem().Interface().(proto.Message); ok {
+		if msg, ok := reflect.TypeAssert[proto.Message](rv.Elem()); ok {
 			return msg, nil
 		}
 	}

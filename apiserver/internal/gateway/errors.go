@@ -31,11 +31,10 @@ func (g *Gateway) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime
 	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = decodeError(b.err)
 	}
-	var routed *runtime.HTTPStatusError
-	if errors.As(err, &routed) {
+	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}
-	g.writeError(w, r, m, err)
+	g.writeError(w, m, err)
 }
 
 // decodeError turns what is wrong with a body into violations.
@@ -52,7 +51,7 @@ func decodeError(err error) error {
 }
 
 // writeError writes any error as a google.rpc.Status. A status that came over the in-memory connection is complete and passes as it is.
-func (g *Gateway) writeError(w http.ResponseWriter, r *http.Request, m runtime.Marshaler, err error) {
+func (g *Gateway) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) {
 	st, ok := status.FromError(err)
 	if !ok || errorInfo(st) == nil {
 		st, _ = g.table.Status(err, w.Header().Get("X-Request-Id"))
@@ -109,13 +108,13 @@ func (g *Gateway) routingError(_ context.Context, _ *runtime.ServeMux, m runtime
 	case http.StatusMethodNotAllowed:
 		allow := g.methodsOf(r)
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		g.writeError(w, r, m, &rpcstatus.Error{
+		g.writeError(w, m, &rpcstatus.Error{
 			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + cleanPath(r) + ": use " + strings.Join(allow, ", "),
 		})
 	case http.StatusNotFound:
-		g.writeError(w, r, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + cleanPath(r) + "; see /docs"})
+		g.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + cleanPath(r) + "; see /docs"})
 	default:
-		g.writeError(w, r, m, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path " + cleanPath(r) + " cannot be read"})
+		g.writeError(w, m, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path " + cleanPath(r) + " cannot be read"})
 	}
 }
 
@@ -147,7 +146,7 @@ func (g *Gateway) streamError(ctx context.Context, err error) *status.Status {
 		st, _ = g.table.Status(err, interceptor.RequestIDFrom(ctx))
 	}
 	if a := answerFrom(ctx); a != nil && !a.begun {
-		g.writeError(a, a.request, marshaler{typeJSON}, st.Err())
+		g.writeError(a, marshaler{typeJSON}, st.Err())
 		a.ended = true
 	}
 	return st

@@ -118,7 +118,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	if g.Local {
 		if err := refuseForeign(r); err != nil {
-			g.writeError(w, r, marshaler{typeJSON}, err)
+			g.writeError(w, marshaler{typeJSON}, err)
 			return
 		}
 	}
@@ -142,10 +142,10 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	settleAccept(r)
 	headersToQuery(r)
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
 	if err := prepareBody(w, r); err != nil {
 		m := marshaler{typeJSON}
-		g.writeError(w, r, m, err)
+		g.writeError(w, m, err)
 		return
 	}
 	_ = control.SetReadDeadline(time.Time{}) // or the connection of a watch would be cut off

@@ -17,13 +17,13 @@ const slowCall = 5 * time.Second
 func AccessLog() Interceptor {
 	return Interceptor{
 		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			start := time.Now()
+			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
 			resp, err := next(ctx, req)
 			logCall(ctx, info.FullMethod, req, start, err, time.Since(start) > slowCall)
 			return resp, err
 		},
 		Stream: func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			start := time.Now()
+			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
 			err := next(srv, s)
 			logCall(s.Context(), info.FullMethod, nil, start, err, false)
 			return err

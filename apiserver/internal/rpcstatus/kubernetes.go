@@ -20,7 +20,7 @@ import (
 const backendRetry = time.Second
 
 // kubernetesProblem translates what the API server says; nil when err is not its word.
-func kubernetesProblem(err error) *problem {
+func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one case per row
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
 		return nil

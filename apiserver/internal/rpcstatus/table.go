@@ -84,12 +84,10 @@ type problem struct {
 }
 
 func (t *Table) problem(err error) *problem {
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.problem()
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata}
 	}
 	for _, row := range t.rows {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // defaultLogLength is how many changes a cache remembers for its watchers. It bounds both how far a slow client may fall
@@ -22,8 +23,9 @@ const defaultLogLength = 4096
 // It is not a client-go informer, because watchers want to follow the changes in order from a resourceVersion of their choice,
 // which an informer's handlers cannot do without a buffer per client.
 type watchCache[T Object] struct {
-	kind *Kind[T]
-	max  int
+	kind  *Kind[T]
+	max   int
+	clock clock.PassiveClock
 
 	mu      sync.RWMutex
 	items   []*Item[T] // sorted by namespace and name
@@ -46,11 +48,11 @@ type change[T Object] struct {
 	resume uint64
 }
 
-func newWatchCache[T Object](kind *Kind[T], logLength int) *watchCache[T] {
+func newWatchCache[T Object](kind *Kind[T], logLength int, now clock.PassiveClock) *watchCache[T] {
 	if logLength <= 0 {
 		logLength = defaultLogLength
 	}
-	return &watchCache[T]{kind: kind, max: logLength, moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}}
+	return &watchCache[T]{kind: kind, max: logLength, clock: now, moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}}
 }
 
 // run feeds the cache until ctx ends.
@@ -217,14 +219,14 @@ func (c *watchCache[T]) append(ch change[T]) {
 }
 
 func (c *watchCache[T]) advance(version uint64) {
-	c.heard = time.Now()
+	c.heard = c.clock.Now()
 	if version > c.version {
 		c.advanceAlways(version)
 	}
 }
 
 func (c *watchCache[T]) advanceAlways(version uint64) {
-	c.heard = time.Now()
+	c.heard = c.clock.Now()
 	c.version = max(c.version, version)
 	close(c.moved)
 	c.moved = make(chan struct{})

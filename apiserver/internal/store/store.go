@@ -69,7 +69,7 @@ func New[T Object](kind Kind[T], opts Options) *Store[T] {
 		kind.MaxNameLength = 63
 	}
 	s := &Store[T]{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
-	s.cache = newWatchCache(&s.kind, opts.LogLength)
+	s.cache = newWatchCache(&s.kind, opts.LogLength, opts.Clock)
 	return s
 }
 

@@ -72,7 +72,7 @@ type watcher[T Object] struct {
 }
 
 // start sends what comes before the changes and finds the place in the log.
-func (w *watcher[T]) start(ctx context.Context) error {
+func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the ways a watch can begin, side by side
 	c := w.s.cache
 	var resume uint64
 	if w.o.ResumeToken != "" {

@@ -1,6 +1,7 @@
 package v2_test
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -76,13 +77,11 @@ func compareField(t *testing.T, ft reflect.Type, fd protoreflect.FieldDescriptor
 // jsonFields returns the types of the fields by JSON name, those of inlined structs among them.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
+		f := f
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) {
-			for inner, ft := range jsonFields(f.Type) {
-				out[inner] = ft
-			}
+			maps.Copy(out, jsonFields(f.Type))
 			continue
 		}
 		out[name] = f.Type

@@ -38,7 +38,7 @@ func randomCluster(seed int64, nilChance float64, most int) *rayv1.RayCluster {
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
 			c.FillNoCustom(m)
 			m.ManagedFields = nil
-			m.SelfLink = ""
+			m.SelfLink = "" //nolint:staticcheck // the random value has to go
 			if nilChance == 0 {
 				return
 			}

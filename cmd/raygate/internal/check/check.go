@@ -157,13 +157,11 @@ func (r *reporter) add(severity Severity, path, message, rule string) {
 
 // addDecoding says in words of the user what the decoder says in words of Go.
 func (r *reporter) addDecoding(err error) {
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		r.add(Error, wrongType.Field, fmt.Sprintf("cannot be a %s; a %s is needed", wrongType.Value, wantedType(wrongType)), "")
 		return
 	}
-	var strictErr kjson.FieldError
-	if errors.As(err, &strictErr) {
+	if strictErr, ok := errors.AsType[kjson.FieldError](err); ok {
 		message := "is not a field of this object; look for a misspelling or wrong indentation"
 		if strings.HasPrefix(err.Error(), "duplicate") {
 			message = "is given twice; keep one"

@@ -33,7 +33,7 @@ type RayClusterSpec struct {
 	AutoscalerOptions *AutoscalerOptions `json:"autoscalerOptions,omitempty"`
 
 	// suspend deletes all Pods of the cluster while true and brings them back when set to false. A suspension that has
-	// begun always runs to its end. Unset means false for a cluster that runs, and does not resume a suspended one.
+	// begun always runs to its end. Unset means false.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
@@ -443,7 +443,7 @@ type RayClusterStatus struct {
 	Head HeadInfo `json:"head,omitempty"`
 
 	// conditions of the cluster; their types are RayClusterProvisioned, HeadPodReady, ReplicaFailure,
-	// RayClusterSuspending and RayClusterSuspended.
+	// RayClusterSuspending, RayClusterSuspended and InvalidSpec.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
