@@ -42,8 +42,8 @@ type Options struct {
 	Timeout time.Duration
 	// Keep leaves the folder with the logs of all programs behind.
 	Keep bool
-	// Profile, if not empty, is a folder for CPU profiles of the operator, taken while it works.
-	Profile string
+	// OperatorFlags are passed to the operator, behind the usual ones.
+	OperatorFlags []string
 }
 
 type scenario struct {
@@ -74,9 +74,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "limit of each scenario")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
-	fs.StringVar(&o.Profile, "profile", "", "write CPU profiles of the operator into this folder")
+	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
 
 // Validate tells what is wrong with the flags.

@@ -96,6 +96,41 @@ func (p *process) cpu() (float64, error) {
 	return parseCPU(string(data))
 }
 
+// cpuOfFamily is the processor time of the program and of its children, by their names.
+func (p *process) cpuOfFamily() (map[string]float64, error) {
+	pid := p.cmd.Process.Pid
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, fmt.Errorf("looking for children of %s: %w", p.name, err)
+	}
+	pids := []string{strconv.Itoa(pid)}
+	for _, file := range children {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended meanwhile
+		}
+		pids = append(pids, strings.Fields(string(data))...)
+	}
+	cpu := map[string]float64{}
+	for _, pid := range pids {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			return nil, fmt.Errorf("reading CPU time of %s: %w", p.name, err)
+		}
+		command, err := os.ReadFile("/proc/" + pid + "/cmdline")
+		if err != nil {
+			return nil, fmt.Errorf("reading name of a child of %s: %w", p.name, err)
+		}
+		name, _, _ := strings.Cut(string(command), "\x00")
+		used, err := parseCPU(string(stat))
+		if err != nil {
+			return nil, err
+		}
+		cpu[filepath.Base(name)] += used
+	}
+	return cpu, nil
+}
+
 func parseCPU(stat string) (float64, error) {
 	// The second field is the name in parentheses, which may itself hold spaces and parentheses.
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])

@@ -124,7 +124,7 @@ func (s *session) start(program string, args ...string) (*process, error) {
 }
 
 // startOperator starts the operator and waits until it is ready.
-func (s *session) startOperator(ctx context.Context, kubeconfig string, extra ...string) (*process, error) {
+func (s *session) startOperator(ctx context.Context, kubeconfig string) (*process, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *session) startOperator(ctx context.Context, kubeconfig string, extra ..
 		"--metrics-bind-address=" + ports[0],
 		"--health-probe-bind-address=" + ports[1],
 		"--leader-elect=false",
-	}, extra...)...)
+	}, s.opts.OperatorFlags...)...)
 	if err != nil {
 		return nil, err
 	}

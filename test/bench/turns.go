@@ -56,7 +56,7 @@ func inTurns(ctx context.Context, n int, a, b call) (ofA, ofB []float64, err err
 }
 
 const (
-	createRounds    = 6 // of each kind, after one for warm-up
+	createRounds    = 4 // of each kind, after one for warm-up
 	createsOfClient = 25
 )
 
