@@ -114,7 +114,6 @@ type jsonField struct {
 // fieldByJSONName finds a field as encoding/json does, embedded structs included.
 func fieldByJSONName(t reflect.Type, name string) (jsonField, bool) {
 	for f := range t.Fields() {
-		f := f
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && tag == "" {
 			if found, ok := fieldByJSONName(f.Type, name); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,8 +93,11 @@ func (s *session) connect() error {
 // installCRDs creates the CRDs and waits until the API server serves them.
 func (s *session) installCRDs(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("looking for CRDs in %s: found %d files (%v)", s.opts.CRDs, len(files), err)
+	if err != nil {
+		return fmt.Errorf("looking for CRDs in %s: %w", s.opts.CRDs, err)
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("looking for CRDs in %s: there are none", s.opts.CRDs)
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -154,8 +158,8 @@ func (s *session) stop(p *process) {
 
 // close stops all programs, the control plane last.
 func (s *session) close() {
-	for i := len(s.processes) - 1; i >= 0; i-- {
-		s.processes[i].stop()
+	for _, p := range slices.Backward(s.processes) {
+		p.stop()
 	}
 	s.processes = nil
 	if s.opts.Keep {

@@ -80,11 +80,18 @@ func (r ready) write(path string) error {
 	return nil
 }
 
-func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
+func (o controlPlaneOptions) validate() error {
 	for _, w := range o.without {
 		if !slices.Contains(optional, w) {
 			return fmt.Errorf("--without: %q is none of %s", w, strings.Join(optional, ", "))
 		}
+	}
+	return nil
+}
+
+func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
+	if err := o.validate(); err != nil {
+		return err
 	}
 	p, err := findPaths(o.dir)
 	if err != nil {
@@ -131,28 +138,42 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	}
 	defer os.Remove(readyFile)
 	out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), cp.Server, cp.Kubeconfig)
+	s := serving{cp: cp, group: group, ready: r, readyFile: readyFile, out: out}
+	return s.untilEnd(ctx, restart, kill)
+}
 
+// serving is a control plane that is ready.
+type serving struct {
+	cp        *controlplane.ControlPlane
+	group     *proc.Group
+	ready     ready
+	readyFile string
+	out       *progress
+}
+
+// untilEnd does what signals ask for until ctx ends or a part crashes.
+func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) error {
 	for {
 		select {
 		case <-ctx.Done():
-			out.printf("stopping")
+			s.out.printf("stopping")
 			return nil
-		case part := <-group.Crashes():
-			tellCrash(out, part)
+		case part := <-s.group.Crashes():
+			tellCrash(s.out, part)
 			return errTold
 		case <-kill:
-			out.printf("killing the API server, as asked")
-			cp.KillAPIServer()
+			s.out.printf("killing the API server, as asked")
+			s.cp.KillAPIServer()
 		case <-restart:
-			out.printf("killing and starting the API server, as asked")
-			if err := cp.RestartAPIServer(ctx); err != nil {
+			s.out.printf("killing and starting the API server, as asked")
+			if err := s.cp.RestartAPIServer(ctx); err != nil {
 				return stopped(ctx, err)
 			}
-			r.Generation++
-			if err := r.write(readyFile); err != nil {
+			s.ready.Generation++
+			if err := s.ready.write(s.readyFile); err != nil {
 				return err
 			}
-			out.printf("API server is back")
+			s.out.printf("API server is back")
 		}
 	}
 }
@@ -204,7 +225,7 @@ func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o control
 // stopped: an error that comes from being asked to stop is none.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	return err
 }

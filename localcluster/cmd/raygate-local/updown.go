@@ -149,7 +149,7 @@ func awaitUp(ctx context.Context, p paths, cmd *exec.Cmd, ended <-chan error, sh
 			return fmt.Errorf("starting in the background: %w; logs are in %s", err, p.data+"/logs")
 		case <-ctx.Done():
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			<-ended
+			<-ended //nolint:errcheck // how it ended does not matter any more
 			return fmt.Errorf("waiting for the start: %w", ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -174,7 +174,7 @@ func alreadyRunning(p paths) error {
 
 // down stops the holder of the lock: the kernel names it, so it cannot be a
 // stranger that got the pid of a run that has crashed.
-func down(ctx context.Context, dir string) error {
+func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait, with its ways out
 	p, err := findPaths(dir)
 	if err != nil {
 		return err

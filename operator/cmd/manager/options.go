@@ -64,12 +64,12 @@ type Options struct {
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
-		QPS:                    200,
-		Burst:                  400,
+		QPS:                    500,
+		Burst:                  1000,
 		MetricsBindAddress:     ":8080",
 		HealthProbeBindAddress: ":8082",
 		LeaderElect:            true,
-		ReconcileConcurrency:   10,
+		ReconcileConcurrency:   32,
 		Logs:                   logsapi.NewLoggingConfiguration(),
 		Gates:                  features.New(),
 		gates:                  map[string]bool{},
