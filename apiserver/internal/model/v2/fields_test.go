@@ -78,7 +78,6 @@ func compareField(t *testing.T, ft reflect.Type, fd protoreflect.FieldDescriptor
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for f := range t.Fields() {
-		f := f
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) {
 			maps.Copy(out, jsonFields(f.Type))

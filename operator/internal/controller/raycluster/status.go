@@ -20,7 +20,7 @@ import (
 
 // settleTime is how long progress (counters, addresses, readiness of the head) is gathered before it is written. What
 // somebody waits for is written at once, see urgent.
-const settleTime = time.Second
+const settleTime = 2 * time.Second
 
 // updateStatus computes the status from what the steps found. All of it is in this list.
 func updateStatus(s *scope) {
