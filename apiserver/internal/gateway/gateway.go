@@ -141,6 +141,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	settleAccept(r)
 	headersToQuery(r)
+	// An empty variable in a shell must not turn the list of one namespace into the list of all.
+	if strings.HasPrefix(r.URL.Path, "/apis/v2/namespaces//") {
+		g.writeError(w, marshaler{typeJSON}, rpcstatus.BadField("namespace", "required"))
+		return
+	}
+	if r.Method == http.MethodHead && g.routes.match(http.MethodGet, r.URL.Path) && !strings.HasSuffix(r.URL.Path, ":watch") {
+		// The server, which leaves out the body, goes by the request that it knows.
+		r = r.WithContext(r.Context())
+		r.Method = http.MethodGet
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
 	if err := prepareBody(w, r); err != nil {

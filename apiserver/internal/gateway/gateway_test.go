@@ -184,6 +184,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"bad request id":     {"POST", clusters + "?requestId=1", good, js, want{400, "INVALID_ARGUMENT", []string{"request_id"}}},
 		"misspelt parameter": {"POST", clusters + "?validate_onli=true", good, js, want{400, "INVALID_ARGUMENT", nil}},
 		"parameter type":     {"GET", clusters + "?pageSize=many", "", nil, want{400, "INVALID_ARGUMENT", nil}},
+		"parameter no bool":  {"DELETE", clusters + "/demo?validateOnly=maybe", "", nil, want{400, "INVALID_ARGUMENT", nil}},
 		"negative page":      {"GET", clusters + "?pageSize=-1", "", nil, want{400, "INVALID_ARGUMENT", []string{"page_size"}}},
 		"bad selector":       {"GET", clusters + "?labelSelector=%21%21", "", nil, want{400, "INVALID_ARGUMENT", []string{"label_selector"}}},
 		"bad filter":         {"GET", clusters + "?filter=state", "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
@@ -197,6 +198,13 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"tunnelled method":   {"POST", clusters + "/demo", "x=1", []string{"Content-Type", "application/x-www-form-urlencoded", "X-HTTP-Method-Override", "DELETE"}, want{405, "METHOD_NOT_ALLOWED", nil}},
 		"broken escape":      {"GET", clusters + "?filter=%zz", "", nil, want{400, "INVALID_ARGUMENT", nil}},
 		"etag of another":    {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"1","name"`, 1), []string{"If-Match", `"2"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"etag of nothing":    {"PUT", clusters + "/demo", good, []string{"If-Match", `"x"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"no version":         {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"x","name"`, 1), js, want{400, "INVALID_ARGUMENT", []string{"metadata.resourceVersion"}}},
+		"too large version":  {"DELETE", clusters + "/demo?etag=99999999999999999999", "", nil, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"no namespace":       {"GET", "/apis/v2/namespaces//clusters", "", nil, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
+		"watch no namespace": {"GET", "/apis/v2/namespaces//clusters:watch", "", nil, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
+		"long name":          {"GET", clusters + "/" + strings.Repeat("a", 5000), "", nil, want{400, "INVALID_ARGUMENT", []string{"name"}}},
+		"HEAD of a watch":    {"HEAD", clusters + ":watch", "", nil, want{405, "METHOD_NOT_ALLOWED", nil}},
 		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
 		"rules and the form": {"POST", clusters, `{"metadata":{"name":"demo"},"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":-1}]}}`, js, want{Code: 400, Reason: "INVALID_SPEC"}},
 	} {
@@ -215,6 +223,9 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 			}
 			if w.Code == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "" {
 				t.Error("405 without Allow")
+			}
+			if strings.Contains(p.Message, "strconv") || len(p.Message) > 1000 {
+				t.Errorf("message %q is about Go or too long", p.Message)
 			}
 			if w.Header().Get("X-Request-Id") == "" {
 				t.Error("no request id")
@@ -242,7 +253,7 @@ func TestGoodRequests(t *testing.T) {
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
-		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache", ""},
+		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache: ok", ""},
 		"docs":                  {"GET", "/docs", "", nil, 200, "text/html; charset=utf-8", "raygate API", ""},
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
@@ -313,4 +324,22 @@ func FuzzREST(f *testing.F) {
 			t.Errorf("answer %d to %s", w.Code, fmt.Sprintf("%q %q %q:\n%s", body, contentType, query, w.Body))
 		}
 	})
+}
+
+// HTTP demands HEAD wherever there is GET; monitors and caches use it.
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	server := httptest.NewServer(newGateway(t, false))
+	defer server.Close()
+	resp, err := http.Head(server.URL + clusters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || len(body) != 0 {
+		t.Errorf("body %q, error %v; want none", body, err)
+	}
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "application/json" {
+		t.Errorf("answer %d %q, want 200 application/json", resp.StatusCode, got)
+	}
 }

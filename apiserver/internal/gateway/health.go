@@ -23,7 +23,7 @@ func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&lines, "[-] %s: %v\n", c.Name, err)
 			continue
 		}
-		fmt.Fprintf(&lines, "[+] %s\n", c.Name)
+		fmt.Fprintf(&lines, "[+] %s: ok\n", c.Name)
 	}
 	switch {
 	case code != http.StatusOK, r.URL.Query().Has("verbose"):

@@ -5,11 +5,13 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // strictQuery refuses query parameters that are no field of the request. The default parser ignores them, and a misspelt validateOnly
@@ -19,7 +21,7 @@ type strictQuery struct{ runtime.DefaultQueryParser }
 // Parse implements runtime.QueryParameterParser.
 func (q *strictQuery) Parse(msg proto.Message, values url.Values, filter *utilities.DoubleArray) error {
 	fields := msg.ProtoReflect().Descriptor().Fields()
-	known := map[string]bool{}
+	known, kinds := map[string]bool{}, map[string]protoreflect.Kind{}
 	var names []string
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -27,6 +29,7 @@ func (q *strictQuery) Parse(msg proto.Message, values url.Values, filter *utilit
 			continue // the body, or part of the path
 		}
 		known[string(f.Name())], known[f.JSONName()] = true, true
+		kinds[string(f.Name())], kinds[f.JSONName()] = f.Kind(), f.Kind()
 		names = append(names, f.JSONName())
 	}
 	slices.Sort(names)
@@ -40,6 +43,24 @@ func (q *strictQuery) Parse(msg proto.Message, values url.Values, filter *utilit
 		if len(values[key]) > 1 {
 			return fmt.Errorf("query parameter %q is given more than once", key)
 		}
+		if err := checkValue(kinds[key], key, values.Get(key)); err != nil {
+			return err
+		}
 	}
 	return q.DefaultQueryParser.Parse(msg, values, filter)
+}
+
+// checkValue says in words about the request what the default parser says about Go.
+func checkValue(kind protoreflect.Kind, key, value string) error {
+	switch kind { //nolint:exhaustive // text of any form is fine for the others
+	case protoreflect.BoolKind:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return fmt.Errorf("query parameter %q: %q is not true or false", key, value)
+		}
+	case protoreflect.Int32Kind:
+		if _, err := strconv.ParseInt(value, 0, 32); err != nil {
+			return fmt.Errorf("query parameter %q: %q is not a whole number of 32 bits", key, value)
+		}
+	}
+	return nil
 }

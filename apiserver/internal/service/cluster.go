@@ -160,7 +160,13 @@ func (s *Clusters) ReplaceCluster(ctx context.Context, req *raygatev2.ReplaceClu
 		if rc.ResourceVersion != "" && rc.ResourceVersion != etag {
 			return nil, rpcstatus.BadField("etag", "%q is not the resourceVersion %q of the body: send one of them, or the same in both", etag, rc.ResourceVersion)
 		}
+		if err := checkVersion("etag", etag); err != nil {
+			return nil, err
+		}
 		rc.ResourceVersion = etag
+	}
+	if err := checkVersion("metadata.resourceVersion", rc.ResourceVersion); err != nil {
+		return nil, err
 	}
 	item, err := s.Store.Replace(ctx, rc, store.ReplaceOptions{AllowOverwrite: req.GetAllowOverwrite() || req.GetEtag() == "*", DryRun: req.GetValidateOnly()})
 	if err != nil {
@@ -189,6 +195,9 @@ func (s *Clusters) DeleteCluster(ctx context.Context, req *raygatev2.DeleteClust
 	version := req.GetEtag()
 	if version == "*" {
 		version = ""
+	}
+	if err := checkVersion("etag", version); err != nil {
+		return nil, err
 	}
 	uid, err := s.Store.Delete(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetName()}, store.DeleteOptions{
 		UID: types.UID(req.GetUid()), Version: version, Propagation: propagation, DryRun: req.GetValidateOnly(),

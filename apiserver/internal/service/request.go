@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -51,8 +52,22 @@ func checkName(namespace, name string) error {
 	if name == "" {
 		return rpcstatus.BadField("name", "required")
 	}
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return rpcstatus.BadField("name", "must be no more than %d bytes", validation.DNS1123SubdomainMaxLength)
+	}
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 		return rpcstatus.BadField("name", "%q is not a name: %s", name, strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+// checkVersion refuses what is no version: the API server answers it as a failure of its own, which clients try again and again.
+func checkVersion(path, version string) error {
+	if version == "" {
+		return nil
+	}
+	if _, err := strconv.ParseUint(version, 10, 64); err != nil {
+		return rpcstatus.BadField(path, "%q is not a version: send the metadata.resourceVersion or the ETag that you read", version)
 	}
 	return nil
 }

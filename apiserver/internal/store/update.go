@@ -94,8 +94,12 @@ func (s *Store[T]) Delete(ctx context.Context, key types.NamespacedName, o Delet
 	if err != nil {
 		return "", fmt.Errorf("encoding delete options: %w", err)
 	}
-	raw, err := s.opts.Writer.Delete().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
+	result := s.opts.Writer.Delete().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx)
+	if err := result.Error(); err != nil { // Raw would say only what the status code says
+		return "", err
+	}
+	raw, err := result.Raw()
 	if err != nil {
 		return "", err
 	}
