@@ -80,7 +80,7 @@ func Document(doc manifest.Document, o validation.Options) Result {
 	if h.Kind == "" || h.APIVersion == "" {
 		message := "is no Kubernetes object: apiVersion and kind are needed"
 		if headerErr != nil {
-			message += ": " + headerErr.Error()
+			message += ", as text, in an object" // the error itself is about Go types
 		}
 		r.add(Error, "", message, "")
 		return Result{Findings: r.findings}

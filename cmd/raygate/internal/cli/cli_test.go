@@ -81,6 +81,8 @@ func TestExitCodes(t *testing.T) {
 		"repeated key in JSON":      {args: []string{"validate", "-f", "-"}, stdin: `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"},"spec":{"suspend":true,"suspend":false}}`, want: 1, wantStdout: "spec.suspend: is given twice"},
 		"old version of the group":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: ray.io/v2\nkind: RayCluster", want: 1, wantStdout: "use ray.io/v1"},
 		"no Kubernetes object":      {args: []string{"validate", "-f", "-"}, stdin: "hello", want: 1, wantStdout: "apiVersion and kind"},
+		"a list":                    {args: []string{"validate", "-f", "-"}, stdin: "- x", want: 1, wantStdout: "in an object"},
+		"wrong type of apiVersion":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: 5\nkind: RayCluster", want: 1, wantStdout: "as text"},
 		"wrong type of a parameter": {args: []string{"validate", "-f", "-"}, stdin: strings.Replace(string(valid), "{}", "{port: 6379}", 1), want: 1, wantStdout: "string is needed"},
 	}
 	for name, tc := range tests {
@@ -92,6 +94,9 @@ func TestExitCodes(t *testing.T) {
 			}
 			if !strings.Contains(stdout.String(), tc.wantStdout) {
 				t.Errorf("standard output %q does not hold %q", stdout.String(), tc.wantStdout)
+			}
+			if strings.Contains(stdout.String(), "Go value") || strings.Contains(stdout.String(), "Go struct") {
+				t.Errorf("standard output %q is about Go", stdout.String())
 			}
 			if !strings.Contains(stderr.String(), tc.wantStderr) {
 				t.Errorf("standard error %q does not hold %q", stderr.String(), tc.wantStderr)
