@@ -4,7 +4,8 @@ SHELL := /bin/bash
 
 GO      ?= go
 TOOL    := $(GO) tool -modfile=go.tools.mod
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-unknown)
+# component-base insists on vX.Y.Z at the front.
+VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.1.0-dev+$$(git describe --always --dirty 2>/dev/null || echo unknown))
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 FUZZTIME ?= 60s
 
