@@ -81,6 +81,9 @@ func (r ready) write(path string) error {
 }
 
 func (o controlPlaneOptions) validate() error {
+	if err := checkNodes(o.nodes); err != nil {
+		return err
+	}
 	for _, w := range o.without {
 		if !slices.Contains(optional, w) {
 			return fmt.Errorf("--without: %q is none of %s", w, strings.Join(optional, ", "))

@@ -56,6 +56,14 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
 }
 
+// checkNodes refuses a number of nodes before anything is started for it.
+func checkNodes(n int) error {
+	if n < 0 {
+		return fmt.Errorf("--nodes: %d is negative", n)
+	}
+	return nil
+}
+
 func runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
@@ -70,6 +78,9 @@ func runCommand() *cobra.Command {
 
 // run holds the lock while it works; that is how others know that it runs.
 func run(ctx context.Context, o runOptions) error {
+	if err := checkNodes(o.nodes); err != nil {
+		return err
+	}
 	p, err := findPaths(o.dir)
 	if err != nil {
 		return err

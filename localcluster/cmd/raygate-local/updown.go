@@ -76,6 +76,9 @@ func statusCommand() *cobra.Command {
 // up starts this program's run command in a session of its own and shows its
 // output until it is ready.
 func up(ctx context.Context, o runOptions) error {
+	if err := checkNodes(o.nodes); err != nil {
+		return err
+	}
 	p, err := findPaths(o.dir)
 	if err != nil {
 		return err
