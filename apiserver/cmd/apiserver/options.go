@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+	"k8s.io/component-base/version"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 )
@@ -106,7 +105,7 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		return fmt.Errorf("finding the Kubernetes API server: %w (use --kubeconfig)", err)
 	}
 	config.QPS, config.Burst = o.QPS, o.Burst
-	config.UserAgent = "raygate-apiserver/" + version()
+	config.UserAgent = "raygate-apiserver/" + version.Get().GitVersion
 	o.restConfig = config
 	return nil
 }
@@ -169,7 +168,7 @@ func newCommand(run func(context.Context, *Options) error) *cobra.Command {
 		Short:         "gRPC and REST gateway for Ray on Kubernetes",
 		Long:          "raygate-apiserver serves RayClusters by gRPC (raygate.v2) and REST (/apis/v2).\n\nReads come from a cache that one watch keeps up to date; writes go to the Kubernetes API server with the caller's own\ncredentials. See /docs on the REST address.",
 		Example:       "  # on a laptop\n  raygate-apiserver --authentication=none\n\n  # in a cluster\n  raygate-apiserver --tls-cert-file=/tls/tls.crt --tls-private-key-file=/tls/tls.key --drain-delay=5s",
-		Version:       version(),
+		Version:       version.Get().GitVersion,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -188,13 +187,4 @@ func newCommand(run func(context.Context, *Options) error) *cobra.Command {
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
-}
-
-// version is what the Go toolchain recorded of the module.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
-	}
-	return strings.Trim(info.Main.Version, "()")
 }

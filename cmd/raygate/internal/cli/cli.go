@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"k8s.io/component-base/version"
 )
 
 // Exit codes.
@@ -59,24 +59,7 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of raygate",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "raygate %s\n", version())
+			fmt.Fprintf(cmd.OutOrStdout(), "raygate %s\n", version.Get().GitVersion)
 		},
 	}
-}
-
-// version is what the Go tool stamped into the binary: a tag, or the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return "devel"
 }
