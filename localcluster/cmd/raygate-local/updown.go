@@ -38,36 +38,25 @@ func upCommand() *cobra.Command {
 }
 
 func downCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use:   "down",
-		Short: "Stop what runs; data are kept",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return down(cmd.Context(), dir) },
-	}
-	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
-	return cmd
+	return onFolder("down", "Stop what runs; data are kept", down)
 }
 
 func resetCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use:   "reset",
-		Short: "Stop what runs and forget all data",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return reset(cmd.Context(), dir) },
-	}
-	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
-	return cmd
+	return onFolder("reset", "Stop what runs and forget all data", reset)
 }
 
 func statusCommand() *cobra.Command {
+	return onFolder("status", "Tell what runs; the exit code is 1 when nothing does or something is not ready", status)
+}
+
+// onFolder is a command that needs to know the folder of a run and nothing else.
+func onFolder(use, short string, do func(ctx context.Context, dir string) error) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Tell what runs; the exit code is 1 when nothing does or something is not ready",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), dir) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return do(cmd.Context(), dir) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "folder for data and logs (default .local beside bin)")
 	return cmd
