@@ -45,6 +45,11 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		}
 		root, _ := version["schema"].(object)
 		node, _ := root["openAPIV3Schema"].(object)
+		if deprecated, _ := version["deprecated"].(bool); deprecated {
+			delete(node, "description")
+			dropBelow(node)
+			continue
+		}
 		if err := keepOwnDescriptions(node, t); err != nil {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}

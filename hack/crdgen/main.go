@@ -3,10 +3,12 @@
 // controller-gen knows two settings for descriptions: all or none. With all of them the Pod templates carry the manual
 // of Kubernetes a dozen times and the CRDs outgrow what the API server takes; with none `kubectl explain` is mute. This
 // program walks the schema and the Go types side by side and keeps a description exactly where the Go field is one of
-// ours. The structure of the schema stays as it is, embedded types included.
+// ours. The structure of the schema stays as it is, embedded types included. A deprecated version keeps none: whoever asks
+// what a field means should be reading about the version that is to be used, and two manuals would not fit.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
 )
 
 func main() {
@@ -29,7 +32,7 @@ func main() {
 
 func run(in, out string, log *os.File) error {
 	scheme := runtime.NewScheme()
-	if err := rayv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(rayv1.AddToScheme(scheme), rayv1alpha1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("registering the API types: %w", err)
 	}
 	files, err := filepath.Glob(filepath.Join(in, "*.yaml"))
