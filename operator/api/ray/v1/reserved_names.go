@@ -13,6 +13,8 @@ const (
 	ContainerJobSubmitter = "ray-job-submitter"
 	// ContainerWaitGCSReady is the init container that holds a worker until the head answers.
 	ContainerWaitGCSReady = "wait-gcs-ready"
+	// ContainerWaitTLS is the init container that holds a Pod until its address is in its certificate.
+	ContainerWaitTLS = "wait-for-tls-ip-san"
 )
 
 // Volumes and where they are mounted.

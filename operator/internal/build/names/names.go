@@ -93,6 +93,12 @@ func Role(cluster string) string { return Name(cluster) }
 // AuthSecret is the name of the Secret with the token that the operator makes.
 func AuthSecret(cluster string) string { return Name(cluster) }
 
+// HeadTLSSecret is the name of the Secret with the certificate of the head.
+func HeadTLSSecret(cluster string) string { return "ray-head-secret-" + cluster }
+
+// WorkerTLSSecret is the name of the Secret with the certificate that all workers share.
+func WorkerTLSSecret(cluster string) string { return "ray-worker-secret-" + cluster }
+
 // GCSClaim is the name of the PersistentVolumeClaim that the operator makes for the embedded GCS store.
 func GCSClaim(cluster string) string { return cluster + "-gcs-pvc" }
 

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +12,7 @@ import (
 )
 
 // startCommand renders "ray start". Each flag has a blank on either side, so that two stand between flags and one at
-// the end: the text is visible in the Pod and in the environment, and equal to KubeRay's. Values are not quoted, because
-// users write quotes and $VARIABLES into them on purpose.
+// the end: the text is visible in the Pod and in the environment, and equal to KubeRay's.
 func startCommand(kind rayv1.RayNodeType, params map[string]string) string {
 	var b strings.Builder
 	b.WriteString("ray start ")
@@ -29,10 +29,27 @@ func startCommand(kind rayv1.RayNodeType, params map[string]string) string {
 		case strings.EqualFold(value, "false"):
 			// A flag that is off is left out.
 		default:
-			b.WriteString(" --" + key + "=" + value + " ")
+			b.WriteString(" --" + key + "=" + quoted(value) + " ")
 		}
 	}
 	return b.String()
+}
+
+// quoted protects a value from the shell where nobody can have meant anything else. Users write quotes, $VARIABLES and
+// backslashes on purpose, so such a value is left alone, unless it is a bare JSON object, of which the shell would leave
+// no quote. So is one with further flags behind a blank. KubeRay quotes nothing: a blank then ends the value.
+func quoted(value string) string {
+	const (
+		wordBreaking = " \t\r\n;&|<>()"
+		shellSyntax  = "'\"`$\\"
+	)
+	inner := strings.TrimSpace(value)
+	switch {
+	case strings.HasPrefix(inner, `{"`) && json.Valid([]byte(inner)) && !strings.ContainsAny(inner, "'`$"):
+	case !strings.ContainsAny(inner, wordBreaking), strings.ContainsAny(value, shellSyntax), strings.Contains(value, " -"):
+		return value
+	}
+	return "'" + value + "'"
 }
 
 // takesBoolean reports whether the flag wants true or false spelt out.
@@ -41,7 +58,9 @@ func takesBoolean(flag string) bool {
 }
 
 // setCommand makes the Ray container run the user's command, if any, and then start. The container stays as it is when
-// the user starts Ray himself or says so by annotation.
+// the user starts Ray himself or says so by annotation. The words of the user are joined by blanks and not quoted, as by
+// KubeRay: most of them are lines for a shell, such as "pip install x && export Y=1", and shall act on the shell that
+// starts Ray.
 func setCommand(ray *corev1.Container, annotations map[string]string, start string, loginShell bool) {
 	var user strings.Builder
 	for _, word := range slices.Concat(ray.Command, ray.Args) {
@@ -54,11 +73,12 @@ func setCommand(ray *corev1.Container, annotations map[string]string, start stri
 	if user.Len() > 0 {
 		command = user.String() + " && " + command
 	}
-	ray.Command = shell(loginShell)
+	ray.Command = Shell(loginShell)
 	ray.Args = []string{command}
 }
 
-func shell(login bool) []string {
+// Shell is the command of containers that get a line for the shell as their argument.
+func Shell(login bool) []string {
 	if login {
 		return []string{"/bin/bash", "-cl", "--"}
 	}

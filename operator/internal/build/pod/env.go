@@ -17,13 +17,24 @@ func (e environment) index(name string) int {
 }
 
 // set makes the operator's value win. KubeRay appends a second entry of the name, to the same effect for processes but
-// with a warning from the API server on each Pod; here an entry of the user is replaced where it stands.
+// with a warning from the API server on each Pod; here the first entry of the user is replaced where it stands, and more
+// of the name, of which the last would win, are dropped.
 func (e environment) set(v corev1.EnvVar) {
-	if i := e.index(v.Name); i >= 0 {
-		(*e.vars)[i] = v
+	i := e.index(v.Name)
+	if i < 0 {
+		*e.vars = append(*e.vars, v)
 		return
 	}
-	*e.vars = append(*e.vars, v)
+	(*e.vars)[i] = v
+	after := slices.DeleteFunc((*e.vars)[i+1:], func(o corev1.EnvVar) bool { return o.Name == v.Name })
+	*e.vars = (*e.vars)[:i+1+len(after)]
+}
+
+// override puts the user's variables behind all others, in his order, so that they may refer to each other, and drops
+// those of the operator that have the same names.
+func (e environment) override(user []corev1.EnvVar) {
+	*e.vars = slices.DeleteFunc(*e.vars, func(o corev1.EnvVar) bool { return environment{&user}.index(o.Name) >= 0 })
+	*e.vars = append(*e.vars, user...)
 }
 
 // setDefault leaves a variable of the user alone, even an empty one. What comes in through envFrom is not seen.
@@ -39,28 +50,30 @@ func field(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// headAddressEnv tells where the head is. RAY_IP is deprecated: the first label of the host, which resolves in the
+func clusterName() corev1.EnvVar {
+	return field("RAY_CLUSTER_NAME", "metadata.labels['"+rayv1.LabelCluster+"']")
+}
+
+func clusterNamespace() corev1.EnvVar { return field("RAY_CLUSTER_NAMESPACE", "metadata.namespace") }
+
+// addHeadAddress tells where the head is. RAY_IP is deprecated: the first label of the host, which resolves in the
 // cluster's own namespace only.
-func (n *node) headAddressEnv(e environment) {
+func (n *node) addHeadAddress(e environment) {
 	e.set(text("FQ_RAY_IP", names.HeadHost(n.rc, n.o.ClusterDomain)))
 	e.set(text("RAY_IP", names.HeadService(n.rc)))
 }
 
-// rayEnv completes the environment of the Ray container. The order of the entries is part of the contract: variables
-// may refer to those before them.
-func (n *node) rayEnv(e environment, start string) {
-	if !n.isHead() && n.gcsFaultTolerance() {
-		// Workers must outlive a head that comes back, which takes longer than Ray's own default.
-		e.setDefault(text("RAY_gcs_rpc_server_reconnect_timeout_s", "600"))
-	}
+// addRayEnv adds what every node of the cluster has. The order of the entries is part of the contract: variables may
+// refer to those before them.
+func (n *node) addRayEnv(e environment, start string) {
 	for _, v := range n.o.Env {
 		e.setDefault(*v.DeepCopy())
 	}
 	if !n.isHead() {
-		n.headAddressEnv(e)
+		n.addHeadAddress(e)
 	}
-	e.set(field("RAY_CLUSTER_NAME", "metadata.labels['"+rayv1.LabelCluster+"']"))
-	e.set(field("RAY_CLUSTER_NAMESPACE", "metadata.namespace"))
+	e.set(clusterName())
+	e.set(clusterNamespace())
 	e.set(field("RAY_CLOUD_INSTANCE_ID", "metadata.name")) // the autoscaler finds the Pod of a Ray node by these two
 	e.set(field("RAY_NODE_TYPE_NAME", "metadata.labels['"+rayv1.LabelGroup+"']"))
 	e.set(text("KUBERAY_GEN_RAY_START_CMD", start))

@@ -51,7 +51,9 @@ func TestEnvPrecedence(t *testing.T) {
 	}
 
 	// Where the head is, is only told to workers: on the head these names are the user's.
+	// With fault tolerance it keeps its metadata in Redis.
 	users["FQ_RAY_IP"], users["RAY_IP"] = true, true
+	users["RAY_external_storage_namespace"] = false
 	users["RAY_USAGE_STATS_EXTRA_TAGS"] = false
 	got = map[string]bool{}
 	for _, v := range Head(rc, Options{}).Spec.Containers[0].Env {

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 }
 
 func buildFor(name string, rc *rayv1.RayCluster) *corev1.Pod {
-	o := Options{OperatorVersion: "raygate-test"}
+	o := Options{OperatorVersion: "raygate-test", MTLS: true, HistoryServer: true}
 	if strings.HasPrefix(name, "worker-") {
 		return Worker(rc, &rc.Spec.WorkerGroupSpecs[0], o)
 	}

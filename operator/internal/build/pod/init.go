@@ -4,29 +4,30 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// waitForHead holds a worker until the GCS answers, since "ray start" gives up after a few attempts and a head that is
+// newHeadWait holds a worker until the GCS answers, since "ray start" gives up after a few attempts and a head that is
 // pulling its image takes longer. It runs in the image and, as far as the user set it up, the environment of the Ray
-// container, because reaching the head may need both.
-func (n *node) waitForHead(user *corev1.Container) corev1.Container {
-	amounts := corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("200m"),
-		corev1.ResourceMemory: resource.MustParse("256Mi"),
+// container, because reaching the head may need both; that includes envFrom, which KubeRay leaves out. Nil on the head
+// and when turned off.
+func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
+	if n.isHead() || n.o.NoInitContainer {
+		return nil
 	}
+	amounts := amounts("200m", "256Mi")
 	c := user.DeepCopy()
-	return corev1.Container{
+	return &corev1.Container{
 		Name:            rayv1.ContainerWaitGCSReady,
 		Image:           c.Image,
 		ImagePullPolicy: c.ImagePullPolicy,
-		Command:         shell(n.o.LoginShell),
+		Command:         Shell(n.o.LoginShell),
 		Args:            []string{waitScript(names.HeadAddress(n.rc, n.o.ClusterDomain))},
 		SecurityContext: c.SecurityContext,
 		Env:             c.Env,
+		EnvFrom:         c.EnvFrom,
 		VolumeMounts:    c.VolumeMounts,
 		Resources:       corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()},
 	}

@@ -2,6 +2,8 @@ package pod
 
 import (
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,16 +12,19 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// metadata starts from the template's metadata; what the operator selects Pods by cannot be overridden.
+// metadata takes from the template what the schema lets through; the namespace is always that of the cluster.
 func (n *node) metadata() metav1.ObjectMeta {
-	m := *n.template.ObjectMeta.DeepCopy()
-	m.Namespace = n.rc.Namespace
-	m.Labels = n.podLabels()
-	m.Annotations = n.podAnnotations()
-	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(n.rc, rayv1.GroupVersion.WithKind("RayCluster"))}
-	return m
+	return metav1.ObjectMeta{
+		Name:            n.template.Name,
+		Namespace:       n.rc.Namespace,
+		Labels:          n.podLabels(),
+		Annotations:     n.podAnnotations(),
+		Finalizers:      slices.Clone(n.template.Finalizers),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(n.rc, rayv1.GroupVersion.WithKind("RayCluster"))},
+	}
 }
 
+// podLabels puts labels of the user over those of the operator, but for the ones that Pods are found by.
 func (n *node) podLabels() map[string]string {
 	l := map[string]string{
 		rayv1.LabelIsRayNode:  rayv1.LabelIsRayNodeValue,
@@ -50,18 +55,13 @@ func (n *node) podAnnotations() map[string]string {
 		a[rayv1.AnnotationOverwriteContainerCmd] = "true"
 	}
 	if n.isHead() {
-		a[rayv1.AnnotationFTEnabled] = "false"
-		if n.gcsFaultTolerance() {
-			a[rayv1.AnnotationFTEnabled] = "true"
+		a[rayv1.AnnotationFTEnabled] = strconv.FormatBool(n.backend() != "")
+		if n.backend() == rayv1.GcsFTBackendRedis {
+			a[rayv1.AnnotationExternalStorageNamespace] = n.storageNamespace()
 		}
 	}
 	addMissing(a, n.o.Annotations)
 	return a
-}
-
-// gcsFaultTolerance reports whether workers outlive the head, by the options or by the older annotation.
-func (n *node) gcsFaultTolerance() bool {
-	return n.rc.Spec.GcsFaultToleranceOptions != nil || isTrue(n.rc.Annotations[rayv1.AnnotationFTEnabled])
 }
 
 func addMissing(to, from map[string]string) {

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
@@ -22,35 +24,85 @@ type node struct {
 
 func (n *node) isHead() bool { return n.kind.IsHead() }
 
-// build assembles the Pod. The order of the parts is the order in which their list entries appear.
+// parts are the containers that the operator makes or completes. All but ray may be nil.
+type parts struct {
+	ray        *corev1.Container // the container at index 0 of the template, whatever its name
+	autoscaler *corev1.Container
+	collector  *corev1.Container
+	waitCert   *corev1.Container // init container
+	waitHead   *corev1.Container // init container
+}
+
+// build assembles the Pod. The order of the parts is the order in which their list entries appear: environment, mounts
+// and volumes are those of the user first, then of each feature in turn.
 func (n *node) build() *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: n.metadata(), Spec: *n.template.Spec.DeepCopy()}
-	p.Spec.Containers = append(p.Spec.Containers, n.sidecars()...)
-	if len(n.template.Spec.Containers) == 0 {
+	s := &p.Spec
+	n.setPolicies(s)
+	if len(s.Containers) == 0 {
+		s.Containers = n.sidecars()
 		return p // not a Ray Pod: there is no container to run Ray in
 	}
-	ray := &p.Spec.Containers[0] // the container at index 0 runs Ray, whatever its name
-	user := ray.DeepCopy()
+	user := &n.template.Spec.Containers[0]
 	params := n.params(user.Resources)
 	start := startCommand(n.kind, params)
+	c := parts{
+		ray:        user.DeepCopy(),
+		autoscaler: n.newAutoscaler(user),
+		collector:  n.newCollector(params),
+		waitCert:   n.newCertificateWait(user),
+		waitHead:   n.newHeadWait(user),
+	}
 
-	if !n.isHead() && !n.o.NoInitContainer {
-		p.Spec.InitContainers = append(p.Spec.InitContainers, n.waitForHead(user))
-	}
-	for i := range p.Spec.InitContainers {
-		env := environment{&p.Spec.InitContainers[i].Env}
-		n.headAddressEnv(env)
-	}
-	addMetricsPort(ray)
-	setCommand(ray, p.Annotations, start, n.o.LoginShell)
-	n.rayEnv(environment{&ray.Env}, start)
+	n.addAutoscalerVersion(c.ray)
+	n.addFaultTolerance(s, c.ray)
+	n.addAuth(s, c.ray, c.waitHead, c.autoscaler, c.collector)
+	n.addTLS(s, c.ray, c.waitHead, c.autoscaler)
+	n.addAutoscalerOptions(c.autoscaler)
+	n.addRayEnv(environment{&c.ray.Env}, start)
+	n.addExportEnv(c.ray)
 	if _, own := n.startParams["plasma-directory"]; !own {
-		addSharedMemory(&p.Spec, ray)
+		addSharedMemory(s, c.ray)
 	}
+	addLogs(s, c)
+	addMetricsPort(c.ray)
+	setCommand(c.ray, p.Annotations, start, n.o.LoginShell)
 	if !n.o.NoProbes {
-		n.addProbes(ray, params)
+		n.addProbes(c.ray, params)
+	}
+
+	s.Containers[0] = *c.ray
+	s.Containers = slices.Concat(s.Containers, present(c.autoscaler, c.collector), n.sidecars())
+	s.InitContainers = slices.Concat(present(c.waitCert), s.InitContainers, present(c.waitHead))
+	for i := range s.InitContainers {
+		n.addHeadAddress(environment{&s.InitContainers[i].Env})
 	}
 	return p
+}
+
+// present returns those containers that are not nil.
+func present(containers ...*corev1.Container) []corev1.Container {
+	var list []corev1.Container
+	for _, c := range containers {
+		if c != nil {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// setPolicies sets what the autoscaler demands of the Pod as a whole.
+func (n *node) setPolicies(s *corev1.PodSpec) {
+	if !n.autoscaling() {
+		return
+	}
+	if n.isHead() {
+		s.ServiceAccountName = names.ServiceAccount(n.rc) // its rights are given to this account
+	}
+	if n.autoscalerVersion() == rayv1.AutoscalerVersionV2 {
+		// It counts instances: a Ray node that comes back in the same Pod is one that it does not know.
+		s.RestartPolicy = corev1.RestartPolicyNever
+	}
 }
 
 func (n *node) sidecars() []corev1.Container {

@@ -19,6 +19,11 @@ type Options struct {
 	// DeterministicHeadName names the head Pod exactly demo-head instead of letting the API server choose a suffix.
 	DeterministicHeadName bool
 
+	// MTLS honours spec.tlsOptions: the feature gate RayClusterMTLS. The certificates must exist before the Pods.
+	MTLS bool
+	// HistoryServer honours spec.historyServerOptions: the feature gate RayClusterHistoryServer.
+	HistoryServer bool
+
 	// Env are default environment variables of the Ray container; those of the user win.
 	Env []corev1.EnvVar
 	// Labels are default labels of Pods; those of the user and the operator win.

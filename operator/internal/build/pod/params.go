@@ -17,10 +17,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/resources"
 )
 
-// Names of start parameters that the operator sets.
+// Names of start parameters that the operator sets or reads.
 const (
 	paramResources       = "resources"
 	paramAgentListenPort = "dashboard-agent-listen-port"
+	paramDashboardPort   = "dashboard-port"
 )
 
 // params completes the start parameters of the user; those of the user win unless noted.
@@ -45,6 +46,10 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 	}
 	addMissing(params, defaults)
 	params["block"] = "true" // always: without it "ray start" returns and the container ends
+	if n.isHead() && n.autoscaling() {
+		params["no-monitor"] = "true" // the autoscaler has a container of its own
+	}
+	n.addRedisParams(params)
 	addDetected(params, ray)
 	return params
 }

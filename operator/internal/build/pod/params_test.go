@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-func amounts(kv ...string) corev1.ResourceList {
+func list(kv ...string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for i := 0; i < len(kv); i += 2 {
 		list[corev1.ResourceName(kv[i])] = resource.MustParse(kv[i+1])
@@ -33,29 +33,29 @@ func TestHeadStartCommand(t *testing.T) {
 	}{
 		"nothing known": {want: begin + export},
 		"CPU is rounded up": {
-			limits: amounts("cpu", "1500m", "memory", "2Gi"),
+			limits: list("cpu", "1500m", "memory", "2Gi"),
 			want:   begin + " --memory=2147483648 " + export + " --num-cpus=2 ",
 		},
 		"limits go before requests": {
-			limits: amounts("cpu", "3"), requests: amounts("cpu", "1"),
+			limits: list("cpu", "3"), requests: list("cpu", "1"),
 			want: begin + export + " --num-cpus=3 ",
 		},
 		"a zero limit leaves the request": {
-			limits: amounts("cpu", "0", "memory", "0"), requests: amounts("cpu", "1", "memory", "1Gi"),
+			limits: list("cpu", "0", "memory", "0"), requests: list("cpu", "1", "memory", "1Gi"),
 			want: begin + export + " --num-cpus=1 ",
 		},
 		"booleans, and CPU by request but never memory": {
-			requests: amounts("cpu", "500m", "memory", "3Gi"),
+			requests: list("cpu", "500m", "memory", "3Gi"),
 			params:   m{"include-dashboard": "false", "no-monitor": "FALSE", "foo": "True", "port": "6380"},
 			want:     begin + " --foo  --include-dashboard=false " + export + " --num-cpus=1  --port=6380 ",
 		},
 		"the user's numbers win, block never": {
-			limits: amounts("cpu", "4", "memory", "1Gi", "nvidia.com/gpu", "2"),
+			limits: list("cpu", "4", "memory", "1Gi", "nvidia.com/gpu", "2"),
 			params: m{"num-cpus": "0", "num-gpus": "1", "memory": "5", "block": "false"},
 			want:   begin + " --memory=5 " + export + " --num-cpus=0  --num-gpus=1 ",
 		},
 		"the group's resources and labels": {
-			limits:    amounts("cpu", "1", "aws.amazon.com/neuroncore", "4"),
+			limits:    list("cpu", "1", "aws.amazon.com/neuroncore", "4"),
 			resources: m{"CPU": "3500m", "memory": "1Gi", "GPU": "1", "custom": "2.5", "broken": "many"},
 			labels:    m{"zone": "z1", "a": "b"},
 			want:      begin + ` --labels=a=b,zone=z1  --memory=1073741824 ` + export + ` --num-cpus=4  --num-gpus=1  --resources='{"custom":2.5,"neuron_cores":4}' `,
@@ -65,28 +65,28 @@ func TestHeadStartCommand(t *testing.T) {
 			want:      begin + export + ` --resources='{"a\u0027; rm -rf":1}' `,
 		},
 		"of several GPUs the first kind counts": {
-			limits: amounts("nvidia.com/gpu", "1", "amd.com/gpu", "2", "nvidia.com/mig-1g.5gb", "3"),
+			limits: list("nvidia.com/gpu", "1", "amd.com/gpu", "2", "nvidia.com/mig-1g.5gb", "3"),
 			want:   begin + export + " --num-gpus=2 ",
 		},
-		"MIG profiles are GPUs": {limits: amounts("nvidia.com/mig-1g.5gb", "3"), want: begin + export + " --num-gpus=3 "},
+		"MIG profiles are GPUs": {limits: list("nvidia.com/mig-1g.5gb", "3"), want: begin + export + " --num-gpus=3 "},
 		"of several accelerators the first kind counts": {
-			limits: amounts("aws.amazon.com/neuroncore", "4", "google.com/tpu", "8", "nvidia.com/gpu", "1"),
+			limits: list("aws.amazon.com/neuroncore", "4", "google.com/tpu", "8", "nvidia.com/gpu", "1"),
 			want:   begin + export + ` --num-gpus=1  --resources='{"neuron_cores":4}' `,
 		},
 		"an accelerator of the user stays": {
-			limits: amounts("google.com/tpu", "8"), params: m{"resources": `'{"custom_resource":2,"TPU":4}'`},
+			limits: list("google.com/tpu", "8"), params: m{"resources": `'{"custom_resource":2,"TPU":4}'`},
 			want: begin + export + ` --resources='{"custom_resource":2,"TPU":4}' `,
 		},
 		"an accelerator joins the resources of the user": {
-			limits: amounts("google.com/tpu", "8"), params: m{"resources": `'{"b":2,"a":0.5}'`},
+			limits: list("google.com/tpu", "8"), params: m{"resources": `'{"b":2,"a":0.5}'`},
 			want: begin + export + ` --resources='{"TPU":8,"a":0.5,"b":2}' `,
 		},
 		"resources with escaped quotes are understood": {
-			limits: amounts("google.com/tpu", "8", "nvidia.com/gpu", "1"), params: m{"resources": `"{\"A\": 1}"`},
+			limits: list("google.com/tpu", "8", "nvidia.com/gpu", "1"), params: m{"resources": `"{\"A\": 1}"`},
 			want: begin + export + ` --num-gpus=1  --resources='{"A":1,"TPU":8}' `,
 		},
 		"resources that cannot be read stay, and do not hide the GPU": {
-			limits: amounts("aws.amazon.com/neuroncore", "4", "nvidia.com/gpu", "1"), params: m{"resources": "{"},
+			limits: list("aws.amazon.com/neuroncore", "4", "nvidia.com/gpu", "1"), params: m{"resources": "{"},
 			want: begin + export + " --num-gpus=1  --resources={ ",
 		},
 	}

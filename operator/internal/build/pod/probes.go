@@ -62,7 +62,7 @@ func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
 		}}
 	}
 	if n.isHead() {
-		dashboard := portParam(params, "dashboard-port", rayv1.DefaultDashboardPort)
+		dashboard := portParam(params, paramDashboardPort, rayv1.DefaultDashboardPort)
 		return execAll(raylet(params), success(10, dashboard, "api/gcs_healthz"))
 	}
 	return execAll(raylet(params))

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,10 +10,43 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
 
+// addVolume adds a volume, unless the user has one of that name, which then takes its place.
+func addVolume(s *corev1.PodSpec, name string, source corev1.VolumeSource) {
+	if !slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
+		s.Volumes = append(s.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	}
+}
+
+// addMount adds a mount, unless the user mounted that volume or something else at that path.
+func addMount(c *corev1.Container, m corev1.VolumeMount) {
+	hasVolume := slices.ContainsFunc(c.VolumeMounts, func(o corev1.VolumeMount) bool { return o.Name == m.Name })
+	if !hasVolume && mountAt(c.VolumeMounts, m.MountPath) == nil {
+		c.VolumeMounts = append(c.VolumeMounts, m)
+	}
+}
+
+// mountAt is the mount at a path, however the path is written, or nil.
+func mountAt(mounts []corev1.VolumeMount, at string) *corev1.VolumeMount {
+	for i := range mounts {
+		if path.Clean(mounts[i].MountPath) == path.Clean(at) {
+			return &mounts[i]
+		}
+	}
+	return nil
+}
+
+// mountEmptyDir mounts an emptyDir at a path, unless the user mounted something there.
+func mountEmptyDir(s *corev1.PodSpec, c *corev1.Container, name, at string, source corev1.EmptyDirVolumeSource) {
+	if mountAt(c.VolumeMounts, at) == nil {
+		addVolume(s, name, corev1.VolumeSource{EmptyDir: &source})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: at})
+	}
+}
+
 // addSharedMemory backs Ray's object store with memory: /dev/shm of a container is 64 MiB otherwise. Its limit is the
 // container's memory, as KubeRay's, because what is written there counts against it anyway.
-func addSharedMemory(spec *corev1.PodSpec, ray *corev1.Container) {
-	mountEmptyDir(spec, ray, rayv1.VolumeSharedMemory, rayv1.VolumeSharedMemoryPath, corev1.EmptyDirVolumeSource{
+func addSharedMemory(s *corev1.PodSpec, ray *corev1.Container) {
+	mountEmptyDir(s, ray, rayv1.VolumeSharedMemory, rayv1.VolumeSharedMemoryPath, corev1.EmptyDirVolumeSource{
 		Medium:    corev1.StorageMediumMemory,
 		SizeLimit: memoryOf(ray.Resources),
 	})
@@ -27,14 +61,22 @@ func memoryOf(r corev1.ResourceRequirements) *resource.Quantity {
 	return nil
 }
 
-// mountEmptyDir mounts an emptyDir at path, unless the user mounted something there. A volume of the user with the same
-// name is taken instead of a new one.
-func mountEmptyDir(spec *corev1.PodSpec, c *corev1.Container, name, path string, source corev1.EmptyDirVolumeSource) {
-	if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
-		return
+// addLogs shares the directory where Ray keeps logs and sockets with the containers that read or write it.
+func addLogs(s *corev1.PodSpec, c parts) {
+	for _, sidecar := range []*corev1.Container{c.autoscaler, c.collector} {
+		if sidecar == nil {
+			continue
+		}
+		mountEmptyDir(s, c.ray, rayv1.VolumeRayLogs, rayv1.VolumeRayLogsPath, corev1.EmptyDirVolumeSource{})
+		if mountAt(sidecar.VolumeMounts, rayv1.VolumeRayLogsPath) != nil {
+			continue
+		}
+		// A volume that the user mounted there is shared whatever its name; KubeRay then gives the sidecar an empty one of
+		// its own. A path made of variables is not for containers that may not have them.
+		if m := mountAt(c.ray.VolumeMounts, rayv1.VolumeRayLogsPath); m.SubPathExpr == "" {
+			sidecar.VolumeMounts = append(sidecar.VolumeMounts, *m.DeepCopy())
+			continue
+		}
+		mountEmptyDir(s, sidecar, rayv1.VolumeRayLogs, rayv1.VolumeRayLogsPath, corev1.EmptyDirVolumeSource{})
 	}
-	if !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
-		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &source}})
-	}
-	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
 }

@@ -1,0 +1,48 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// addAuth gives the containers, of which some may be nil, what they need to talk to a Ray that demands a token: the token
+// from a Secret, or a token of their ServiceAccount that Ray has the Kubernetes API check. What a container has already,
+// it keeps.
+func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
+	o := n.rc.Spec.AuthOptions
+	if o == nil || o.Mode != rayv1.AuthModeToken {
+		return
+	}
+	kubernetes := o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth
+	for _, c := range containers {
+		if c == nil {
+			continue
+		}
+		env := environment{&c.Env}
+		env.setDefault(text("RAY_AUTH_MODE", string(rayv1.AuthModeToken)))
+		if kubernetes {
+			env.setDefault(text("RAY_ENABLE_K8S_TOKEN_AUTH", "true"))
+			addMount(c, corev1.VolumeMount{Name: rayv1.VolumeRayToken, MountPath: rayv1.VolumeRayTokenPath, ReadOnly: true})
+			continue
+		}
+		env.setDefault(corev1.EnvVar{Name: "RAY_AUTH_TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: n.authSecret()},
+			Key:                  rayv1.AuthTokenSecretKey,
+		}}})
+	}
+	if kubernetes {
+		// Audience and life time are left to the API server; the kubelet renews the file in time.
+		addVolume(s, rayv1.VolumeRayToken, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},
+		}})
+	}
+}
+
+func (n *node) authSecret() string {
+	if name := n.rc.Spec.AuthOptions.SecretName; name != nil && *name != "" {
+		return *name
+	}
+	return names.AuthSecret(n.rc.Name)
+}

@@ -1,0 +1,102 @@
+package pod
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// autoscalerCommand starts the autoscaler. Kubernetes puts in the two variables, no shell.
+const autoscalerCommand = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
+
+func (n *node) autoscaling() bool {
+	on := n.rc.Spec.EnableInTreeAutoscaling
+	return on != nil && *on
+}
+
+// autoscalerVersion is the version that the user demands; empty leaves the choice to the Ray image.
+func (n *node) autoscalerVersion() rayv1.AutoscalerVersion {
+	if o := n.rc.Spec.AutoscalerOptions; n.autoscaling() && o != nil && o.Version != nil {
+		return *o.Version
+	}
+	return ""
+}
+
+// addAutoscalerVersion tells the processes of the head which autoscaler runs next to them.
+func (n *node) addAutoscalerVersion(ray *corev1.Container) {
+	if !n.isHead() {
+		return
+	}
+	const name = "RAY_enable_autoscaler_v2"
+	switch n.autoscalerVersion() {
+	case rayv1.AutoscalerVersionV1:
+		environment{&ray.Env}.set(text(name, "false"))
+	case rayv1.AutoscalerVersionV2:
+		environment{&ray.Env}.set(text(name, "true"))
+	}
+}
+
+// newAutoscaler is the autoscaler as it is without options; nil on workers and when it is off. It runs in the image of
+// the Ray container, whose version it must match.
+func (n *node) newAutoscaler(ray *corev1.Container) *corev1.Container {
+	if !n.isHead() || !n.autoscaling() {
+		return nil
+	}
+	amounts := amounts("500m", "512Mi")
+	return &corev1.Container{
+		Name:            rayv1.ContainerAutoscaler,
+		Image:           ray.Image,
+		ImagePullPolicy: corev1.PullIfNotPresent,
+		Command:         Shell(n.o.LoginShell),
+		Args:            []string{autoscalerCommand},
+		Resources:       corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()},
+		Env: []corev1.EnvVar{
+			clusterName(),
+			clusterNamespace(),
+			field("RAY_HEAD_POD_NAME", "metadata.name"),
+			text("KUBERAY_CRD_VER", rayv1.GroupVersion.Version),
+			text("KUBERAY_GEN_AUTOSCALER_START_CMD", autoscalerCommand),
+		},
+	}
+}
+
+// addAutoscalerOptions lets the user have the last word on the autoscaler; c may be nil.
+func (n *node) addAutoscalerOptions(c *corev1.Container) {
+	if c == nil || n.rc.Spec.AutoscalerOptions == nil {
+		return
+	}
+	o := n.rc.Spec.AutoscalerOptions.DeepCopy()
+	if o.Image != nil && *o.Image != "" {
+		c.Image = *o.Image
+	}
+	if o.ImagePullPolicy != nil && *o.ImagePullPolicy != "" {
+		c.ImagePullPolicy = *o.ImagePullPolicy
+	}
+	if len(o.Command) > 0 {
+		c.Command = o.Command
+	}
+	if len(o.Args) > 0 {
+		c.Args = o.Args
+	}
+	if o.Resources != nil {
+		c.Resources = *o.Resources
+	}
+	c.SecurityContext = o.SecurityContext
+	environment{&c.Env}.override(o.Env)
+	c.EnvFrom = o.EnvFrom
+	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return mountAt(o.VolumeMounts, m.MountPath) != nil
+	})
+	c.VolumeMounts = append(c.VolumeMounts, o.VolumeMounts...)
+}
+
+// amounts is a list of CPU and memory.
+func amounts(cpu, memory string) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse(memory),
+	}
+}
