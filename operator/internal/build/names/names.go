@@ -120,3 +120,30 @@ func CreatorKind(rc *rayv1.RayCluster) string {
 		return "RayCluster"
 	}
 }
+
+// SelfSignedIssuer is the name of the issuer that signs the authority of the cluster.
+func SelfSignedIssuer(cluster string) string { return "ray-selfsigned-issuer-" + cluster }
+
+// AuthorityCertificate is the name of the Certificate of the authority.
+func AuthorityCertificate(cluster string) string { return "ray-ca-certificate-" + cluster }
+
+// AuthorityIssuer is the name of the issuer that signs for the head and the workers.
+func AuthorityIssuer(cluster string) string { return "ray-ca-issuer-" + cluster }
+
+// AuthoritySecret is the name of the Secret with the key of the authority. The beginning of the UID keeps a cluster made
+// anew from trusting its predecessor.
+func AuthoritySecret(rc *rayv1.RayCluster) string {
+	return rc.Name + "-ca-secret-" + keepFirst(string(rc.UID), 8)
+}
+
+// HeadCertificate is the name of the Certificate of the head.
+func HeadCertificate(cluster string) string { return "ray-head-cert-" + cluster }
+
+// WorkerCertificate is the name of the Certificate that all workers share.
+func WorkerCertificate(cluster string) string { return "ray-worker-cert-" + cluster }
+
+// HeadTLSSecret is the name of the Secret with the certificate of the head.
+func HeadTLSSecret(cluster string) string { return "ray-head-secret-" + cluster }
+
+// WorkerTLSSecret is the name of the Secret with the certificate of the workers.
+func WorkerTLSSecret(cluster string) string { return "ray-worker-secret-" + cluster }

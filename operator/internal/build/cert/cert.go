@@ -1,0 +1,132 @@
+package cert
+
+import (
+	"net"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// Kinds of cert-manager.
+var (
+	// IssuerKind signs Certificates of its namespace.
+	IssuerKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}
+	// CertificateKind asks for a key pair in a Secret.
+	CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
+)
+
+// Keys of the Secrets that cert-manager fills.
+const (
+	// KeyCertificate is the certificate.
+	KeyCertificate = "tls.crt"
+	// KeyPrivate is the private key.
+	KeyPrivate = "tls.key"
+	// KeyAuthority is the certificate of the authority.
+	KeyAuthority = "ca.crt"
+)
+
+// Life times. They are written as cert-manager writes them, so that equal is equal.
+var (
+	caDuration, caRenewBefore     = (3650 * 24 * time.Hour).String(), (30 * 24 * time.Hour).String()
+	leafDuration, leafRenewBefore = (2160 * time.Hour).String(), (360 * time.Hour).String()
+)
+
+// labelComponent tells the five objects apart.
+const labelComponent = "app.kubernetes.io/component"
+
+// Needed reports whether the user wants mutual TLS. The feature gate is asked elsewhere.
+func Needed(rc *rayv1.RayCluster) bool {
+	return rc.Spec.TLSOptions != nil && rc.Spec.TLSOptions.Enabled != nil && *rc.Spec.TLSOptions.Enabled
+}
+
+// SelfSignedIssuer builds the issuer of the certificate of the authority.
+func SelfSignedIssuer(rc *rayv1.RayCluster) *unstructured.Unstructured {
+	return object(rc, IssuerKind, names.SelfSignedIssuer(rc.Name), "selfsigned-issuer", map[string]any{"selfSigned": map[string]any{}})
+}
+
+// AuthorityCertificate builds the certificate of the authority. It must not be changed once made: what a new authority
+// signs is refused by Ray processes that started with the old one.
+func AuthorityCertificate(rc *rayv1.RayCluster) *unstructured.Unstructured {
+	return object(rc, CertificateKind, names.AuthorityCertificate(rc.Name), "ca-certificate", map[string]any{
+		"secretName":  names.AuthoritySecret(rc),
+		"isCA":        true,
+		"commonName":  "ray-ca-" + rc.Name,
+		"privateKey":  map[string]any{"algorithm": "RSA", "size": int64(4096)},
+		"duration":    caDuration,
+		"renewBefore": caRenewBefore,
+		"usages":      []any{"cert sign", "crl sign"},
+		"issuerRef":   issuer(names.SelfSignedIssuer(rc.Name)),
+	})
+}
+
+// AuthorityIssuer builds the issuer that signs with the authority.
+func AuthorityIssuer(rc *rayv1.RayCluster) *unstructured.Unstructured {
+	return object(rc, IssuerKind, names.AuthorityIssuer(rc.Name), "ca-issuer", map[string]any{
+		"ca": map[string]any{"secretName": names.AuthoritySecret(rc)},
+	})
+}
+
+// Head builds the certificate of the head: for the names of its Service and these addresses of Pods. KubeRay 1.7 knows the
+// long name of the Service only, so that a client that uses a shorter one is refused. domain is as in names.HeadHost.
+func Head(rc *rayv1.RayCluster, domain string, ips []string) *unstructured.Unstructured {
+	svc := names.HeadService(rc)
+	hosts := []string{"localhost", svc, svc + "." + rc.Namespace, svc + "." + rc.Namespace + ".svc", names.HeadHost(rc, domain)}
+	return leaf(rc, names.HeadCertificate(rc.Name), "head-certificate", names.HeadTLSSecret(rc.Name), hosts, ips)
+}
+
+// Worker builds the certificate that all workers share, for these addresses of Pods.
+func Worker(rc *rayv1.RayCluster, ips []string) *unstructured.Unstructured {
+	return leaf(rc, names.WorkerCertificate(rc.Name), "worker-certificate", names.WorkerTLSSecret(rc.Name), []string{"localhost"}, ips)
+}
+
+func leaf(rc *rayv1.RayCluster, name, component, secret string, hosts, ips []string) *unstructured.Unstructured {
+	return object(rc, CertificateKind, name, component, map[string]any{
+		"secretName":  secret,
+		"duration":    leafDuration,
+		"renewBefore": leafRenewBefore,
+		"dnsNames":    set(hosts),
+		"ipAddresses": set(append(valid(ips), "127.0.0.1")),
+		"usages":      []any{"digital signature", "key encipherment", "server auth", "client auth"},
+		"issuerRef":   issuer(names.AuthorityIssuer(rc.Name)),
+	})
+}
+
+// valid drops what is no address: one of them would make cert-manager refuse them all.
+func valid(ips []string) []string {
+	return slices.DeleteFunc(slices.Clone(ips), func(ip string) bool { return net.ParseIP(ip) == nil })
+}
+
+// set is the list sorted and without repeats.
+func set(list []string) []any {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+func issuer(name string) map[string]any {
+	return map[string]any{"name": name, "kind": IssuerKind.Kind, "group": IssuerKind.Group}
+}
+
+func object(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name, component string, spec map[string]any) *unstructured.Unstructured {
+	labels := child.Labels(rc)
+	labels[labelComponent] = component
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(kind)
+	o.SetName(name)
+	o.SetNamespace(rc.Namespace)
+	o.SetLabels(labels)
+	o.SetOwnerReferences([]metav1.OwnerReference{child.Controller(rc)})
+	return o
+}

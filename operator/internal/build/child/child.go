@@ -1,0 +1,32 @@
+package child
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// Meta is the metadata of a child: in the namespace of the cluster, controlled by it, and with the labels given. A nil map
+// of labels stays nil.
+func Meta(rc *rayv1.RayCluster, name string, labels map[string]string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:            name,
+		Namespace:       rc.Namespace,
+		Labels:          labels,
+		OwnerReferences: []metav1.OwnerReference{Controller(rc)},
+	}
+}
+
+// Controller is the owner reference of a child: garbage collection removes it with the cluster.
+func Controller(rc *rayv1.RayCluster) metav1.OwnerReference {
+	return *metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))
+}
+
+// Labels are those of most children. The map is new with every call.
+func Labels(rc *rayv1.RayCluster) map[string]string {
+	return map[string]string{
+		rayv1.LabelCluster:   rc.Name,
+		rayv1.LabelAppName:   rayv1.AppName,
+		rayv1.LabelCreatedBy: rayv1.ControllerName,
+	}
+}

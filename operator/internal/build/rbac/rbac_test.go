@@ -1,0 +1,16 @@
+package rbac
+
+import (
+	"testing"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/golden"
+)
+
+func build(rc *rayv1.RayCluster) []any {
+	return []any{ServiceAccount(rc), Role(rc), RoleBinding(rc)}
+}
+
+func TestGolden(t *testing.T) { golden.Run(t, build) }
+
+func FuzzBuild(f *testing.F) { golden.Fuzz(f, build) }

@@ -1,0 +1,2 @@
+// Package route builds what publishes the dashboard outside the Kubernetes cluster: an Ingress, or a Route on OpenShift.
+package route

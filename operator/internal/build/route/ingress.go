@@ -1,0 +1,84 @@
+package route
+
+import (
+	"cmp"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/service"
+)
+
+// annotationIngressClass is the old way to choose an ingress class. Users write it on the RayCluster.
+const annotationIngressClass = "kubernetes.io/ingress.class"
+
+// Needed reports whether the user wants the dashboard published.
+func Needed(rc *rayv1.RayCluster) bool {
+	return rc.Spec.HeadGroupSpec.EnableIngress != nil && *rc.Spec.HeadGroupSpec.EnableIngress
+}
+
+// Ingress builds the Ingress of the dashboard: one rule with one path. Annotations of the cluster are copied, because that is
+// where users of KubeRay write what their ingress controller has to know.
+func Ingress(rc *rayv1.RayCluster) *networkingv1.Ingress {
+	o := rc.Spec.HeadGroupSpec.IngressOptions
+	if o == nil {
+		o = &rayv1.IngressOptions{}
+	}
+	ingress := &networkingv1.Ingress{
+		ObjectMeta: child.Meta(rc, names.HeadIngress(rc.Name), labels(rc)),
+		Spec: networkingv1.IngressSpec{
+			TLS: copyOf(o.TLS),
+			Rules: []networkingv1.IngressRule{{
+				Host: value(o.Host),
+				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+					Path:     cmp.Or(value(o.Path), "/"),
+					PathType: new(networkingv1.PathType(cmp.Or(value(o.PathType), rayv1.IngressPathTypePrefix))),
+					Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+						Name: names.HeadService(rc),
+						Port: networkingv1.ServiceBackendPort{Number: service.DashboardPort(rc)},
+					}},
+				}}}},
+			}},
+		},
+	}
+	ingress.Annotations = annotations(rc)
+	if class, ok := rc.Annotations[annotationIngressClass]; ok {
+		delete(ingress.Annotations, annotationIngressClass)
+		ingress.Spec.IngressClassName = &class
+	}
+	return ingress
+}
+
+// annotations are those of the cluster. Kubectl's record of what was last applied is not among them: it describes a
+// RayCluster, and kubectl would take it for a description of this object.
+func annotations(rc *rayv1.RayCluster) map[string]string {
+	a := maps.Clone(rc.Annotations)
+	delete(a, corev1.LastAppliedConfigAnnotation)
+	return a
+}
+
+func labels(rc *rayv1.RayCluster) map[string]string {
+	l := child.Labels(rc)
+	l[rayv1.LabelIdentifier] = names.Identifier(rc.Name, rayv1.HeadNode)
+	return l
+}
+
+func copyOf(list []networkingv1.IngressTLS) []networkingv1.IngressTLS {
+	var out []networkingv1.IngressTLS
+	for i := range list {
+		out = append(out, *list[i].DeepCopy())
+	}
+	return out
+}
+
+func value[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,33 @@
+package route
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/service"
+)
+
+// Kind is OpenShift's Route. Its Go types are not used: one object does not justify the dependency.
+var Kind = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
+
+// Route builds the Route of the dashboard.
+func Route(rc *rayv1.RayCluster) *unstructured.Unstructured {
+	r := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"to":             map[string]any{"kind": "Service", "name": names.HeadService(rc), "weight": int64(100)},
+			"port":           map[string]any{"targetPort": int64(service.DashboardPort(rc))},
+			"wildcardPolicy": "None",
+		},
+	}}
+	meta := child.Meta(rc, names.HeadRoute(rc.Name, rc.Namespace), labels(rc))
+	r.SetGroupVersionKind(Kind)
+	r.SetName(meta.Name)
+	r.SetNamespace(meta.Namespace)
+	r.SetLabels(meta.Labels)
+	r.SetOwnerReferences(meta.OwnerReferences)
+	r.SetAnnotations(annotations(rc))
+	return r
+}

@@ -1,0 +1,117 @@
+// Package golden compares what builders make of a RayCluster with files that a reviewer can read.
+//
+// Only _test.go files may import it.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/randfill"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+var update = flag.Bool("update", false, "rewrite the .out.yaml files")
+
+// Run builds from every testdata/NAME.in.yaml and compares the objects with testdata/NAME.out.yaml, one YAML document each.
+func Run[T any](t *testing.T, build func(*rayv1.RayCluster) []T) {
+	t.Helper()
+	inputs, err := filepath.Glob("testdata/*.in.yaml")
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("finding inputs: %v, %d found", err, len(inputs))
+	}
+	for _, input := range inputs {
+		t.Run(strings.TrimSuffix(filepath.Base(input), ".in.yaml"), func(t *testing.T) {
+			rc := read(t, input)
+			got := text(t, build(rc))
+			file := strings.TrimSuffix(input, ".in.yaml") + ".out.yaml"
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got, -update rewrites):\n%s", file, diff)
+			}
+			if diff := cmp.Diff(read(t, input), rc); diff != "" {
+				t.Errorf("building changed the cluster (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Fuzz builds from what can be decoded and from clusters that are filled at random: no panic, the same twice, and the
+// cluster left as it was. The inputs of Run are the seeds.
+func Fuzz[T any](f *testing.F, build func(*rayv1.RayCluster) []T) {
+	inputs, _ := filepath.Glob("testdata/*.in.yaml")
+	for i, input := range inputs {
+		seed, err := os.ReadFile(input)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(seed, int64(i))
+	}
+	for i := range int64(20) {
+		f.Add([]byte("{}"), i)
+	}
+	words := []string{"", "true", "token", "-1", "6379", "serve", "DenyAllEgress", "rocksdb", "cpu", "RayJob", "K8sJobMode", "Retain", "é'\"$(", strings.Repeat("9", 70)}
+	f.Fuzz(func(t *testing.T, document []byte, seed int64) {
+		rc := &rayv1.RayCluster{}
+		if yaml.Unmarshal(document, rc) == nil {
+			steady(t, rc, build)
+		}
+		rc = &rayv1.RayCluster{}
+		randfill.NewWithSeed(seed).NilChance(0.6).NumElements(0, 2).Funcs(
+			func(s *string, c randfill.Continue) { *s = words[c.Intn(len(words))] },
+		).Fill(rc)
+		steady(t, rc, build)
+	})
+}
+
+func steady[T any](t *testing.T, rc *rayv1.RayCluster, build func(*rayv1.RayCluster) []T) {
+	t.Helper()
+	before := rc.DeepCopy()
+	if one, two := build(rc), build(rc); !reflect.DeepEqual(one, two) {
+		t.Errorf("built twice from one cluster:\n%s", cmp.Diff(one, two))
+	}
+	if !reflect.DeepEqual(before, rc) {
+		t.Errorf("building changed the cluster (-want +got):\n%s", cmp.Diff(before, rc))
+	}
+}
+
+func read(t *testing.T, file string) *rayv1.RayCluster {
+	t.Helper()
+	document, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc := &rayv1.RayCluster{}
+	if err := yaml.UnmarshalStrict(document, rc); err != nil {
+		t.Fatalf("decoding %s: %v", file, err)
+	}
+	return rc
+}
+
+func text[T any](t *testing.T, objects []T) string {
+	t.Helper()
+	documents := make([]string, len(objects))
+	for i := range objects {
+		document, err := yaml.Marshal(objects[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents[i] = string(document)
+	}
+	return strings.Join(documents, "---\n")
+}
