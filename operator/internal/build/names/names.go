@@ -141,9 +141,3 @@ func HeadCertificate(cluster string) string { return "ray-head-cert-" + cluster 
 
 // WorkerCertificate is the name of the Certificate that all workers share.
 func WorkerCertificate(cluster string) string { return "ray-worker-cert-" + cluster }
-
-// HeadTLSSecret is the name of the Secret with the certificate of the head.
-func HeadTLSSecret(cluster string) string { return "ray-head-secret-" + cluster }
-
-// WorkerTLSSecret is the name of the Secret with the certificate of the workers.
-func WorkerTLSSecret(cluster string) string { return "ray-worker-secret-" + cluster }
