@@ -1,6 +1,7 @@
 package raytest
 
 import (
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -129,6 +130,20 @@ func PodLabel(key, value string) PodOption {
 			return
 		}
 		p.Labels[key] = value
+	}
+}
+
+// PodAnnotation sets an annotation.
+func PodAnnotation(key, value string) PodOption {
+	return func(p *corev1.Pod) { p.Annotations = merged(p.Annotations, map[string]string{key: value}) }
+}
+
+// Host places a worker in a replica of several hosts, by the labels that the operator gives it.
+func Host(replica string, index, host int) PodOption {
+	return func(p *corev1.Pod) {
+		p.Labels[rayv1.LabelWorkerGroupReplicaName] = replica
+		p.Labels[rayv1.LabelWorkerGroupReplicaIndex] = strconv.Itoa(index)
+		p.Labels[rayv1.LabelReplicaHostIndex] = strconv.Itoa(host)
 	}
 }
 

@@ -86,6 +86,13 @@ func Suspend(on bool) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.Spec.Suspend = &on }
 }
 
+// Recreate sets the upgrade strategy to Recreate.
+func Recreate() ClusterOption {
+	return func(rc *rayv1.RayCluster) {
+		rc.Spec.UpgradeStrategy = &rayv1.RayClusterUpgradeStrategy{Type: new(rayv1.RayClusterRecreate)}
+	}
+}
+
 // ManagedBy sets spec.managedBy.
 func ManagedBy(controller string) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.Spec.ManagedBy = &controller }

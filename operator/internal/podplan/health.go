@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,10 +50,14 @@ func rayTerminated(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// byWorth sorts the Pod that is missed least first: one without a node, then pending, then not ready, then the youngest,
-// which has done the least work and holds the fewest objects. Names break ties, so that the same Pods are chosen again.
+// byWorth sorts the Pod that is missed least first: one without a node, then pending, then not ready, then one that costs
+// least to delete by the annotation that ReplicaSets heed, then the youngest, which has done the least work and holds the
+// fewest objects. Names break ties, so that the same Pods are chosen again.
 func byWorth(a, b *corev1.Pod) int {
 	if c := cmp.Compare(progress(a), progress(b)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(deletionCost(a), deletionCost(b)); c != 0 {
 		return c
 	}
 	if c := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); c != 0 {
@@ -62,15 +67,29 @@ func byWorth(a, b *corev1.Pod) int {
 }
 
 func progress(pod *corev1.Pod) int {
-	ready := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
 	switch {
 	case pod.Spec.NodeName == "":
 		return 0
 	case pod.Status.Phase != corev1.PodRunning:
 		return 1
-	case !slices.ContainsFunc(pod.Status.Conditions, ready):
+	case !ready(pod):
 		return 2
 	default:
 		return 3
 	}
+}
+
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// deletionCost is what the user says, zero where he says nothing that can be read.
+func deletionCost(pod *corev1.Pod) int64 {
+	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return cost
 }

@@ -20,10 +20,15 @@ type outcome struct {
 	Delete  map[string]Reason
 	Keep    []string
 	Held    bool
+	Await   bool
+	Adopt   string
 }
 
 func outcomeOf(p Plan) outcome {
-	o := outcome{Head: p.CreateHead, Workers: p.CreateWorkers, Held: p.HeadRestartDisabled}
+	o := outcome{Head: p.CreateHead, Workers: p.CreateWorkers, Held: p.HeadRestartDisabled, Await: p.AwaitSuspending}
+	if p.AdoptHead != nil {
+		o.Adopt = p.AdoptHead.Name
+	}
 	for _, d := range p.Delete {
 		if o.Delete == nil {
 			o.Delete = map[string]Reason{}
@@ -35,6 +40,15 @@ func outcomeOf(p Plan) outcome {
 	}
 	slices.Sort(o.Keep)
 	return o
+}
+
+// at are new replicas of one host.
+func at(indices ...int) []Replica {
+	var list []Replica
+	for _, i := range indices {
+		list = append(list, Replica{Index: i})
+	}
+	return list
 }
 
 func TestFor(t *testing.T) {
@@ -56,8 +70,8 @@ func TestFor(t *testing.T) {
 		"a new cluster gets its head and all workers at once": {
 			cluster: cluster(raytest.Workers("cpu", 2), raytest.Workers("gpu", 1), raytest.Workers("none", 0)),
 			want: outcome{Head: true, Workers: []Create{
-				{Group: 0, Count: 2, ReplicaIndices: []int{0, 1}},
-				{Group: 1, Count: 1, ReplicaIndices: []int{0}},
+				{Group: 0, Replicas: at(0, 1)},
+				{Group: 1, Replicas: at(0)},
 			}},
 		},
 		"a complete cluster is left alone": {
@@ -68,7 +82,7 @@ func TestFor(t *testing.T) {
 		"replicas below the minimum are raised": {
 			cluster: cluster(raytest.Workers("cpu", 0, raytest.Bounds(1, 3))),
 			pods:    []*corev1.Pod{head},
-			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"head"}},
+			want:    outcome{Workers: []Create{{Group: 0, Replicas: at(0)}}, Keep: []string{"head"}},
 		},
 		"replicas above the maximum are capped": {
 			cluster: cluster(raytest.Workers("cpu", 9, raytest.Bounds(0, 1))),
@@ -78,12 +92,7 @@ func TestFor(t *testing.T) {
 		"new workers take the free indices": {
 			cluster: cluster(raytest.Workers("cpu", 4)),
 			pods:    []*corev1.Pod{head, worker("a", index("1")), worker("b", index("7"))},
-			want:    outcome{Workers: []Create{{Count: 2, ReplicaIndices: []int{0, 2}}}, Keep: []string{"a", "b", "head"}},
-		},
-		"several hosts per replica mean several Pods": {
-			cluster: cluster(raytest.Workers("cpu", 2, raytest.Hosts(4))),
-			pods:    []*corev1.Pod{head, worker("a")},
-			want:    outcome{Workers: []Create{{Count: 7}}, Keep: []string{"a", "head"}},
+			want:    outcome{Workers: []Create{{Group: 0, Replicas: at(0, 2)}}, Keep: []string{"a", "b", "head"}},
 		},
 		"shrinking takes the workers that matter least": {
 			cluster: cluster(raytest.Workers("cpu", 2)),
@@ -95,6 +104,14 @@ func TestFor(t *testing.T) {
 				Delete: map[string]Reason{"waiting": ReasonScaleDown, "pulling": ReasonScaleDown, "starting": ReasonScaleDown, "younger": ReasonScaleDown},
 				Keep:   []string{"head", "old", "young"},
 			},
+		},
+		"shrinking heeds what a user says a Pod costs": {
+			cluster: cluster(raytest.Workers("cpu", 1)),
+			pods: []*corev1.Pod{
+				head, worker("dear", raytest.CreatedAfter(time.Hour), raytest.PodAnnotation(corev1.PodDeletionCost, "10")),
+				worker("old"), worker("nonsense", raytest.PodAnnotation(corev1.PodDeletionCost, "much")),
+			},
+			want: outcome{Delete: map[string]Reason{"old": ReasonScaleDown, "nonsense": ReasonScaleDown}, Keep: []string{"dear", "head"}},
 		},
 		"with the autoscaler on a large group waits for it to name workers": {
 			cluster: cluster(raytest.Workers("cpu", 1), raytest.Autoscaling()),
@@ -116,7 +133,7 @@ func TestFor(t *testing.T) {
 			cluster: cluster(raytest.Workers("cpu", 2, raytest.WorkersToDelete("a", "a"))),
 			pods:    []*corev1.Pod{head, worker("a"), worker("b")},
 			want: outcome{
-				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}},
+				Workers: []Create{{Group: 0, Replicas: at(0)}},
 				Delete:  map[string]Reason{"a": ReasonRequested}, Keep: []string{"b", "head"},
 			},
 		},
@@ -147,7 +164,7 @@ func TestFor(t *testing.T) {
 				head, worker("a", raytest.Phase(corev1.PodFailed)), raytest.WorkerPod(ours, "gpu", "b", raytest.Phase(corev1.PodSucceeded)),
 			},
 			want: outcome{
-				Workers: []Create{{Group: 0, Count: 1, ReplicaIndices: []int{0}}, {Group: 1, Count: 1, ReplicaIndices: []int{0}}},
+				Workers: []Create{{Group: 0, Replicas: at(0)}, {Group: 1, Replicas: at(0)}},
 				Delete:  map[string]Reason{"a": ReasonUnhealthy, "b": ReasonUnhealthy}, Keep: []string{"head"},
 			},
 		},
@@ -159,20 +176,20 @@ func TestFor(t *testing.T) {
 				worker("never", raytest.RayExited(1), raytest.RestartPolicy(corev1.RestartPolicyNever)),
 			},
 			want: outcome{
-				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}},
+				Workers: []Create{{Group: 0, Replicas: at(0)}},
 				Delete:  map[string]Reason{"never": ReasonUnhealthy}, Keep: []string{"always", "head", "onfailure"},
 			},
 		},
 		"a worker that somebody deletes is replaced before it is gone": {
 			cluster: cluster(raytest.Workers("cpu", 2)),
 			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating())},
-			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"a", "head"}},
+			want:    outcome{Workers: []Create{{Group: 0, Replicas: at(0)}}, Keep: []string{"a", "head"}},
 		},
 		"a failed head is deleted and not yet replaced, workers go on": {
 			cluster: cluster(raytest.Workers("cpu", 1)),
 			pods:    []*corev1.Pod{raytest.HeadPod(ours, "head", raytest.Phase(corev1.PodFailed))},
 			want: outcome{
-				Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Delete: map[string]Reason{"head": ReasonUnhealthy},
+				Workers: []Create{{Group: 0, Replicas: at(0)}}, Delete: map[string]Reason{"head": ReasonUnhealthy},
 			},
 		},
 		"a head that is leaving is waited for": {
@@ -197,8 +214,18 @@ func TestFor(t *testing.T) {
 				raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionFalse)),
 			want: outcome{Head: true},
 		},
-		"a suspended cluster loses all its Pods": {
+		"a suspension is put on record before the first Pod goes": {
 			cluster: cluster(raytest.Workers("cpu", 2), raytest.Suspend(true)),
+			pods:    []*corev1.Pod{head},
+			want:    outcome{Await: true, Keep: []string{"head"}},
+		},
+		"a suspended cluster loses a Pod that turns up late": {
+			cluster: cluster(raytest.Workers("cpu", 2), raytest.Suspend(true), raytest.Condition(rayv1.RayClusterSuspended, metav1.ConditionTrue)),
+			pods:    []*corev1.Pod{worker("a")},
+			want:    outcome{Delete: map[string]Reason{"a": ReasonSuspended}},
+		},
+		"a suspending cluster loses all its Pods": {
+			cluster: cluster(raytest.Workers("cpu", 2), raytest.Suspend(true), raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)),
 			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating()), raytest.WorkerPod(ours, "gone", "c")},
 			want:    outcome{Delete: map[string]Reason{"head": ReasonSuspended, "a": ReasonSuspended, "c": ReasonSuspended}},
 		},
@@ -230,7 +257,7 @@ func TestFor(t *testing.T) {
 		"a Pod reported twice counts once, and as leaving if one report says so": {
 			cluster: cluster(raytest.Workers("cpu", 2)),
 			pods:    []*corev1.Pod{head, head, worker("a"), worker("a"), worker("b"), worker("b", raytest.Terminating())},
-			want:    outcome{Workers: []Create{{Count: 1, ReplicaIndices: []int{0}}}, Keep: []string{"a", "head"}},
+			want:    outcome{Workers: []Create{{Group: 0, Replicas: at(0)}}, Keep: []string{"a", "head"}},
 		},
 		"a deleted cluster is left to garbage collection": {
 			cluster: cluster(raytest.Workers("cpu", 2), func(rc *rayv1.RayCluster) { rc.DeletionTimestamp = new(raytest.Epoch) }),
@@ -241,13 +268,13 @@ func TestFor(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := tc.cluster.DeepCopy()
-			got := For(Input{Cluster: tc.cluster, Pods: tc.pods, ShrinkWithAutoscaler: tc.shrink})
+			got := For(Input{Cluster: tc.cluster, Pods: tc.pods, ShrinkWithAutoscaler: tc.shrink, Replicas: true})
 			if diff := cmp.Diff(tc.want, outcomeOf(got)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 			reversed := slices.Clone(tc.pods)
 			slices.Reverse(reversed)
-			again := For(Input{Cluster: tc.cluster, Pods: reversed, ShrinkWithAutoscaler: tc.shrink})
+			again := For(Input{Cluster: tc.cluster, Pods: reversed, ShrinkWithAutoscaler: tc.shrink, Replicas: true})
 			if diff := cmp.Diff(got, again); diff != "" {
 				t.Errorf("the plan depends on the order of Pods (-want +got):\n%s", diff)
 			}
@@ -274,10 +301,11 @@ func TestDeletionMessage(t *testing.T) {
 
 func TestAPlanIsBounded(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2147483647, raytest.Hosts(2147483647)), raytest.Workers("b", 2147483647))
-	plan := For(Input{Cluster: rc})
-	for _, c := range plan.CreateWorkers {
-		if c.Count != MaxCreates || len(c.ReplicaIndices) > MaxCreates {
-			t.Errorf("group %d: want %d creates, got %d with %d indices", c.Group, MaxCreates, c.Count, len(c.ReplicaIndices))
+	for _, replicas := range []bool{true, false} {
+		for _, c := range For(Input{Cluster: rc, Replicas: replicas}).CreateWorkers {
+			if c.Pods() != MaxCreates {
+				t.Errorf("replicas %t, group %d: want %d creates, got %d", replicas, c.Group, MaxCreates, c.Pods())
+			}
 		}
 	}
 }

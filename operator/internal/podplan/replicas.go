@@ -62,22 +62,30 @@ func hosts(g *rayv1.WorkerGroupSpec) int64 { return max(int64(g.NumOfHosts), 1) 
 
 func suspended(g *rayv1.WorkerGroupSpec) bool { return g.Suspend != nil && *g.Suspend }
 
-// create asks for count workers, with the smallest indices that no kept worker has.
-func create(index int, g *rayv1.WorkerGroupSpec, kept []*corev1.Pod, count int) Create {
-	c := Create{Group: index, Count: count}
-	if hosts(g) > 1 {
-		return c
+// newReplicas are n replicas of one host, with the smallest indices that are not used.
+func newReplicas(n int, used map[int]bool) []Replica {
+	list := make([]Replica, 0, n)
+	for i := 0; len(list) < n; i++ {
+		if !used[i] {
+			list = append(list, Replica{Index: i})
+		}
 	}
+	return list
+}
+
+// indicesOf are the indices of the replicas that the Pods belong to.
+func indicesOf(list []*corev1.Pod) map[int]bool {
 	used := map[int]bool{}
-	for _, pod := range kept {
-		if i, err := strconv.Atoi(pod.Labels[rayv1.LabelWorkerGroupReplicaIndex]); err == nil {
+	for _, pod := range list {
+		if i, ok := number(pod, rayv1.LabelWorkerGroupReplicaIndex); ok {
 			used[i] = true
 		}
 	}
-	for i := 0; len(c.ReplicaIndices) < count; i++ {
-		if !used[i] {
-			c.ReplicaIndices = append(c.ReplicaIndices, i)
-		}
-	}
-	return c
+	return used
+}
+
+// number is the value of a label that holds a whole number from zero; ok is false where it is missing or something else.
+func number(pod *corev1.Pod, label string) (n int, ok bool) {
+	n, err := strconv.Atoi(pod.Labels[label])
+	return n, err == nil && n >= 0
 }

@@ -71,4 +71,6 @@ const (
 const (
 	// ReasonFailedCreateHeadService says that the head Service cannot be had, so that no Pods are made.
 	ReasonFailedCreateHeadService = "FailedCreateHeadService"
+	// ReasonFailedSubmitGang says that the batch scheduler could not be told about the cluster, so that no Pods are made.
+	ReasonFailedSubmitGang = "FailedSubmitGang"
 )

@@ -42,12 +42,12 @@ func setInvalidSpec(s *scope) {
 // setReplicaFailure says what the API server refuses. An event goes with every new text, and with no repetition.
 func setReplicaFailure(s *scope) {
 	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
-	switch {
-	case s.failure != nil:
-		if !truth(old) || old.Message != clip(s.failure.message) {
-			s.events = append(s.events, eventFailure(*s.failure))
+	switch f := joinFailures(s.failures); {
+	case f != nil:
+		if !truth(old) || old.Message != clip(f.message) {
+			s.events = append(s.events, eventFailure(*f))
 		}
-		setCondition(s, rayv1.RayClusterReplicaFailure, metav1.ConditionTrue, s.failure.reason, s.failure.message)
+		setCondition(s, rayv1.RayClusterReplicaFailure, metav1.ConditionTrue, f.reason, f.message)
 	case !s.retrying:
 		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 	}

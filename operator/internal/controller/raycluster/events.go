@@ -85,10 +85,10 @@ func eventDeleted(o podsOutcome) (notice, bool) {
 	if len(parts) == 0 {
 		return notice{}, false
 	}
-	if o.suspending {
+	if o.allDeleted {
 		reason = "DeletedPod"
-		parts[len(parts)-1] += ", because the cluster is suspended"
-	} else if len(o.deleteReasons) > 0 {
+	}
+	if len(o.deleteReasons) > 0 {
 		parts[len(parts)-1] += ": " + strings.Join(o.deleteReasons, "; ")
 	}
 	return newEvent(corev1.EventTypeNormal, reason, actionDelete, "Deleted "+strings.Join(parts, ", ")), true

@@ -25,6 +25,8 @@ type remembered struct {
 	replaced string
 	// changedSince is when the status that is due first differed from the stored one; zero if it does not.
 	changedSince time.Time
+	// adopted is the head whose annotations we have replaced.
+	adopted types.UID
 	// pods is the number of Pods at the last look.
 	pods int
 }
@@ -51,6 +53,16 @@ func (m *memory) forget(k types.NamespacedName) types.UID {
 	uid := m.clusters[k].uid
 	delete(m.clusters, k)
 	return uid
+}
+
+// adopted is the head whose annotations were replaced, "" for none.
+func (m *memory) adopted(rc *rayv1.RayCluster) types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.clusters[key(rc)]; r.uid == rc.UID {
+		return r.adopted
+	}
+	return ""
 }
 
 // stale reports whether rc is a version that we ourselves have replaced.

@@ -1,8 +1,12 @@
 package raycluster
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
+	"net"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +54,19 @@ func steady(err error, prefix string) string {
 			text = strings.ReplaceAll(text, d.Name, prefix+"*")
 		}
 	}
-	return text
+	return usedQuota.ReplaceAllString(text, ", limited: ")
+}
+
+// usedQuota is what the refusal by a quota says about what is used, which is another amount each time.
+var usedQuota = regexp.MustCompile(`, used: [^:]*, limited: `)
+
+// unreachable reports whether the error says nothing about the request, but that the API server could not be asked: it is
+// down, overloaded, or this process is about to end. There is nothing for the user to mend.
+func unreachable(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
 }
 
 // joinFailures makes one failure of many: sorted, without repeats, so that the order in which parallel requests fail does
@@ -73,6 +89,7 @@ func joinFailures(list []failure) *failure {
 	return &failure{reason: list[0].reason, message: strings.Join(messages, "; ")}
 }
 
+// rank puts first what has to work first; reasons that are not listed come before those of Pods.
 func rank(f failure) int {
 	return slices.Index([]string{
 		rayv1.ReasonFailedDeleteAllPods,

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,18 +38,14 @@ type Config struct {
 	// Pod and Service are the facts that builders ask for.
 	Pod     pod.Options
 	Service service.Options
-	// ReplicaIndices labels each worker with the index of its replica (feature gate RayMultiHostIndexing).
+	// Gang is the batch scheduler; nil leaves Pods to the scheduler of Kubernetes.
+	Gang Gang
+	// ReplicaIndices labels each worker with its place in a replica, and makes and removes the Pods of a replica of several
+	// hosts together (feature gate RayMultiHostIndexing).
 	ReplicaIndices bool
 	// ShrinkWithAutoscaler lets the operator choose which workers to remove also while the autoscaler is on.
 	ShrinkWithAutoscaler bool
 }
-
-// Times that retries of a refused write, and replacements of Pods that ended, wait between attempts. The wait doubles
-// from the first to the second.
-const (
-	firstRetry = time.Second
-	lastRetry  = 30 * time.Second
-)
 
 // Reconciler brings RayClusters to the state that their specs ask for.
 type Reconciler struct {
@@ -59,6 +55,7 @@ type Reconciler struct {
 	metrics      *metrics.RayCluster
 	expectations *expectations
 	memory       *memory
+	retries      *retries
 	steps        []step
 }
 
@@ -69,15 +66,16 @@ type step interface {
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
 func New(c Config) *Reconciler {
 	x := newExpectations(c.Clock)
-	retries := flowcontrol.NewBackOffWithJitter(firstRetry, lastRetry, 0)
-	retries.Clock = c.Clock
+	retries := newRetries(c.Clock)
+	memory := newMemory()
 	return &Reconciler{
 		client:       c.Client,
 		recorder:     c.Recorder,
 		clock:        c.Clock,
 		metrics:      c.Metrics,
 		expectations: x,
-		memory:       newMemory(),
+		memory:       memory,
+		retries:      retries,
 		// The order of work.
 		steps: []step{
 			&finalize{}, // first: an object with an invalid spec must still be deletable
@@ -88,14 +86,17 @@ func New(c Config) *Reconciler {
 				expectations: x,
 			},
 			&pods{
-				client:         c.Client,
-				live:           c.Live,
-				clock:          c.Clock,
-				expectations:   x,
-				retries:        retries,
-				options:        c.Pod,
-				replicaIndices: c.ReplicaIndices,
-				shrink:         c.ShrinkWithAutoscaler,
+				client:       c.Client,
+				live:         c.Live,
+				expectations: x,
+				memory:       memory,
+				retries:      retries,
+				slots:        newFairSlots(maxInFlight),
+				gang:         c.Gang,
+				random:       func() string { return rand.String(5) },
+				options:      c.Pod,
+				replicas:     c.ReplicaIndices,
+				shrink:       c.ShrinkWithAutoscaler,
 			},
 		},
 	}
@@ -107,6 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, before); err != nil {
 		if uid := r.memory.forget(req.NamespacedName); uid != "" {
 			r.expectations.forget(uid)
+			r.retries.forget()
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

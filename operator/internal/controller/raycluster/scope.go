@@ -22,8 +22,13 @@ type scope struct {
 	invalid string
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service
-	// failure is why something could not be created or deleted. Set by headService and pods.
-	failure *failure
+	// failures are why things could not be created or deleted. Added to by fail.
+	failures []failure
+	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
+	// Added to by hold, in steps before pods.
+	holds []string
+	// headRestartDisabled says that the head is gone and must not come back. Set by pods.
+	headRestartDisabled bool
 	// retrying says that an earlier failure is not over, but was not tried again in this run. Set by pods.
 	retrying bool
 	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
@@ -31,6 +36,14 @@ type scope struct {
 	// events are sent when the status is saved. Appended to by steps and conditions.
 	events []notice
 }
+
+// fail notes an operation that the API server refused, for the condition ReplicaFailure and an event.
+func (s *scope) fail(reason, message string) {
+	s.failures = append(s.failures, failure{reason: reason, message: message})
+}
+
+// hold keeps the step pods from creating any in this run. Whoever calls it sees to it that the cluster is looked at again.
+func (s *scope) hold(why string) { s.holds = append(s.holds, why) }
 
 // failure is an operation that the API server refused.
 type failure struct{ reason, message string }

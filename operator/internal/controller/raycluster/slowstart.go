@@ -3,38 +3,36 @@ package raycluster
 import (
 	"context"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
-const (
-	// firstBatch is how many requests are risked before any has succeeded. It covers the groups of a small cluster in one
-	// go, and is what a quota that is used up costs per attempt.
-	firstBatch = 8
-	// maxParallel bounds the requests that one reconcile has in flight, all groups together, so that a large cluster
-	// leaves room in the API server's queues for the others.
-	maxParallel = 64
-)
+// firstBatch is how many requests are risked before any has succeeded. It covers the groups of a small cluster in one
+// go, and is what a quota that is used up costs per attempt.
+const firstBatch = 8
 
-// slots bounds parallel requests.
-type slots chan struct{}
-
-func newSlots() slots { return make(slots, maxParallel) }
-
-// slowStart calls do(0) to do(n-1) in parallel batches that double in size while all succeed, and stops after the first
-// batch with an error: the rest would most likely meet the same refusal. It returns the errors by index.
-func slowStart(ctx context.Context, limit slots, n int, do func(ctx context.Context, i int) error) map[int]error {
+// slowStart calls do(0) to do(n-1) for the cluster in parallel batches that double in size while all succeed, and stops
+// after the first batch with an error: the rest would most likely meet the same refusal. It returns the errors by index.
+func slowStart(ctx context.Context, limit *fairSlots, cluster types.UID, n int, do func(ctx context.Context, i int) error) map[int]error {
 	failed := map[int]error{}
 	var mu sync.Mutex
-	for start, size := 0, firstBatch; start < n && len(failed) == 0 && ctx.Err() == nil; size = min(2*size, maxParallel) {
+	fail := func(i int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed[i] = err
+	}
+	for start, size := 0, firstBatch; start < n && len(failed) == 0; size = min(2*size, maxInFlight) {
 		end := min(start+size, n)
 		var batch sync.WaitGroup
 		for i := start; i < end; i++ {
-			limit <- struct{}{}
+			if err := limit.acquire(ctx, cluster); err != nil {
+				fail(i, err)
+				break
+			}
 			batch.Go(func() {
-				defer func() { <-limit }()
+				defer limit.release(cluster)
 				if err := do(ctx, i); err != nil {
-					mu.Lock()
-					failed[i] = err
-					mu.Unlock()
+					fail(i, err)
 				}
 			})
 		}

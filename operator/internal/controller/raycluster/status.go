@@ -158,7 +158,7 @@ func setState(s *scope, t tally) {
 	switch {
 	case suspend && t.all == 0:
 		st.State = rayv1.ClusterStateSuspended
-	case s.failure == nil && !suspend && t.allReady():
+	case len(s.failures) == 0 && !suspend && t.allReady():
 		st.State, st.Reason = rayv1.ClusterStateReady, ""
 	case !suspend && st.State == rayv1.ClusterStateSuspended && !isTrue(s, rayv1.RayClusterSuspending):
 		st.State = ""

@@ -42,13 +42,13 @@ func (h *headService) Run(ctx context.Context, s *scope) (outcome, error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, apply.ErrNotOwned), errors.Is(err, apply.ErrBeingDeleted):
-		s.failure = &failure{reason: rayv1.ReasonFailedCreateHeadService, message: err.Error()}
+		s.fail(rayv1.ReasonFailedCreateHeadService, err.Error())
 		return outcome{stop: true, lookAgain: foreignRetry}, nil
 	case apierrors.IsConflict(err):
 		return outcome{stop: true, lookAgain: cacheLag}, nil
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		// A quota, a policy or a port that the API server refuses: for the user to see and repair.
-		s.failure = &failure{reason: rayv1.ReasonFailedCreateHeadService, message: err.Error()}
+		s.fail(rayv1.ReasonFailedCreateHeadService, err.Error())
 		return outcome{stop: current == nil, lookAgain: foreignRetry}, nil
 	default:
 		return outcome{}, err
