@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -11,7 +12,33 @@ import (
 func main() {
 	ctx := ctrl.SetupSignalHandler()
 	if err := newCommand(run).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
+		printError(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// printError gives each of several problems a line of its own.
+func printError(w io.Writer, err error) {
+	all := problems(err)
+	if len(all) == 1 {
+		fmt.Fprintln(w, "Error:", all[0])
+		return
+	}
+	fmt.Fprintf(w, "Error: %d settings are wrong:\n", len(all))
+	for _, e := range all {
+		fmt.Fprintln(w, "  -", e)
+	}
+}
+
+// problems takes joined errors apart.
+func problems(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // one that is wrapped again has a prefix that must not be lost
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, problems(e)...)
+	}
+	return all
 }

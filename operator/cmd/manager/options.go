@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -14,17 +17,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/featuregate"
-	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/version"
 
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/config"
 	"github.com/raygate/raygate/operator/internal/features"
 )
 
 // Options are what the operator is started with. Make one with NewOptions, add its flags, then call Complete and
-// Validate.
+// Validate. A flag on the command line wins over the configuration file, which wins over the environment.
 type Options struct {
+	// ConfigFile is the path of a Configuration; empty means none.
+	ConfigFile string
+
 	// Kubeconfig is a file; empty means the service account of the Pod, or the file that kubectl would use.
 	Kubeconfig string
 	// QPS and Burst limit requests to the API server. A negative QPS means no limit.
@@ -33,6 +39,8 @@ type Options struct {
 
 	// MetricsBindAddress serves /metrics; "0" turns it off.
 	MetricsBindAddress string
+	// Metrics adds what is known about Ray objects to the metrics.
+	Metrics bool
 	// HealthProbeBindAddress serves /healthz and /readyz; "0" turns it off.
 	HealthProbeBindAddress string
 
@@ -46,8 +54,13 @@ type Options struct {
 	// ReconcileConcurrency is the number of objects per kind that are reconciled at once.
 	ReconcileConcurrency int
 
-	// Logs are format and verbosity of the log.
-	Logs *logsapi.LoggingConfiguration
+	// BatchScheduler is the name of the batch scheduler; empty means none.
+	BatchScheduler string
+	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
+	UseKubernetesProxy bool
+
+	// Logs are destinations, format and verbosity of the log.
+	Logs LogOptions
 	// Gates are the feature gates.
 	Gates featuregate.MutableFeatureGate
 
@@ -56,9 +69,40 @@ type Options struct {
 	Pod                  pod.Options
 	Service              service.Options
 	ShrinkWithAutoscaler bool
+	// Webhooks says to serve admission webhooks.
+	Webhooks bool
+	// RedisCleanup says to remove the metadata of deleted clusters from Redis.
+	RedisCleanup bool
+	// IngressOnOpenShift says to make an Ingress where a Route could be had.
+	IngressOnOpenShift bool
+	// Resync is how often every RayCluster is looked at without cause; 0 means never.
+	Resync time.Duration
+	// RayJob and RayService are for the controllers of these kinds.
+	RayJob     RayJobOptions
+	RayService RayServiceOptions
 
-	gates          map[string]bool
-	watchNamespace string
+	flags             *pflag.FlagSet
+	fromFile          map[string]string // flag to field, of settings that the file decided
+	gates             map[string]bool
+	watchNamespace    string
+	oldBatchScheduler bool
+	forcedUpgrade     bool
+}
+
+// RayJobOptions are the settings of RayJob.
+type RayJobOptions struct {
+	// DeleteWhenFinished deletes the RayJob itself when it is over and shut down.
+	DeleteWhenFinished bool
+	// TransitionGrace is how long a submitter may lag behind its job.
+	TransitionGrace time.Duration
+	// StatusCheckTimeout is how long the dashboard may be silent.
+	StatusCheckTimeout time.Duration
+}
+
+// RayServiceOptions are the settings of RayService.
+type RayServiceOptions struct {
+	// ZeroDowntime upgrades by a second cluster when the strategy is unset.
+	ZeroDowntime bool
 }
 
 // NewOptions returns the defaults.
@@ -67,11 +111,13 @@ func NewOptions() *Options {
 		QPS:                    500,
 		Burst:                  1000,
 		MetricsBindAddress:     ":8080",
+		Metrics:                true,
 		HealthProbeBindAddress: ":8082",
 		LeaderElect:            true,
 		ReconcileConcurrency:   32,
-		Logs:                   logsapi.NewLoggingConfiguration(),
+		Logs:                   newLogOptions(),
 		Gates:                  features.New(),
+		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}
 }
@@ -86,41 +132,66 @@ var oldNames = map[string]string{
 
 // AddFlags adds the flags, and the old names of those that have one, to fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.flags = fs
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if now, ok := oldNames[name]; ok {
 			name = now
 		}
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
+	fs.StringVar(&o.ConfigFile, "config", o.ConfigFile, "Configuration file ("+config.Kind+" of "+config.APIVersion+"). A flag on the command line wins over the same setting in the file.")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig file. Unset: the service account of the Pod, else the file that kubectl uses.")
 	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests per second to the API server; negative means no limit. (Old name: --qps)")
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests that may be sent at once before the limit applies. (Old name: --burst)")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address of /metrics; 0 turns it off. (Old name: --metrics-addr)")
+	fs.BoolVar(&o.Metrics, "enable-metrics", o.Metrics, "Add metrics about Ray objects to those about the process.")
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, "Address of /healthz and /readyz; 0 turns them off.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Only one replica works at a time. Turn off for a single local process. (Old name: --enable-leader-election)")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "Namespace of the Lease. Unset: the namespace of the Pod.")
 	fs.StringVar(&o.watchNamespace, "watch-namespace", o.watchNamespace, "Comma-separated namespaces to look at. Unset: all.")
 	fs.IntVar(&o.ReconcileConcurrency, "reconcile-concurrency", o.ReconcileConcurrency, "Objects of each kind that are reconciled at once.")
+	fs.StringVar(&o.BatchScheduler, "batch-scheduler", o.BatchScheduler, "Batch scheduler that places the Pods of a cluster together: "+strings.Join(batchSchedulers(), ", ")+". Unset: none. The scheduler of Kubernetes itself does so with --feature-gates="+string(features.KubernetesWAS)+"=true.")
+	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the proxy of the API server, for an operator outside of the Kubernetes cluster.")
 	fs.Var(cliflag.NewMapStringBool(&o.gates), "feature-gates", "Features to turn on or off, as in A=true,B=false. Known:\n"+strings.Join(o.Gates.KnownFeatures(), "\n"))
-	logsapi.AddFlags(o.Logs, fs)
+	fs.BoolVar(&o.oldBatchScheduler, "enable-batch-scheduler", o.oldBatchScheduler, "Means --batch-scheduler=volcano.")
+	_ = fs.MarkDeprecated("enable-batch-scheduler", "use --batch-scheduler=volcano") // fails for unknown names only
+	fs.BoolVar(&o.forcedUpgrade, "forced-cluster-upgrade", o.forcedUpgrade, "No effect.")
+	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
+	o.Logs.addFlags(fs)
 }
 
-// Complete derives what flags and environment say together. getenv is os.Getenv.
+// Complete derives what flags, file and environment say together. getenv is os.Getenv. It reports all problems at once,
+// and leaves the options fit for Validate in any case.
 func (o *Options) Complete(getenv func(string) string) error {
+	var errs []error
+	env := &environment{get: getenv}
+	o.completeFromEnvironment(env)
+	errs = append(errs, env.errs...)
+	errs = append(errs, o.completeFromFile()...)
+	errs = append(errs, o.Logs.complete(o)...)
 	if o.watchNamespace != "" {
 		for ns := range strings.SplitSeq(o.watchNamespace, ",") {
 			o.WatchNamespaces = append(o.WatchNamespaces, strings.TrimSpace(ns))
 		}
 	}
 	if err := features.Set(o.Gates, o.gates); err != nil {
-		return err
+		errs = append(errs, problems(err)...)
 	}
-	if err := o.completeConfig(); err != nil {
-		return err
+	if o.oldBatchScheduler {
+		if o.BatchScheduler == "" {
+			o.BatchScheduler = oldBatchSchedulerMeans
+		} else {
+			errs = append(errs, fmt.Errorf("%s and %s (%q) are both given; leave out the first",
+				o.nameOf("enable-batch-scheduler"), o.nameOf("batch-scheduler"), o.BatchScheduler))
+		}
 	}
-	env := environment{get: getenv}
+	errs = append(errs, o.completeConfig())
+	return errors.Join(errs...)
+}
+
+func (o *Options) completeFromEnvironment(env *environment) {
 	o.Pod = pod.Options{
-		ClusterDomain:         getenv("CLUSTER_DOMAIN"),
+		ClusterDomain:         env.domain("CLUSTER_DOMAIN"),
 		OperatorVersion:       version.Get().GitVersion,
 		NoInitContainer:       !env.flag("ENABLE_INIT_CONTAINER_INJECTION", true),
 		NoProbes:              !env.flag("ENABLE_PROBES_INJECTION", true),
@@ -129,50 +200,153 @@ func (o *Options) Complete(getenv func(string) string) error {
 	}
 	o.Service = service.Options{HeadClusterIP: env.flag("ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE", false)}
 	o.ShrinkWithAutoscaler = env.flag("ENABLE_RANDOM_POD_DELETE", false)
-	return errors.Join(env.errs...)
+	o.Webhooks = env.exact("ENABLE_WEBHOOKS")
+	o.RedisCleanup = env.flag("ENABLE_GCS_FT_REDIS_CLEANUP", true)
+	o.IngressOnOpenShift = env.flag("USE_INGRESS_ON_OPENSHIFT", false)
+	o.Resync = max(0, env.seconds("RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", 0, -1<<31))
+	o.RayJob = RayJobOptions{
+		DeleteWhenFinished: env.flag("DELETE_RAYJOB_CR_AFTER_JOB_FINISHES", false),
+		TransitionGrace:    env.seconds("RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", 300*time.Second, 0),
+		StatusCheckTimeout: env.seconds("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", 300*time.Second, 0),
+	}
+	o.RayService = RayServiceOptions{ZeroDowntime: env.flag("ENABLE_ZERO_DOWNTIME", true)}
+}
+
+// completeFromFile takes what the file says and no flag does.
+func (o *Options) completeFromFile() []error {
+	if o.ConfigFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(o.ConfigFile)
+	if err != nil {
+		return []error{fmt.Errorf("reading the configuration file (see --config): %w", err)}
+	}
+	c, err := config.Decode(data)
+	var errs []error
+	if c != nil {
+		o.merge(c)
+		errs = c.Validate()
+	}
+	if err != nil {
+		errs = append(problems(err), errs...)
+	}
+	for i := range errs {
+		errs[i] = fmt.Errorf("--config %s: %w", o.ConfigFile, errs[i])
+	}
+	return errs
+}
+
+// merge fills in what no flag gave.
+func (o *Options) merge(c *config.Configuration) {
+	fill(o, "metrics-bind-address", "metricsAddr", &o.MetricsBindAddress, notZero(c.MetricsAddr))
+	fill(o, "health-probe-bind-address", "probeAddr", &o.HealthProbeBindAddress, notZero(c.ProbeAddr))
+	fill(o, "leader-elect", "enableLeaderElection", &o.LeaderElect, c.EnableLeaderElection)
+	fill(o, "leader-election-namespace", "leaderElectionNamespace", &o.LeaderElectionNamespace, c.LeaderElectionNamespace)
+	fill(o, "reconcile-concurrency", "reconcileConcurrency", &o.ReconcileConcurrency, notZero(c.ReconcileConcurrency))
+	fill(o, "watch-namespace", "watchNamespace", &o.watchNamespace, c.WatchNamespace)
+	fill(o, "log-file-path", "logFile", &o.Logs.File, c.LogFile)
+	fill(o, "log-file-encoder", "logFileEncoder", &o.Logs.FileEncoder, notZero(c.LogFileEncoder))
+	fill(o, "log-stdout-encoder", "logStdoutEncoder", &o.Logs.stdoutEncoder, notZero(c.LogStdoutEncoder))
+	fill(o, "use-kubernetes-proxy", "useKubernetesProxy", &o.UseKubernetesProxy, c.UseKubernetesProxy)
+	fill(o, "enable-metrics", "enableMetrics", &o.Metrics, c.EnableMetrics)
+	fill(o, "kube-api-qps", "qps", &o.QPS, c.QPS)
+	fill(o, "kube-api-burst", "burst", &o.Burst, c.Burst)
+	if !o.flags.Changed("batch-scheduler") && !o.flags.Changed("enable-batch-scheduler") {
+		// Two names of one setting: a flag for either wins over both fields.
+		fill(o, "batch-scheduler", "batchScheduler", &o.BatchScheduler, c.BatchScheduler)
+		fill(o, "enable-batch-scheduler", "enableBatchScheduler", &o.oldBatchScheduler, c.EnableBatchScheduler)
+	}
+	for name, value := range c.FeatureGates {
+		if _, given := o.gates[name]; !given {
+			o.gates[name] = value
+		}
+	}
+	if c.DeleteRayJobAfterJobFinishes != nil {
+		o.RayJob.DeleteWhenFinished = *c.DeleteRayJobAfterJobFinishes
+	}
+	o.Pod.HeadSidecars, o.Pod.WorkerSidecars = c.HeadSidecarContainers, c.WorkerSidecarContainers
+	o.Pod.Env, o.Pod.Labels, o.Pod.Annotations = c.DefaultContainerEnvs, c.DefaultPodLabels, c.DefaultPodAnnotations
+}
+
+// fill sets a setting to what the file says unless its flag was given.
+func fill[T any](o *Options, flag, field string, setting, value *T) {
+	if value != nil && !o.flags.Changed(flag) {
+		*setting = *value
+		o.fromFile[flag] = field
+	}
+}
+
+// nameOf is how the user called a setting: by its flag, or by a field of the file.
+func (o *Options) nameOf(flag string) string {
+	if field, ok := o.fromFile[flag]; ok {
+		return fmt.Sprintf("field %s of %s", field, o.ConfigFile)
+	}
+	return "--" + flag
+}
+
+// notZero takes an empty value for a missing one, where KubeRay does.
+func notZero[T comparable](v *T) *T {
+	var zero T
+	if v == nil || *v == zero {
+		return nil
+	}
+	return v
 }
 
 func (o *Options) completeConfig() error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return fmt.Errorf("loading the configuration of the Kubernetes client (see --kubeconfig): %w", err)
 	}
-	config.QPS, config.Burst = o.QPS, o.Burst
-	config.UserAgent = "raygate-operator/" + version.Get().GitVersion
-	o.Config = config
+	rc.QPS, rc.Burst = o.QPS, o.Burst
+	rc.UserAgent = "raygate-operator/" + version.Get().GitVersion
+	o.Config = rc
 	return nil
 }
 
 // Validate reports all settings that make no sense.
 func (o *Options) Validate() error {
 	var errs []error
-	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	refuse := func(flag, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s "+format, append([]any{o.nameOf(flag)}, args...)...))
+	}
 	if o.ReconcileConcurrency < 1 {
-		refuse("--reconcile-concurrency is %d, but must be at least 1", o.ReconcileConcurrency)
+		refuse("reconcile-concurrency", "is %d, but must be at least 1", o.ReconcileConcurrency)
 	}
 	if o.QPS >= 0 && o.Burst < 1 {
-		refuse("--kube-api-burst is %d, but must be at least 1", o.Burst)
+		refuse("kube-api-burst", "is %d, but must be at least 1", o.Burst)
 	}
-	for flag, address := range map[string]string{
-		"--metrics-bind-address": o.MetricsBindAddress, "--health-probe-bind-address": o.HealthProbeBindAddress,
-	} {
-		if err := validAddress(address); err != nil {
-			refuse("%s is %q, but must be host:port, :port or 0: %w", flag, address, err)
+	if o.QPS == 0 {
+		refuse("kube-api-qps", "is 0, but must be above 0, or negative for no limit")
+	}
+	addresses := map[string]string{"metrics-bind-address": o.MetricsBindAddress, "health-probe-bind-address": o.HealthProbeBindAddress}
+	for _, flag := range slices.Sorted(maps.Keys(addresses)) {
+		if err := validAddress(addresses[flag]); err != nil {
+			refuse(flag, "is %q, but must be host:port, :port or 0: %w", addresses[flag], err)
 		}
 	}
 	for _, ns := range o.WatchNamespaces {
 		// An empty element would mean all namespaces, which is hardly what a stray comma was meant to say.
 		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-			refuse("--watch-namespace has the element %q: %s", ns, strings.Join(problems, "; "))
+			refuse("watch-namespace", "has the element %q: %s", ns, strings.Join(problems, "; "))
 		}
 	}
-	if err := logsapi.Validate(o.Logs, nil, nil).ToAggregate(); err != nil {
-		errs = append(errs, err)
+	if ns := o.LeaderElectionNamespace; ns != "" {
+		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
+			refuse("leader-election-namespace", "is %q: %s", ns, strings.Join(problems, "; "))
+		}
 	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...)
+	if name := o.BatchScheduler; name != "" {
+		if !slices.Contains(batchSchedulers(), name) {
+			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(batchSchedulers(), ", "))
+		}
+		if o.Gates.Enabled(features.KubernetesWAS) {
+			refuse("batch-scheduler", "is %q and the feature gate %s is on, but a Pod has one scheduler; leave one out", name, features.KubernetesWAS)
+		}
+	}
+	return errors.Join(append(errs, o.Logs.validate()...)...)
 }
 
 func validAddress(address string) error {
@@ -185,24 +359,4 @@ func validAddress(address string) error {
 	}
 	_, err = strconv.ParseUint(port, 10, 16)
 	return err
-}
-
-// environment reads the switches that charts for KubeRay set.
-type environment struct {
-	get  func(string) string
-	errs []error
-}
-
-func (e *environment) flag(name string, unset bool) bool {
-	switch value := e.get(name); strings.ToLower(value) {
-	case "":
-		return unset
-	case "true":
-		return true
-	case "false":
-		return false
-	default:
-		e.errs = append(e.errs, fmt.Errorf("environment variable %s is %q, but must be true or false", name, value))
-		return unset
-	}
 }

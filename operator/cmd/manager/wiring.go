@@ -13,8 +13,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/featuregate"
-	logsapi "k8s.io/component-base/logs/api/v1"
-	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/component-base/term"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
@@ -49,16 +47,13 @@ func newCommand(start func(context.Context, *Options) error) *cobra.Command {
 		Use:   "raygate-operator",
 		Short: "Runs Ray clusters on Kubernetes",
 		Long: "raygate-operator watches RayCluster objects and makes the Pods and Services that they describe.\n" +
-			"It is configured by flags; the environment variables of KubeRay's charts (ENABLE_PROBES_INJECTION and so on) work too.",
+			"It is configured by flags and a file; flags, files and environment variables of KubeRay's charts work too. See docs/operator.md.",
 		Version:       version.Get().GitVersion,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.Complete(os.Getenv); err != nil {
-				return err
-			}
-			if err := o.Validate(); err != nil {
+			if err := errors.Join(o.Complete(os.Getenv), o.Validate()); err != nil {
 				return err
 			}
 			return start(cmd.Context(), o)
@@ -70,6 +65,7 @@ func newCommand(start func(context.Context, *Options) error) *cobra.Command {
 	for _, fs := range sets.FlagSets {
 		cmd.Flags().AddFlagSet(fs)
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w; see raygate-operator --help", err) })
 	cmd.Flags().SetNormalizeFunc(sets.FlagSet("operator").GetNormalizeFunc())
 	columns, _, _ := term.TerminalSize(cmd.OutOrStdout())
 	cliflag.SetUsageAndHelpFunc(cmd, sets, columns)
@@ -78,13 +74,12 @@ func newCommand(start func(context.Context, *Options) error) *cobra.Command {
 
 // run works until the context ends.
 func run(ctx context.Context, o *Options) error {
-	if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
-		return fmt.Errorf("setting up logging: %w", err)
+	stopLogging, err := o.Logs.start()
+	if err != nil {
+		return err
 	}
-	log := klog.Background()
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	log.Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates))
+	defer stopLogging()
+	klog.Background().Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates))
 	mgr, err := newManager(o)
 	if err != nil {
 		return err
@@ -145,9 +140,12 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
-	collector := metrics.NewRayCluster(mgr.GetClient())
-	if err := ctrlmetrics.Registry.Register(collector); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
+	var collector *metrics.RayCluster
+	if o.Metrics {
+		collector = metrics.NewRayCluster(mgr.GetClient())
+		if err := ctrlmetrics.Registry.Register(collector); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
 	}
 	r := raycluster.New(raycluster.Config{
 		Client:   mgr.GetClient(),
@@ -157,22 +155,25 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		Metrics:  collector,
 		Validation: validation.Options{
 			Gates:            validationGates(o.Gates),
-			BatchScheduler:   new(""),
+			BatchScheduler:   &o.BatchScheduler,
 			NoInitContainers: o.Pod.NoInitContainer,
 		},
 		Pod:                  o.Pod,
 		Service:              o.Service,
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
+		Resync:               o.Resync,
 	})
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
 // validationGates tells the rules about the gates that they know by the same names.
-func validationGates(g featuregate.FeatureGate) map[validation.Gate]bool {
+func validationGates(g featuregate.MutableFeatureGate) map[validation.Gate]bool {
 	gates := map[validation.Gate]bool{}
-	for _, name := range []featuregate.Feature{features.RayJobDeletionPolicy, features.RayMultiHostIndexing} {
-		gates[validation.Gate(name)] = g.Enabled(name)
+	for name := range g.GetAll() {
+		if gate := validation.Gate(name); gate.Known() {
+			gates[gate] = g.Enabled(name)
+		}
 	}
 	return gates
 }

@@ -1,12 +1,18 @@
 package features
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/component-base/featuregate"
 )
 
+// The names, stages and defaults are those of KubeRay 1.7. A gate that is off by default protects from what is not
+// proven yet; the rules refuse the fields that it guards, so that nobody relies on something that does not happen.
 const (
 	// RayClusterStatusConditions writes status.conditions of a RayCluster. Suspension and the refusal of an invalid spec
 	// are built on conditions, so it can no longer be turned off; the name is accepted because charts set it.
@@ -25,12 +31,65 @@ const (
 	//
 	// Owner: RayCluster. Beta in KubeRay 1.6.
 	RayMultiHostIndexing featuregate.Feature = "RayMultiHostIndexing"
+
+	// RayServiceIncrementalUpgrade permits the upgrade strategy NewClusterWithIncrementalUpgrade, which shifts traffic
+	// step by step through the Gateway API. Without it such a RayService is refused.
+	//
+	// Owner: RayService. Beta in KubeRay 1.7.
+	RayServiceIncrementalUpgrade featuregate.Feature = "RayServiceIncrementalUpgrade"
+
+	// RayCronJob starts the controller of the kind RayCronJob. Without it such objects stay as they are.
+	//
+	// Owner: RayCronJob. Alpha in KubeRay 1.6.
+	RayCronJob featuregate.Feature = "RayCronJob"
+
+	// SidecarSubmitterRestart lets Kubernetes restart the container that submits a job from within the head Pod. It needs
+	// Kubernetes 1.35 and Ray 2.54; without it a submitter that loses its connection ends the job.
+	//
+	// Owner: RayJob. Alpha in KubeRay 1.7.
+	SidecarSubmitterRestart featuregate.Feature = "SidecarSubmitterRestart"
+
+	// RayClusterNetworkPolicy makes NetworkPolicies from spec.networkPolicy. Without it the field is refused: a cluster
+	// that was meant to be closed would be open.
+	//
+	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	RayClusterNetworkPolicy featuregate.Feature = "RayClusterNetworkPolicy"
+
+	// GCSFaultToleranceEmbeddedStorage permits the rocksdb backend of GCS fault tolerance. Without it the field is refused.
+	//
+	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	GCSFaultToleranceEmbeddedStorage featuregate.Feature = "GCSFaultToleranceEmbeddedStorage"
+
+	// RayClusterMTLS makes certificates from spec.tlsOptions by cert-manager. Without it the field is refused: traffic that
+	// was meant to be encrypted would not be.
+	//
+	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	RayClusterMTLS featuregate.Feature = "RayClusterMTLS"
+
+	// RayClusterHistoryServer adds the collector sidecar of spec.historyServerOptions. Without it the field is refused.
+	//
+	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	RayClusterHistoryServer featuregate.Feature = "RayClusterHistoryServer"
+
+	// KubernetesWAS makes gangs for the scheduler of Kubernetes itself (workload-aware scheduling, scheduling.k8s.io). It
+	// excludes the batch schedulers: a Pod has one scheduler.
+	//
+	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	KubernetesWAS featuregate.Feature = "KubernetesWAS"
 )
 
 var specs = map[featuregate.Feature]featuregate.FeatureSpec{
-	RayClusterStatusConditions: {Default: true, PreRelease: featuregate.Beta, LockToDefault: true},
-	RayJobDeletionPolicy:       {Default: true, PreRelease: featuregate.Beta},
-	RayMultiHostIndexing:       {Default: true, PreRelease: featuregate.Beta},
+	RayClusterStatusConditions:       {Default: true, PreRelease: featuregate.Beta, LockToDefault: true},
+	RayJobDeletionPolicy:             {Default: true, PreRelease: featuregate.Beta},
+	RayMultiHostIndexing:             {Default: true, PreRelease: featuregate.Beta},
+	RayServiceIncrementalUpgrade:     {Default: true, PreRelease: featuregate.Beta},
+	RayCronJob:                       {Default: false, PreRelease: featuregate.Alpha},
+	SidecarSubmitterRestart:          {Default: false, PreRelease: featuregate.Alpha},
+	RayClusterNetworkPolicy:          {Default: false, PreRelease: featuregate.Alpha},
+	GCSFaultToleranceEmbeddedStorage: {Default: false, PreRelease: featuregate.Alpha},
+	RayClusterMTLS:                   {Default: false, PreRelease: featuregate.Alpha},
+	RayClusterHistoryServer:          {Default: false, PreRelease: featuregate.Alpha},
+	KubernetesWAS:                    {Default: false, PreRelease: featuregate.Alpha},
 }
 
 // New returns a gate with all features at their defaults.
@@ -41,10 +100,32 @@ func New() featuregate.MutableFeatureGate {
 	return g
 }
 
-// Set applies values such as {"RayMultiHostIndexing": false}. Unknown and locked names are errors.
+// Set applies values such as {"RayMultiHostIndexing": false}. Unknown and locked names are errors; all of them are reported,
+// and the others still take effect.
 func Set(g featuregate.MutableFeatureGate, values map[string]bool) error {
-	if err := g.SetFromMap(values); err != nil {
-		return fmt.Errorf("setting feature gates: %w", err)
+	all := g.GetAll()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		spec, known := all[featuregate.Feature(name)]
+		switch {
+		case !known:
+			errs = append(errs, fmt.Errorf("feature gate %q is not known; known are %s", name, strings.Join(Names(g), ", ")))
+		case spec.LockToDefault && value != spec.Default:
+			errs = append(errs, fmt.Errorf("feature gate %q cannot be set to %t: it is always %t by now; leave it out", name, value, spec.Default))
+		default:
+			errs = append(errs, g.SetFromMap(map[string]bool{name: value}))
+		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// Names are the names of all gates, sorted.
+func Names(g featuregate.MutableFeatureGate) []string {
+	var names []string
+	for name := range g.GetAll() {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return names
 }

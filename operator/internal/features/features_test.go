@@ -3,6 +3,7 @@ package features_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/component-base/featuregate"
 
 	"github.com/raygate/raygate/operator/internal/features"
@@ -42,5 +43,33 @@ func TestGatesOfOneOperatorDoNotLeakIntoAnother(t *testing.T) {
 	}
 	if !b.Enabled(features.RayMultiHostIndexing) {
 		t.Error("setting a gate in one instance changed another")
+	}
+}
+
+// TestDefaults holds names and defaults to those of KubeRay 1.7: a chart that sets one must not stop the operator, and one
+// that sets none must not turn anything on or off.
+func TestDefaults(t *testing.T) {
+	want := map[featuregate.Feature]bool{
+		"RayClusterStatusConditions":       true,
+		"RayJobDeletionPolicy":             true,
+		"RayMultiHostIndexing":             true,
+		"RayServiceIncrementalUpgrade":     true,
+		"RayCronJob":                       false,
+		"SidecarSubmitterRestart":          false,
+		"RayClusterNetworkPolicy":          false,
+		"GCSFaultToleranceEmbeddedStorage": false,
+		"RayClusterMTLS":                   false,
+		"RayClusterHistoryServer":          false,
+		"KubernetesWAS":                    false,
+		"AllAlpha":                         false, // of the framework
+		"AllBeta":                          false,
+	}
+	g := features.New()
+	got := map[featuregate.Feature]bool{}
+	for name := range g.GetAll() {
+		got[name] = g.Enabled(name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("gates (-want +got):\n%s", diff)
 	}
 }

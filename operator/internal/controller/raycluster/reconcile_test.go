@@ -206,3 +206,15 @@ func TestHeadThatKeepsEndingIsReplacedEverMoreSlowly(t *testing.T) {
 		t.Errorf("%d Pods after the pause, want a new head", got)
 	}
 }
+
+func TestResyncLooksAgainWithoutCause(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Suspend(true)), interceptor.Funcs{})
+	b.mustReconcile()
+	if got := b.mustReconcile().RequeueAfter; got != 0 {
+		t.Errorf("a settled cluster is looked at again after %s, want never", got)
+	}
+	b.reconciler.resync = time.Minute
+	if got := b.mustReconcile().RequeueAfter; got != time.Minute {
+		t.Errorf("looks again after %s, want %s", got, time.Minute)
+	}
+}

@@ -45,6 +45,8 @@ type Config struct {
 	ReplicaIndices bool
 	// ShrinkWithAutoscaler lets the operator choose which workers to remove also while the autoscaler is on.
 	ShrinkWithAutoscaler bool
+	// Resync is how often to look at a cluster without cause; 0 means never, which is enough: everything is watched.
+	Resync time.Duration
 }
 
 // Reconciler brings RayClusters to the state that their specs ask for.
@@ -56,6 +58,7 @@ type Reconciler struct {
 	expectations *expectations
 	memory       *memory
 	retries      *retries
+	resync       time.Duration
 	steps        []step
 }
 
@@ -76,6 +79,7 @@ func New(c Config) *Reconciler {
 		expectations: x,
 		memory:       memory,
 		retries:      retries,
+		resync:       c.Resync,
 		// The order of work.
 		steps: []step{
 			&finalize{}, // first: an object with an invalid spec must still be deletable
@@ -128,7 +132,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := errors.Join(err, saveErr); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
 	}
-	return ctrl.Result{RequeueAfter: soonest(lookAgain, later)}, nil
+	return ctrl.Result{RequeueAfter: soonest(r.resync, soonest(lookAgain, later))}, nil
 }
 
 // runSteps runs the list until one fails or says stop.

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fileHead = "apiVersion: config.ray.io/v1alpha1\nkind: Configuration\n"
+
+// apart takes joined errors apart.
+func apart(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error only
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func TestDecodeReportsEverything(t *testing.T) {
+	cases := map[string]struct {
+		text string
+		want []string // one per problem; parts of the texts, in order
+	}{
+		"empty":                         {text: "", want: []string{"is empty"}},
+		"blank documents":               {text: "---\n---\n", want: []string{"is empty"}},
+		"two documents":                 {text: fileHead + "---\n" + fileHead, want: []string{"more than one document"}},
+		"not YAML":                      {text: "a: [", want: []string{"is not YAML"}},
+		"a list":                        {text: "- a", want: []string{"is not an object"}},
+		"a word":                        {text: "volcano", want: []string{"is not an object"}},
+		"null":                          {text: "null", want: []string{"is not an object"}},
+		"another kind":                  {text: "apiVersion: v1\nkind: ConfigMap\ndata: {}\n", want: []string{`"v1" and "ConfigMap", but must be "config.ray.io/v1alpha1" and "Configuration"`}},
+		"another version":               {text: "apiVersion: config.ray.io/v1\nkind: Configuration\n", want: []string{`"config.ray.io/v1"`}},
+		"no kind":                       {text: "apiVersion: config.ray.io/v1alpha1\n", want: []string{`"Configuration"`}},
+		"nothing but the head":          {text: fileHead},
+		"JSON":                          {text: `{"apiVersion":"config.ray.io/v1alpha1","kind":"Configuration","burst":3}`},
+		"a document after a comment":    {text: "# made by a chart\n---\n" + fileHead},
+		"unknown fields":                {text: fileHead + "watchNamespaces: a\nMetricsAddr: ':1'\n", want: []string{"field MetricsAddr is unknown; known are apiVersion, batchScheduler", "field watchNamespaces is unknown"}},
+		"unknown fields deep down":      {text: fileHead + "workerSidecarContainers:\n- {name: a, image: b}\n- {name: c, image: d, resources: {limit: {cpu: 1}}}\n", want: []string{"field workerSidecarContainers[1].resources.limit is unknown"}},
+		"a repeated field":              {text: fileHead + "burst: 1\nburst: 2\n", want: []string{"burst"}},
+		"a repeated gate":               {text: fileHead + "featureGates: {A: true, A: false}\n", want: []string{`key "A" already set`}},
+		"wrong types":                   {text: fileHead + "burst: '1'\nenableMetrics: 'yes'\nqps: fast\nreconcileConcurrency: 1.5\nwatchNamespace: [a]\n", want: []string{`field burst is "1", but must be a whole number`, `field enableMetrics is "yes", but must be true or false`, `field qps is "fast", but must be a number`, "field reconcileConcurrency is 1.5, but must be a whole number", `field watchNamespace is ["a"], but must be a string`}},
+		"wrong types deep down":         {text: fileHead + "defaultPodLabels: {a: 1}\nheadSidecarContainers: {name: a}\n", want: []string{"field defaultPodLabels is", "field headSidecarContainers is"}},
+		"a wrong and an unknown field":  {text: fileHead + "burst: x\nbrust: 1\n", want: []string{"field brust is unknown", "field burst is"}},
+		"a number beyond all reason":    {text: fileHead + "burst: 99999999999999999999\n", want: []string{"field burst is"}},
+		"a quantity that is not one":    {text: fileHead + "headSidecarContainers: [{name: a, image: b, resources: {limits: {cpu: lots}}}]\n", want: []string{"field headSidecarContainers is"}},
+		"a misspelt switch, not a gate": {text: fileHead + "featureGates: {RayCronJob: 'on'}\n", want: []string{"field featureGates is"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Decode([]byte(tc.text))
+			var got []error
+			if err != nil {
+				got = apart(err)
+			}
+			if len(got) != len(tc.want) {
+				t.Fatalf("%d problems, want %d: %v", len(got), len(tc.want), err)
+			}
+			for i, part := range tc.want {
+				if !strings.Contains(got[i].Error(), part) {
+					t.Errorf("problem %d is %q, want one with %q", i, got[i], part)
+				}
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		text string
+		want []string
+	}{
+		"good": {text: "headSidecarContainers: [{name: a, image: i}, {name: b, image: i}]\ndefaultContainerEnvs: [{name: A, value: x}]\ndefaultPodLabels: {a.b/c: d}\ndefaultPodAnnotations: {A.b/c: any text at all}\n"},
+		"sidecars": {
+			text: "headSidecarContainers: [{image: i}, {name: A_B, image: i}, {name: a, image: i}, {name: a}, {name: autoscaler, image: i}]\n",
+			want: []string{"[0].name is missing", `[1].name is "A_B"`, `[3].name is "a" like an earlier one`, "[3].image is missing", `[4].name is "autoscaler", which is the name`},
+		},
+		"variables": {
+			text: "defaultContainerEnvs: [{value: x}, {name: A, value: x}, {name: A}, {name: 'a=b'}, {name: B, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n",
+			want: []string{"[0].name is missing", `[2].name is "A" like an earlier one`, `[3].name is "a=b"`, "[4] has value and valueFrom"},
+		},
+		"labels and annotations": {
+			text: "defaultPodLabels: {a: 'b c', 'd e': f}\ndefaultPodAnnotations: {'g h': i}\n",
+			want: []string{`defaultPodLabels[a] is "b c"`, `defaultPodLabels has the key "d e"`, `defaultPodAnnotations has the key "g h"`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, err := Decode([]byte(fileHead + tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, err := range c.Validate() {
+				text := err.Error()
+				if i < len(tc.want) && strings.Contains(text, tc.want[i]) {
+					text = tc.want[i]
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzDecode: no bytes make the operator panic, and what it accepts it accepts again in another form.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		"", "---", fileHead, fileHead + "burst: 1\nqps: 2.5\nfeatureGates: {A: true}\n", fileHead + "burst: 1\nburst: 2\n",
+		fileHead + "headSidecarContainers: [{name: a, image: b, imag: c}]\n", "{\"apiVersion\": 1}", "a: &a [*a]", "- \x00", fileHead + "---\n" + fileHead,
+		fileHead + "defaultPodLabels: {a: b}\ndefaultContainerEnvs: [{name: A, valueFrom: {}}]\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Decode(data)
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without text")
+			}
+			return
+		}
+		_ = c.Validate()
+		again, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(again); err != nil {
+			t.Errorf("what was accepted is refused as JSON: %v\n%s", err, again)
+		}
+	})
+}
