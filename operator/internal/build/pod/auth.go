@@ -7,6 +7,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
+// EnvAuthToken is the variable that Ray takes its token from.
+const EnvAuthToken = "RAY_AUTH_TOKEN"
+
 // addAuth gives the containers, of which some may be nil, what they need to talk to a Ray that demands a token: the token
 // from a Secret, or a token of their ServiceAccount that Ray has the Kubernetes API check. What a container has already,
 // it keeps.
@@ -27,7 +30,7 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 			addMount(c, corev1.VolumeMount{Name: rayv1.VolumeRayToken, MountPath: rayv1.VolumeRayTokenPath, ReadOnly: true})
 			continue
 		}
-		env.setDefault(corev1.EnvVar{Name: "RAY_AUTH_TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		env.setDefault(corev1.EnvVar{Name: EnvAuthToken, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: n.authSecret()},
 			Key:                  rayv1.AuthTokenSecretKey,
 		}}})

@@ -9,18 +9,7 @@ import (
 
 // Head builds the head Pod of the cluster.
 func Head(rc *rayv1.RayCluster, o Options) *corev1.Pod {
-	h := &rc.Spec.HeadGroupSpec
-	n := &node{
-		rc:          rc,
-		o:           o,
-		kind:        rayv1.HeadNode,
-		group:       rayv1.HeadGroupName,
-		template:    &h.Template,
-		startParams: h.RayStartParams,
-		resources:   h.Resources,
-		labels:      h.Labels,
-	}
-	p := n.build()
+	p := headNode(rc, o).build()
 	if o.DeterministicHeadName {
 		p.Name = names.HeadPod(rc.Name)
 	} else {
@@ -30,4 +19,18 @@ func Head(rc *rayv1.RayCluster, o Options) *corev1.Pod {
 	p.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash] = SpecHash(&rc.Spec)
 	p.Annotations[rayv1.AnnotationKubeRayVersion] = o.OperatorVersion
 	return p
+}
+
+func headNode(rc *rayv1.RayCluster, o Options) *node {
+	h := &rc.Spec.HeadGroupSpec
+	return &node{
+		rc:          rc,
+		o:           o,
+		kind:        rayv1.HeadNode,
+		group:       rayv1.HeadGroupName,
+		template:    &h.Template,
+		startParams: h.RayStartParams,
+		resources:   h.Resources,
+		labels:      h.Labels,
+	}
 }

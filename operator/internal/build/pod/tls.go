@@ -69,7 +69,8 @@ func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 	}
 }
 
-// certificateScript asks openssl rather than comparing text, because an IPv6 address is written in many ways.
+// certificateScript asks openssl rather than comparing text, because an IPv6 address is written in many ways. What is no
+// address at all, openssl takes for a match.
 func certificateScript(certificate string) string {
 	return fmt.Sprintf(`
 if ! command -v openssl > /dev/null; then
@@ -77,6 +78,10 @@ if ! command -v openssl > /dev/null; then
   exit 1
 fi
 ip="${POD_IP:-$(hostname -i | cut -d ' ' -f 1)}"
+if [ -z "$ip" ]; then
+  echo "The address of this Pod is not known." >&2
+  exit 1
+fi
 until openssl x509 -in %[1]s -noout -checkip "$ip" 2> /dev/null | grep -q 'does match'; do
   echo "Waiting for the address $ip to be in the certificate %[1]s."
   sleep 5
