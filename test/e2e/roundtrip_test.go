@@ -22,6 +22,24 @@ func TestGetPipedToKubectlApply(t *testing.T) {
 		if diff := cmp.Diff(before.Spec, stored(t, ns, "demo").Spec); diff != "" {
 			t.Errorf("apply of GET's answer changed the spec (-before +after):\n%s", diff)
 		}
+		if after := stored(t, ns, "demo").Generation; after != before.Generation {
+			t.Errorf("apply of GET's answer raised the generation from %d to %d", before.Generation, after)
+		}
+	}
+}
+
+// A PUT of what GET returned changes nothing, not even fields that only JSON tells apart, such as an empty object.
+func TestPutOfWhatGetReturned(t *testing.T) {
+	ns := namespace(t)
+	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
+	waitReady(t, ns, "demo", 0)
+	for _, contentType := range []string{"application/json", "application/yaml"} {
+		got := rest(t, "GET", clustersOf(ns)+"/demo", contentType, nil).want(t, 200)
+		before := stored(t, ns, "demo")
+		rest(t, "PUT", clustersOf(ns)+"/demo?allow_overwrite=true", contentType, []byte(got.body)).want(t, 200)
+		if after := stored(t, ns, "demo").Generation; after != before.Generation {
+			t.Errorf("PUT of GET's %s raised the generation from %d to %d", contentType, before.Generation, after)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/gateway"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/model/codec"
+	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -102,19 +104,20 @@ func newApp(ctx context.Context, o *Options) (*app, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 	)...)
-	raygatev2.RegisterClusterServiceServer(a.grpc, service.NewClusters(service.ClusterOptions{
+	clusters := service.NewClusters(service.ClusterOptions{
 		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{}, Warn: interceptor.AddWarning,
-	}))
+	})
+	raygatev2.RegisterClusterServiceServer(a.grpc, clusters)
 	healthpb.RegisterHealthServer(a.grpc, a.health)
 	reflection.RegisterV1(a.grpc)
 	metrics.InitializeMetrics(a.grpc)
 	a.registry.MustRegister(metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: prometheus.Labels{"resource": "rayclusters"}},
 			func() float64 { n, _ := a.clusters.Size(); return float64(n) }))
-	return a, a.newGateway(ctx, table)
+	return a, a.newGateway(ctx, table, clusters)
 }
 
-func (a *app) newGateway(ctx context.Context, table *rpcstatus.Table) error {
+func (a *app) newGateway(ctx context.Context, table *rpcstatus.Table, clusters *service.Clusters) error {
 	conn, err := grpc.NewClient("passthrough:memory",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.memory.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // memory of this process
@@ -125,7 +128,7 @@ func (a *app) newGateway(ctx context.Context, table *rpcstatus.Table) error {
 		return fmt.Errorf("connecting to the gRPC server in memory: %w", err)
 	}
 	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: conn, Table: table, OpenAPI: openapi.V2, Checks: a.checks(), Local: a.opts.Authentication == string(authn.None) && !a.opts.InsecureAllowRemoteNone,
+		Conn: conn, Table: table, OpenAPI: openapi.V2, Review: clusters.Review, Checks: a.checks(), Local: a.opts.Authentication == string(authn.None) && !a.opts.InsecureAllowRemoteNone,
 	})
 	return err
 }
@@ -137,6 +140,16 @@ var clusterKind = store.Kind[*rayv1.RayCluster]{
 	New:              func() *rayv1.RayCluster { return &rayv1.RayCluster{} },
 	State:            func(rc *rayv1.RayCluster) string { return string(rc.Status.State) },
 	ClearStatus:      func(rc *rayv1.RayCluster) { rc.Status = rayv1.RayClusterStatus{} },
+	Encode:           encodeCluster,
+}
+
+// encodeCluster writes what a client of v2 would be shown, so that a write of what was read changes nothing.
+func encodeCluster(rc *rayv1.RayCluster) ([]byte, error) {
+	m, err := modelv2.ClusterFromRay(rc)
+	if err != nil {
+		return nil, err
+	}
+	return codec.AppendJSON(nil, m)
 }
 
 // accessOf returns who decides on reads and how a call is told whose it is.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -16,11 +17,12 @@ import (
 // MaxBody is the longest request body in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
 const MaxBody = 3 << 20
 
-// body is a request body that was read already. The decoder leaves its error in it for the error handler.
+// body is a request body that was read already. The decoder leaves its error, and what could be decoded, in it for the error handler.
 type body struct {
 	bytes.Reader
-	data []byte
-	err  error
+	data    []byte
+	message proto.Message
+	err     error
 }
 
 // Close implements io.Closer.

@@ -190,6 +190,7 @@ func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 			b.err = emptyBodyError{}
 		} else {
 			b.err = m.Unmarshal(b.data, v)
+			b.message, _ = messageOf(v)
 		}
 		return b.err
 	})

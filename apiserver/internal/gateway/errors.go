@@ -29,7 +29,7 @@ var reasonHTTP = map[string]int{
 // errorHandler writes errors of calls and of decoding.
 func (g *Gateway) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = decodeError(b.err)
+		err = g.decodeError(b)
 	}
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
@@ -37,15 +37,18 @@ func (g *Gateway) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime
 	g.writeError(w, m, err)
 }
 
-// decodeError turns what is wrong with a body into violations.
-func decodeError(err error) error {
+// decodeError turns what is wrong with a body into violations: its form first, then its content.
+func (g *Gateway) decodeError(b *body) error {
 	var bad *codec.Error
-	if !errors.As(err, &bad) {
-		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: err.Error(), Reason: "MALFORMED_BODY"}}}
+	if !errors.As(b.err, &bad) {
+		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: b.err.Error(), Reason: "MALFORMED_BODY"}}}
 	}
 	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
 	for _, v := range bad.Violations {
 		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Path, Description: v.Message, Reason: v.Reason})
+	}
+	if g.Review != nil {
+		invalid.Violations = append(invalid.Violations, g.Review(b.message, invalid.Violations)...)
 	}
 	return invalid
 }
@@ -130,7 +133,7 @@ func cleanPath(r *http.Request) string {
 func (g *Gateway) methodsOf(r *http.Request) []string {
 	var allow []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if g.routes.match(method, r.URL.Path) {
+		if g.routes.match(method, r.URL.Path) != nil {
 			allow = append(allow, method)
 		}
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	Table *rpcstatus.Table
 	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
 	OpenAPI []byte
+	// Review says what else is wrong with an object whose form has mistakes, given what could be read of it. Nil means that only the form
+	// is looked at.
+	Review func(object proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation
 	// Checks decide on /readyz, in this order.
 	Checks []Check
 	// Local is set when requests carry no credentials: only clients that name this machine by a loopback name are served, and no
@@ -56,7 +59,6 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		runtime.WithRoutingErrorHandler(g.routingError),
 		runtime.WithStreamErrorHandler(g.streamError),
 		runtime.WithForwardResponseOption(responseHeaders),
-		runtime.SetQueryParameterParser(&strictQuery{}),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
@@ -146,10 +148,16 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 		g.writeError(w, marshaler{typeJSON}, rpcstatus.BadField("namespace", "required"))
 		return
 	}
-	if r.Method == http.MethodHead && g.routes.match(http.MethodGet, r.URL.Path) && !strings.HasSuffix(r.URL.Path, ":watch") {
+	if r.Method == http.MethodHead && g.routes.match(http.MethodGet, r.URL.Path) != nil && !strings.HasSuffix(r.URL.Path, ":watch") {
 		// The server, which leaves out the body, goes by the request that it knows.
 		r = r.WithContext(r.Context())
 		r.Method = http.MethodGet
+	}
+	if route := g.routes.match(r.Method, r.URL.Path); route != nil {
+		if err := route.query.check(r.URL.RawQuery); err != nil {
+			g.writeError(w, marshaler{typeJSON}, err)
+			return
+		}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time

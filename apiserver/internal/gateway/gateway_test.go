@@ -77,7 +77,8 @@ func newGateway(tb testing.TB, local bool) http.Handler {
 	server := grpc.NewServer(interceptor.ServerOptions([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	})...)
-	raygatev2.RegisterClusterServiceServer(server, service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning}))
+	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
+	raygatev2.RegisterClusterServiceServer(server, svc)
 	memory := bufconn.Listen(1 << 20)
 	go func() { _ = server.Serve(memory) }()
 	tb.Cleanup(server.Stop)
@@ -87,7 +88,7 @@ func newGateway(tb testing.TB, local bool) http.Handler {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
-	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
+	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Review: svc.Review, Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"wrong shape":        {"POST", clusters, "[]", js, want{400, "MALFORMED_BODY", []string{""}}},
 		"unknown field":      {"POST", clusters, `{"spec":{"workers":1},"x":2}`, js, want{400, "MALFORMED_BODY", []string{"spec.workers", "x"}}},
 		"wrong case":         {"POST", clusters, `{"Spec":{}}`, js, want{400, "MALFORMED_BODY", []string{"Spec"}}},
-		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend"}}},
+		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend", "metadata.name"}}},
 		"duplicate key":      {"POST", clusters, `{"kind":"RayCluster","kind":"RayJob"}`, js, want{400, "MALFORMED_BODY", []string{"kind"}}},
 		"invalid UTF-8":      {"POST", clusters, "{\"kind\":\"\xff\"}", js, want{Code: 400, Reason: "MALFORMED_BODY"}},
 		"deep nesting":       {"POST", clusters, strings.Repeat(`{"spec":`, 100000), js, want{Code: 400, Reason: "MALFORMED_BODY"}},
@@ -182,9 +183,12 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"another namespace":  {"POST", clusters, strings.Replace(good, `"name"`, `"namespace":"other","name"`, 1), js, want{400, "INVALID_SPEC", []string{"metadata.namespace"}}},
 		"bad namespace":      {"POST", "/apis/v2/namespaces/A_B/clusters", good, js, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
 		"bad request id":     {"POST", clusters + "?requestId=1", good, js, want{400, "INVALID_ARGUMENT", []string{"request_id"}}},
-		"misspelt parameter": {"POST", clusters + "?validate_onli=true", good, js, want{400, "INVALID_ARGUMENT", nil}},
-		"parameter type":     {"GET", clusters + "?pageSize=many", "", nil, want{400, "INVALID_ARGUMENT", nil}},
-		"parameter no bool":  {"DELETE", clusters + "/demo?validateOnly=maybe", "", nil, want{400, "INVALID_ARGUMENT", nil}},
+		"misspelt parameter": {"POST", clusters + "?validate_onli=true", good, js, want{400, "INVALID_ARGUMENT", []string{"validate_onli"}}},
+		"parameter type":     {"GET", clusters + "?pageSize=many", "", nil, want{400, "INVALID_ARGUMENT", []string{"pageSize"}}},
+		"parameter no bool":  {"DELETE", clusters + "/demo?validateOnly=maybe", "", nil, want{400, "INVALID_ARGUMENT", []string{"validateOnly"}}},
+		"three parameters":   {"GET", clusters + "?pageSize=x&view=FULL&view=FULL&color=red", "", nil, want{400, "INVALID_ARGUMENT", []string{"color", "pageSize", "view"}}},
+		"part of the path":   {"GET", clusters + "?namespace=other", "", nil, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
+		"seen no version":    {"GET", clusters + "/demo", "", []string{"X-Min-Resource-Version", "new"}, want{400, "INVALID_ARGUMENT", []string{"x-min-resource-version"}}},
 		"negative page":      {"GET", clusters + "?pageSize=-1", "", nil, want{400, "INVALID_ARGUMENT", []string{"page_size"}}},
 		"bad selector":       {"GET", clusters + "?labelSelector=%21%21", "", nil, want{400, "INVALID_ARGUMENT", []string{"label_selector"}}},
 		"bad filter":         {"GET", clusters + "?filter=state", "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
@@ -206,6 +210,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"long name":          {"GET", clusters + "/" + strings.Repeat("a", 5000), "", nil, want{400, "INVALID_ARGUMENT", []string{"name"}}},
 		"HEAD of a watch":    {"HEAD", clusters + ":watch", "", nil, want{405, "METHOD_NOT_ALLOWED", nil}},
 		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
+		"form and content":   {"POST", clusters, strings.Replace(strings.Replace(good, `"image"`, `"imag":1,"image"`, 1), `"rayVersion"`, `"rayVersoin":"2","workerGroupSpecs":[{"groupName":"a","minReplicas":-1,"template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}],"rayVersion"`, 1), js, want{400, "MALFORMED_BODY", []string{"spec.rayVersoin", "spec.headGroupSpec.template.spec.containers[0].imag", "spec.workerGroupSpecs[0].minReplicas"}}},
 		"rules and the form": {"POST", clusters, `{"metadata":{"name":"demo"},"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":-1}]}}`, js, want{Code: 400, Reason: "INVALID_SPEC"}},
 	} {
 		t.Run(name, func(t *testing.T) {

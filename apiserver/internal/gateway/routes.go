@@ -10,27 +10,30 @@ import (
 )
 
 // routes knows which HTTP method goes with which path, from the annotations of the services. The mux knows as well but does not say,
-// and a 405 without Allow leaves people guessing.
+// and a 405 without Allow, or a query parameter that is silently ignored, leaves people guessing.
 type routes []route
 
 type route struct {
 	method   string
 	segments []string
 	verb     string
+	query    parameters
 }
 
 func routesOf(services ...protoreflect.ServiceDescriptor) routes {
 	var all routes
 	for _, service := range services {
 		for i := range service.Methods().Len() {
-			rule, ok := proto.GetExtension(service.Methods().Get(i).Options(), annotations.E_Http).(*annotations.HttpRule)
+			rpc := service.Methods().Get(i)
+			rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
 			if !ok || rule == nil {
 				continue
 			}
 			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 				method, path := ruleOf(r)
+				query := parametersOf(rpc.Input(), r, path)
 				path, verb, _ := strings.Cut(path, ":")
-				all = append(all, route{method: method, segments: strings.Split(path, "/"), verb: verb})
+				all = append(all, route{method: method, segments: strings.Split(path, "/"), verb: verb, query: query})
 			}
 		}
 	}
@@ -53,16 +56,17 @@ func ruleOf(r *annotations.HttpRule) (method, path string) {
 	return "", ""
 }
 
-func (all routes) match(method, path string) bool {
-	for _, r := range all {
-		if r.method == method && r.matches(path) {
-			return true
+// match returns the route of a request, nil if there is none.
+func (all routes) match(method, path string) *route {
+	for i := range all {
+		if all[i].method == method && all[i].matches(path) {
+			return &all[i]
 		}
 	}
-	return false
+	return nil
 }
 
-func (r route) matches(path string) bool {
+func (r *route) matches(path string) bool {
 	if r.verb != "" {
 		var ok bool
 		if path, ok = strings.CutSuffix(path, ":"+r.verb); !ok {

@@ -86,10 +86,14 @@ func (s *Clusters) GetCluster(ctx context.Context, req *raygatev2.GetClusterRequ
 	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
 		return nil, err
 	}
+	o, err := readOptions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.authorize(ctx, "get", req.GetNamespace(), req.GetName()); err != nil {
 		return nil, err
 	}
-	item, err := s.Store.Get(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetName()}, readOptions(ctx))
+	item, err := s.Store.Get(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetName()}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +130,10 @@ func (s *Clusters) ListClusters(ctx context.Context, req *raygatev2.ListClusters
 
 func listOptions(ctx context.Context, req *raygatev2.ListClustersRequest) (o store.ListOptions[*rayv1.RayCluster], full bool, err error) {
 	o = store.ListOptions[*rayv1.RayCluster]{
-		ReadOptions: readOptions(ctx), Namespace: req.GetNamespace(), PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(),
+		Namespace: req.GetNamespace(), PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView(),
+	}
+	if o.ReadOptions, err = readOptions(ctx); err != nil {
+		return o, false, err
 	}
 	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
 		return o, false, err
@@ -216,13 +223,16 @@ func (s *Clusters) WatchClusters(req *raygatev2.WatchClustersRequest, stream grp
 	ctx := stream.Context()
 	allowed := func() error { return s.authorize(ctx, "watch", req.GetNamespace(), "") }
 	o := store.WatchOptions[*rayv1.RayCluster]{
-		ReadOptions: readOptions(ctx), Namespace: req.GetNamespace(), ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(), OnHeartbeat: allowed,
+		Namespace: req.GetNamespace(), ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(), OnHeartbeat: allowed,
 	}
 	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
 		return err
 	}
 	full, err := parseView(req.GetView(), true)
 	if err != nil {
+		return err
+	}
+	if o.ReadOptions, err = readOptions(ctx); err != nil {
 		return err
 	}
 	if o.Selector, err = parseSelector(req.GetLabelSelector()); err != nil {

@@ -19,12 +19,12 @@ import (
 // minVersionKey is the metadata key by which a client says what it has seen already, at this replica or another.
 const minVersionKey = "x-min-resource-version"
 
-func readOptions(ctx context.Context) store.ReadOptions {
+func readOptions(ctx context.Context) (store.ReadOptions, error) {
 	values := metadata.ValueFromIncomingContext(ctx, minVersionKey)
 	if len(values) == 0 {
-		return store.ReadOptions{}
+		return store.ReadOptions{}, nil
 	}
-	return store.ReadOptions{MinVersion: values[0]}
+	return store.ReadOptions{MinVersion: values[0]}, checkVersion(minVersionKey, values[0])
 }
 
 // checkNamespace refuses what cannot be a namespace; the API server would be asked for a path that does not exist.

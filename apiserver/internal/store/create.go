@@ -98,10 +98,8 @@ func (s *Store[T]) repeated(ctx context.Context, key types.NamespacedName, k req
 }
 
 func (s *Store[T]) post(ctx context.Context, obj T, dryRun bool) (*Item[T], error) {
-	created := s.kind.New()
-	err := s.opts.Writer.Post().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).
-		VersionedParams(&metav1.CreateOptions{DryRun: dryRunOption(dryRun), FieldManager: FieldManager}, metav1.ParameterCodec).
-		Body(obj).Do(ctx).Into(created)
+	created, err := s.send(ctx, s.opts.Writer.Post().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).
+		VersionedParams(&metav1.CreateOptions{DryRun: dryRunOption(dryRun), FieldManager: FieldManager}, metav1.ParameterCodec), obj)
 	if err != nil {
 		return nil, err
 	}

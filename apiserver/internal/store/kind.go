@@ -26,6 +26,9 @@ type Kind[T Object] struct {
 	State func(T) string
 	// ClearStatus empties the status, which a client may send but never sets. Nil means that the kind has no status.
 	ClearStatus func(T)
+	// Encode returns the JSON that is written to the API server. Nil means encoding/json, which adds empty objects for fields that
+	// hold structs: a write of what was read then counts as a change.
+	Encode func(T) ([]byte, error)
 	// MaxNameLength bounds names made from generateName. Zero means 63.
 	MaxNameLength int
 }

@@ -35,6 +35,8 @@ type ListOptions[T Object] struct {
 	// Match chooses further. FilterText must identify it, for the page token.
 	Match      Match[T]
 	FilterText string
+	// View is the form in which the caller will show the objects; pages of one list do not change it.
+	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order
 }
@@ -52,7 +54,7 @@ type Page[T Object] struct {
 
 // List returns one page of objects in a stable order.
 func (s *Store[T]) List(ctx context.Context, o ListOptions[T]) (*Page[T], error) {
-	query := strings.Join([]string{s.kind.Resource, o.Namespace, selectorText(o.Selector), o.FilterText, o.OrderBy.String()}, "\x00")
+	query := strings.Join([]string{s.kind.Resource, o.Namespace, selectorText(o.Selector), o.FilterText, o.OrderBy.String(), o.View}, "\x00")
 	var after pageCursor
 	if o.PageToken != "" {
 		var err error

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -68,6 +69,9 @@ func New[T Object](kind Kind[T], opts Options) *Store[T] {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
+	if kind.Encode == nil {
+		kind.Encode = func(obj T) ([]byte, error) { return json.Marshal(obj) }
+	}
 	s := &Store[T]{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
 	s.cache = newWatchCache(&s.kind, opts.LogLength, opts.Clock)
 	return s
@@ -85,6 +89,16 @@ func (s *Store[T]) Run(ctx context.Context) {
 			return s.opts.Reader.Get().Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
 		},
 	})
+}
+
+// send puts obj into the body of a write, sends it and returns the answer.
+func (s *Store[T]) send(ctx context.Context, r *rest.Request, obj T) (T, error) {
+	answer := s.kind.New()
+	body, err := s.kind.Encode(obj)
+	if err != nil {
+		return answer, fmt.Errorf("encoding %s: %w", keyOf(obj), err)
+	}
+	return answer, r.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Into(answer)
 }
 
 // Ready returns nil once the cache has been filled.

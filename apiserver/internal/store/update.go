@@ -49,10 +49,8 @@ func (s *Store[T]) Replace(ctx context.Context, obj T, o ReplaceOptions) (*Item[
 		if len(obj.GetOwnerReferences()) == 0 {
 			obj.SetOwnerReferences(now.GetOwnerReferences())
 		}
-		replaced := s.kind.New()
-		err := s.opts.Writer.Put().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
-			VersionedParams(&metav1.UpdateOptions{DryRun: dryRunOption(o.DryRun), FieldManager: FieldManager}, metav1.ParameterCodec).
-			Body(obj).Do(ctx).Into(replaced)
+		replaced, err := s.send(ctx, s.opts.Writer.Put().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
+			VersionedParams(&metav1.UpdateOptions{DryRun: dryRunOption(o.DryRun), FieldManager: FieldManager}, metav1.ParameterCodec), obj)
 		if err == nil {
 			return s.written(replaced, o.DryRun), nil
 		}

@@ -30,8 +30,9 @@ const (
 // Finding is one line of the report.
 type Finding struct {
 	File string `json:"file"`
-	// Document counts from 1.
+	// Document counts from 1, Line is where it begins in the file.
 	Document int `json:"document"`
+	Line     int `json:"line"`
 	// Item counts the items of a list from 1.
 	Item      int      `json:"item,omitempty"`
 	Kind      string   `json:"kind,omitempty"`
@@ -48,8 +49,10 @@ type Finding struct {
 // Result is the verdict on one document.
 type Result struct {
 	// Checked tells whether the rules for Ray objects were applied.
-	Checked  bool
-	Findings []Finding
+	Checked bool
+	// Unreadable tells that the document is no YAML or JSON at all.
+	Unreadable bool
+	Findings   []Finding
 }
 
 // header is what every object has. Errors in it are told by the strict decoding.
@@ -65,10 +68,10 @@ type header struct {
 
 // Document checks one document. It never fails: whatever is wrong is a finding.
 func Document(doc manifest.Document, o validation.Options) Result {
-	r := reporter{base: Finding{File: doc.Source, Document: doc.Index, Item: doc.Item}}
+	r := reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
 	if doc.Problem != nil {
 		r.add(Error, "", doc.Problem.Error(), "")
-		return Result{Findings: r.findings}
+		return Result{Unreadable: doc.Unreadable, Findings: r.findings}
 	}
 	var h header
 	// A wrong type in the header leaves it partly filled, which is good enough for a heading.

@@ -20,6 +20,9 @@ const (
 // errFindings says that the input was read and found wrong. The report has been printed.
 var errFindings = errors.New("errors were found")
 
+// errUnreadable says that part of the input is no YAML or JSON. The report has been printed.
+var errUnreadable = errors.New("input could not be read")
+
 // Run runs the command line and returns the exit code: 0 for no errors, 1 for errors in the objects, 2 for input that
 // cannot be read and for wrong use.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -33,6 +36,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitOK
 	case errors.Is(err, errFindings):
 		return exitFindings
+	case errors.Is(err, errUnreadable):
+		return exitUnreadable
 	default:
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return exitUnreadable

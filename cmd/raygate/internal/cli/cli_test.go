@@ -64,7 +64,7 @@ func TestExitCodes(t *testing.T) {
 		"valid":                     {args: []string{"validate", "-f", "testdata/valid.in.yaml"}, want: 0, wantStdout: "1 Ray object checked: 0 errors, 0 warnings"},
 		"file without flag":         {args: []string{"validate", "testdata/valid.in.yaml"}, want: 0},
 		"standard input":            {args: []string{"validate", "-f", "-"}, stdin: string(valid), want: 0, wantStdout: "1 Ray object"},
-		"directory":                 {args: []string{"validate", "-f", "testdata"}, want: 1, wantStdout: "testdata/mixed.in.yaml:1 RayCluster team/Demo"},
+		"directory":                 {args: []string{"validate", "-f", "testdata"}, want: 1, wantStdout: "testdata/mixed.in.yaml:2 RayCluster team/Demo"},
 		"errors":                    {args: []string{"validate", "-f", "testdata/mixed.in.yaml"}, want: 1},
 		"warnings pass":             {args: []string{"validate", "-f", warns}, want: 0, wantStdout: "[RC-521]"},
 		"warnings as errors":        {args: []string{"validate", "-f", warns, "--warnings-as-errors"}, want: 1},
@@ -77,7 +77,11 @@ func TestExitCodes(t *testing.T) {
 		"unknown command":           {args: []string{"frobnicate"}, want: 2, wantStderr: "frobnicate"},
 		"version":                   {args: []string{"version"}, want: 0, wantStdout: "raygate "},
 		"help":                      {args: []string{"validate", "--help"}, want: 0, wantStdout: "helm template"},
-		"broken YAML is an error":   {args: []string{"validate", "-f", "-"}, stdin: "a: [", want: 1, wantStdout: "-:1"},
+		"broken YAML":               {args: []string{"validate", "-f", "-"}, stdin: "# one\n\na: [", want: 2, wantStdout: "-:3"},
+		"broken YAML next to good":  {args: []string{"validate", "-f", "-"}, stdin: string(valid) + "\n---\na: [", want: 2, wantStdout: "1 Ray object checked: 1 error"},
+		"invalid UTF-8":             {args: []string{"validate", "-f", "-"}, stdin: "kind: \"\xff\"", want: 2, wantStdout: "UTF-8"},
+		"invalid UTF-8 in JSON":     {args: []string{"validate", "-f", "-"}, stdin: "{\"kind\": \"\xff\"}", want: 2, wantStdout: "UTF-8"},
+		"folder without manifests":  {args: []string{"validate", "-f", t.TempDir()}, want: 2, wantStderr: "no file that ends in"},
 		"repeated key in JSON":      {args: []string{"validate", "-f", "-"}, stdin: `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"},"spec":{"suspend":true,"suspend":false}}`, want: 1, wantStdout: "spec.suspend: is given twice"},
 		"old version of the group":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: ray.io/v2\nkind: RayCluster", want: 1, wantStdout: "use ray.io/v1"},
 		"no Kubernetes object":      {args: []string{"validate", "-f", "-"}, stdin: "hello", want: 1, wantStdout: "apiVersion and kind"},
@@ -117,7 +121,7 @@ func FuzzValidateFile(f *testing.F) {
 	f.Add([]byte("{\"kind\":\"List\",\"items\":[1,null,{}]}\n---\n- a\n--- b"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var stdout, stderr bytes.Buffer
-		if code := Run([]string{"validate", "-f", "-", "-o", "json"}, bytes.NewReader(data), &stdout, &stderr); code != 0 && code != 1 {
+		if code := Run([]string{"validate", "-f", "-", "-o", "json"}, bytes.NewReader(data), &stdout, &stderr); code < 0 || code > 2 || strings.Contains(stderr.String(), "panic") {
 			t.Errorf("exit code %d: %s", code, stderr.String())
 		}
 	})

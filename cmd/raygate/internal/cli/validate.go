@@ -36,7 +36,7 @@ of the field, what would be right, and the id of the rule, which docs/validation
 
 Files may hold several documents and lists. Objects that are not of Ray are skipped.
 
-Exit code: 0 no errors, 1 errors, 2 input that cannot be read.`,
+Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or JSON.`,
 		Example: `  # One file
   raygate validate -f cluster.yaml
 
@@ -87,6 +87,9 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if err := print(stdout); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
+	if report.unreadable {
+		return errUnreadable
+	}
 	if report.Errors > 0 || o.warningsAsErrors && report.Warnings > 0 {
 		return errFindings
 	}
@@ -117,6 +120,8 @@ type report struct {
 	Warnings int             `json:"warnings"`
 	Skipped  int             `json:"skipped"`
 	Findings []check.Finding `json:"findings"`
+	// unreadable tells that some document is no YAML or JSON.
+	unreadable bool
 }
 
 func newReport(sources []manifest.Source, o validation.Options) *report {
@@ -127,6 +132,7 @@ func newReport(sources []manifest.Source, o validation.Options) *report {
 			if result.Checked {
 				r.Objects++
 			}
+			r.unreadable = r.unreadable || result.Unreadable
 			for _, f := range result.Findings {
 				switch f.Severity {
 				case check.Error:
@@ -177,9 +183,9 @@ func (r *report) printText(w io.Writer) error {
 	return err
 }
 
-// headingOf names the object: file:document, kind, namespace/name.
+// headingOf names the object: file:line, kind, namespace/name.
 func headingOf(f check.Finding) string {
-	h := fmt.Sprintf("%s:%d", f.File, f.Document)
+	h := fmt.Sprintf("%s:%d", f.File, f.Line)
 	if f.Item > 0 {
 		h += fmt.Sprintf("[%d]", f.Item)
 	}

@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
@@ -35,12 +38,16 @@ type Document struct {
 	Source string
 	// Index counts the documents of the file from 1.
 	Index int
+	// Line is where the document begins in the file, counted from 1.
+	Line int
 	// Item counts the items of a list from 1; 0 means that the document is no list.
 	Item int
 	// JSON is the object. Nil if Problem is set.
 	JSON []byte
 	// Problem is why the document cannot be read as an object: broken syntax, a repeated key.
 	Problem error
+	// Unreadable tells that the document is no YAML or JSON at all, and not just one with a repeated key.
+	Unreadable bool
 }
 
 // Read reads files, and directories with all that is below and ends in .yaml, .yml or .json, in the order of names.
@@ -84,6 +91,10 @@ func readPath(path string, stdin io.Reader) ([]Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading manifests below %s: %w", path, err)
 	}
+	if len(sources) == 0 {
+		// A misspelt path must not pass for a clean bill of health.
+		return nil, fmt.Errorf("reading manifests below %s: there is no file that ends in .yaml, .yml or .json", path)
+	}
 	return sources, nil
 }
 
@@ -113,15 +124,17 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 func Documents(s Source) []Document {
 	var documents []Document
 	index := 0
-	for _, text := range split(s.Data) {
-		if blank(text) {
+	for _, part := range split(s.Data) {
+		text, before := part.text, leading(part.text)
+		if before == len(text) {
 			continue
 		}
 		index++
-		doc := Document{Source: s.Name, Index: index}
+		doc := Document{Source: s.Name, Index: index, Line: part.line + bytes.Count(text[:before], []byte("\n"))}
 		object, err := toJSON(text)
 		if err != nil {
-			doc.Problem = err
+			doc.Problem = inFile(err, part.line)
+			doc.Unreadable = !errors.Is(err, errRepeatedKey)
 			documents = append(documents, doc)
 			continue
 		}
@@ -141,16 +154,47 @@ func toJSON(text []byte) (object []byte, err error) {
 			object, err = nil, errors.New("the text cannot be parsed as YAML")
 		}
 	}()
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8; save the file in that encoding")
+	}
 	// JSON keeps its repeated keys, so that the decoder can tell their paths. YAML cannot.
 	if trimmed := bytes.TrimSpace(text); trimmed[0] == '{' && json.Valid(trimmed) {
 		return trimmed, nil
 	}
 	object, err = yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		text := strings.NewReplacer("yaml: ", "", "unmarshal errors:\n", "", "\n", ";").Replace(err.Error())
-		return nil, errors.New(strings.Join(strings.Fields(text), " "))
+	if err == nil {
+		return object, nil
 	}
-	return object, nil
+	words := strings.NewReplacer("yaml: ", "", "unmarshal errors:\n", "", "\n", ";").Replace(err.Error())
+	problem := problemError{text: strings.Join(strings.Fields(words), " ")}
+	if _, err := yaml.YAMLToJSON(text); err == nil { // which is less strict about keys only
+		problem.kind = errRepeatedKey
+	}
+	return nil, problem
+}
+
+var errRepeatedKey = errors.New("a key is repeated")
+
+// problemError is what the parser says, in fewer words.
+type problemError struct {
+	text string
+	kind error
+}
+
+// Error implements error.
+func (p problemError) Error() string { return p.text }
+
+// Unwrap returns errRepeatedKey or nil.
+func (p problemError) Unwrap() error { return p.kind }
+
+var lineOf = regexp.MustCompile(`\bline (\d+)`)
+
+// inFile makes lines of a document that begins at line first lines of its file.
+func inFile(err error, first int) error {
+	return errors.New(lineOf.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(text, "line "))
+		return fmt.Sprintf("line %d", n+first-1)
+	}))
 }
 
 // items returns the objects of a list, or the object itself.
@@ -172,33 +216,42 @@ func items(doc Document, object []byte) []Document {
 	return documents
 }
 
+// part is the text of one document and the line on which it begins, counted from 1.
+type part struct {
+	text []byte
+	line int
+}
+
 // split cuts at lines that begin a document. A line that only begins with the marker also counts, as in "--- # name".
-func split(data []byte) [][]byte {
-	var parts [][]byte
-	start := 0
+func split(data []byte) []part {
+	var parts []part
+	start, startLine, line := 0, 1, 0
 	for pos := 0; pos < len(data); {
+		line++
 		end := len(data)
 		if i := bytes.IndexByte(data[pos:], '\n'); i >= 0 {
 			end = pos + i + 1
 		}
-		line := data[pos:end]
-		if bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || strings.ContainsRune(" \t\r\n", rune(line[3]))) {
-			parts = append(parts, data[start:pos])
+		text := data[pos:end]
+		if bytes.HasPrefix(text, []byte("---")) && (len(text) == 3 || strings.ContainsRune(" \t\r\n", rune(text[3]))) {
+			parts = append(parts, part{data[start:pos], startLine})
 			// What follows the marker on its line belongs to the document.
-			start = pos + 3
+			start, startLine = pos+3, line
 		}
 		pos = end
 	}
-	return append(parts, data[start:])
+	return append(parts, part{data[start:], startLine})
 }
 
-// blank reports whether the text holds nothing but comments and directives.
-func blank(text []byte) bool {
+// leading returns the length of what comes before the content: blank lines, comments and directives.
+func leading(text []byte) int {
+	n := 0
 	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && line[0] != '%' {
-			return false
+		content := bytes.TrimSpace(line)
+		if len(content) > 0 && content[0] != '#' && content[0] != '%' {
+			return n
 		}
+		n += len(line)
 	}
-	return true
+	return n
 }

@@ -1,0 +1,43 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// Review returns what is wrong with an object besides its form, so that a client whose JSON or YAML has mistakes learns of everything in one
+// answer. m holds what could be read, form says what could not. Nothing is added for a message that is no object, or a document that could not be
+// read as a whole.
+func (s *Clusters) Review(m proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation {
+	in, ok := m.(*raygatev2.RayCluster)
+	if !ok || slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return v.Field == "" }) {
+		return nil
+	}
+	rc, content := modelv2.ClusterToRay(in)
+	stored := rc.DeepCopy()
+	rayv1.SetRayClusterDefaults(stored)
+	content = withoutConsequences(content, validation.RayCluster(stored, s.Validation))
+	content = slices.DeleteFunc(content, func(e *field.Error) bool {
+		return slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return follows(e, v.Field) })
+	})
+	return violations(content)
+}
+
+// follows tells whether an error may come from nothing but a mistake in the form of the field at path: it is about that field, or misses one
+// whose name may have been misspelt there.
+func follows(e *field.Error, path string) bool {
+	if within(e.Field, path) {
+		return true
+	}
+	parent := path[:max(0, strings.LastIndexAny(path, ".["))]
+	return e.Type == field.ErrorTypeRequired && (parent == "" || within(e.Field, parent) || within(parent, e.Field))
+}
