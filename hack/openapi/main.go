@@ -155,6 +155,7 @@ func correct(doc object) {
 				useJSONName(p, p["name"].(string))
 			}
 			correctBodies(op, strings.HasSuffix(path, ":watch"))
+			correctCode(op)
 		}
 	}
 	eachSchema(doc, func(s object) {
@@ -181,6 +182,17 @@ func correctBodies(op object, stream bool) {
 			continue
 		}
 		addYAML(r)
+	}
+}
+
+// correctCode tells that a create answers 201.
+func correctCode(op object) {
+	id, _ := op["operationId"].(string)
+	_, method, _ := strings.Cut(id, "_")
+	responses := op["responses"].(object)
+	if response, ok := responses["200"]; ok && strings.HasPrefix(method, "Create") {
+		responses["201"] = response
+		delete(responses, "200")
 	}
 }
 
