@@ -27,7 +27,7 @@ func TestLocalProduct(t *testing.T) {
 
 	printed := local(0, "up")
 	t.Cleanup(func() { _ = exec.Command(binary("raygate-local"), "reset", "--dir", dir).Run() })
-	for _, want := range []string{"curl", "kubectl", "grpcurl", "/apis/v2/namespaces/default/clusters"} {
+	for _, want := range []string{"curl", "kubectl", "go run ./samples/go", "/apis/v2/namespaces/default/clusters", "/metrics", "raygate-local down --dir " + dir} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("up printed nothing of %q:\n%s", want, printed)
 		}
@@ -38,6 +38,9 @@ func TestLocalProduct(t *testing.T) {
 
 	shell(t, dir, `curl -sS --fail-with-body --data-binary @../../samples/raycluster.minimal.yaml -H 'Content-Type: application/yaml' "$RAYGATE_URL/apis/v2/namespaces/default/clusters"`)
 	shell(t, dir, `kubectl wait raycluster/minimal --for=condition=RayClusterProvisioned --timeout=120s`)
+	if got := shell(t, dir, `cd ../.. && go run ./samples/go default minimal`); !strings.Contains(got, "RayCluster") {
+		t.Errorf("the printed Go command does not show the cluster: %s", got)
+	}
 	local(0, "down")
 	local(1, "status")
 	local(0, "up")

@@ -46,6 +46,14 @@ func (p paths) state() string          { return filepath.Join(p.data, "state.jso
 func (p paths) env() string            { return filepath.Join(p.data, "env") }
 func (p paths) log(part string) string { return filepath.Join(p.data, "logs", part+".log") }
 
+// downCommand is what a user types to stop the run of this folder.
+func (p paths) downCommand() string {
+	if p.data == filepath.Join(p.root, ".local") {
+		return "make down"
+	}
+	return filepath.Join(p.bin, "raygate-local") + " down --dir " + p.data
+}
+
 // kubernetesPrograms are the links beside the multi-call program that are used.
 var kubernetesPrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 

@@ -16,15 +16,18 @@ type state struct {
 	Server     string         `json:"server"`
 	Kubeconfig string         `json:"kubeconfig"`
 	Env        string         `json:"env"`
+	Root       string         `json:"root"` // of the repository
 	HTTP       string         `json:"http,omitempty"` // of the gateway; empty without raygate
 	GRPC       string         `json:"grpc,omitempty"`
 	Probes     string         `json:"probes,omitempty"` // URL of the operator's health endpoints
+	// Metrics are the URLs of the Prometheus metrics, by program; empty without raygate.
+	Metrics map[string]string `json:"metrics,omitempty"`
 	Parts      map[string]int `json:"parts"`            // name -> pid
 }
 
 func (r *runner) state() state {
 	s := state{
-		PID: os.Getpid(), Server: r.cp.Server, Kubeconfig: r.cp.Kubeconfig, Env: r.paths.env(),
+		PID: os.Getpid(), Server: r.cp.Server, Kubeconfig: r.cp.Kubeconfig, Env: r.paths.env(), Root: r.paths.root,
 		Parts: map[string]int{},
 	}
 	for _, p := range r.group.Running() {
@@ -33,6 +36,10 @@ func (r *runner) state() state {
 	if !r.opts.withoutRaygate {
 		s.HTTP, s.GRPC = r.addresses()
 		s.Probes = fmt.Sprintf("http://127.0.0.1:%d", r.ports[portOperatorProbes])
+		s.Metrics = map[string]string{
+			"operator": fmt.Sprintf("http://127.0.0.1:%d/metrics", r.ports[portOperatorMetrics]),
+			"gateway":  fmt.Sprintf("http://127.0.0.1:%d/metrics", r.ports[portGatewayMetrics]),
+		}
 	}
 	return s
 }
@@ -88,6 +95,7 @@ func (s state) guide() string {
 	if s.HTTP != "" {
 		line("  raygate REST     %s", s.HTTP)
 		line("  raygate gRPC     %s", s.GRPC)
+		line("  metrics          %s (operator), %s (gateway)", s.Metrics["operator"], s.Metrics["gateway"])
 	}
 	line("  settings         . %s", s.Env)
 	if s.HTTP == "" {
@@ -106,8 +114,8 @@ func (s state) guide() string {
 	line("  # kubectl: watch it become ready")
 	line("  kubectl get rayclusters -w")
 	line("")
-	line("  # gRPC: read it (go run github.com/fullstorydev/grpcurl/cmd/grpcurl@latest works too)")
-	line(`  grpcurl -plaintext -d '{"namespace":"default","name":"demo"}' "$RAYGATE_GRPC" raygate.v2.ClusterService/GetCluster`)
+	line("  # gRPC: read it, in Go; grpcurl works too, the gateway has reflection")
+	line("  (cd %s && go run ./samples/go default demo)", s.Root)
 	return b.String()
 }
 

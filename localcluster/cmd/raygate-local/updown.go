@@ -129,7 +129,7 @@ func awaitUp(ctx context.Context, p paths, cmd *exec.Cmd, ended <-chan error, sh
 		if st != nil && st.PID == cmd.Process.Pid {
 			time.Sleep(50 * time.Millisecond) // the guide is printed after the file is written
 			_, _ = io.Copy(os.Stdout, show)
-			fmt.Printf("running in the background as pid %d; stop it with: make down\n", st.PID)
+			fmt.Printf("running in the background as pid %d; stop it with: %s\n", st.PID, p.downCommand())
 			return nil
 		}
 		select {
@@ -155,7 +155,7 @@ func alreadyRunning(p paths) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("already running as pid %d; stop it with: make down\n", pid)
+	fmt.Printf("already running as pid %d; stop it with: %s\n", pid, p.downCommand())
 	if st, err := readState(p); err == nil && st != nil {
 		fmt.Println(st.guide())
 	} else {
