@@ -47,7 +47,6 @@ func run(ctx context.Context, o *Options) error {
 
 	rest, metrics := gateway.NewServer(a.gateway), gateway.NewServer(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	serving, failed := errgroup.WithContext(background)
-	serving.Go(func() error { return a.grpc.Serve(a.memory) })
 	serving.Go(func() error { return a.grpc.Serve(withTLS(listeners["grpc"], config, "h2")) })
 	for name, server := range map[string]*http.Server{"http": rest, "metrics": metrics} {
 		l := listeners[name]
@@ -154,7 +153,7 @@ func (a *app) shutdown(log klog.Logger, servers ...*http.Server) {
 			return nil
 		})
 	}
-	_ = all.Wait() // REST first: its calls run on the gRPC server
+	_ = all.Wait()
 	force := context.AfterFunc(ctx, a.grpc.Stop)
 	defer force()
 	a.grpc.GracefulStop()

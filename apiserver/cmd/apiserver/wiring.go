@@ -3,19 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/test/bufconn"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -48,7 +45,6 @@ type app struct {
 	clusters *store.Store[*rayv1.RayCluster]
 	grpc     *grpc.Server
 	gateway  *gateway.Gateway
-	memory   *bufconn.Listener
 	health   *health.Server
 	registry *prometheus.Registry
 	// drain ends the streams when cancelled.
@@ -58,7 +54,7 @@ type app struct {
 }
 
 func newApp(ctx context.Context, o *Options) (*app, error) {
-	a := &app{opts: o, memory: bufconn.Listen(1 << 20), health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
+	a := &app{opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
 	scheme := runtime.NewScheme()
 	if err := rayv1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering ray.io types: %w", err)
@@ -108,29 +104,19 @@ func newApp(ctx context.Context, o *Options) (*app, error) {
 		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{}, Warn: interceptor.AddWarning,
 	})
 	raygatev2.RegisterClusterServiceServer(a.grpc, clusters)
+	rest := interceptor.Channel(chain)
+	raygatev2.RegisterClusterServiceServer(rest, clusters)
 	healthpb.RegisterHealthServer(a.grpc, a.health)
 	reflection.RegisterV1(a.grpc)
 	metrics.InitializeMetrics(a.grpc)
 	a.registry.MustRegister(metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: prometheus.Labels{"resource": "rayclusters"}},
 			func() float64 { n, _ := a.clusters.Size(); return float64(n) }))
-	return a, a.newGateway(ctx, table, clusters)
-}
-
-func (a *app) newGateway(ctx context.Context, table *rpcstatus.Table, clusters *service.Clusters) error {
-	conn, err := grpc.NewClient("passthrough:memory",
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.memory.DialContext(ctx) }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // memory of this process
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxSend), grpc.MaxCallSendMsgSize(maxSend)),
-		grpc.WithInitialWindowSize(1<<20), grpc.WithInitialConnWindowSize(4<<20),
-	)
-	if err != nil {
-		return fmt.Errorf("connecting to the gRPC server in memory: %w", err)
-	}
 	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: conn, Table: table, OpenAPI: openapi.V2, Review: clusters.Review, Checks: a.checks(), Local: a.opts.Authentication == string(authn.None) && !a.opts.InsecureAllowRemoteNone,
+		Conn: rest, Table: table, OpenAPI: openapi.V2, Review: clusters.Review, Checks: a.checks(),
+		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone,
 	})
-	return err
+	return a, err
 }
 
 // clusterKind tells the store what a RayCluster is.

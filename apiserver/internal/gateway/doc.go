@@ -1,3 +1,3 @@
 // Package gateway is the HTTP door: REST over the gRPC services, OpenAPI, documentation and health. It holds no logic of the API:
-// a REST request becomes a gRPC call on a connection in memory and passes the same interceptors.
+// a REST request becomes a call of the same services and passes the same interceptors.
 package gateway

@@ -53,7 +53,7 @@ func (g *Gateway) decodeError(b *body) error {
 	return invalid
 }
 
-// writeError writes any error as a google.rpc.Status. A status that came over the in-memory connection is complete and passes as it is.
+// writeError writes any error as a google.rpc.Status. The status of a call is complete and passes as it is.
 func (g *Gateway) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) {
 	st, ok := status.FromError(err)
 	if !ok || errorInfo(st) == nil {

@@ -19,8 +19,8 @@ import (
 
 // Options of New. Conn and Table are required.
 type Options struct {
-	// Conn reaches the gRPC server, in memory.
-	Conn *grpc.ClientConn
+	// Conn reaches the services. What they answer is not changed here.
+	Conn grpc.ClientConnInterface
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
@@ -62,7 +62,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	if err := raygatev2.RegisterClusterServiceHandler(ctx, g.mux, o.Conn); err != nil {
+	if err := raygatev2.RegisterClusterServiceHandlerClient(ctx, g.mux, raygatev2.NewClusterServiceClient(o.Conn)); err != nil {
 		return nil, fmt.Errorf("registering ClusterService: %w", err)
 	}
 	g.routes = routesOf(raygatev2.File_raygate_v2_cluster_service_proto.Services().ByName("ClusterService"))

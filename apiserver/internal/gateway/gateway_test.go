@@ -6,16 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,20 +70,11 @@ func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], se
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	server := grpc.NewServer(interceptor.ServerOptions([]interceptor.Interceptor{
-		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
-	})...)
 	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
-	raygatev2.RegisterClusterServiceServer(server, svc)
-	memory := bufconn.Listen(1 << 20)
-	go func() { _ = server.Serve(memory) }()
-	tb.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return memory.DialContext(ctx) }))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close() })
+	conn := interceptor.Channel([]interceptor.Interceptor{
+		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
+	})
+	raygatev2.RegisterClusterServiceServer(conn, svc)
 	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Review: svc.Review, Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
 	if err != nil {
 		tb.Fatal(err)
