@@ -1,0 +1,114 @@
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+)
+
+// versions is the registry: each served version of a kind with two of them.
+var versions = map[schema.GroupVersion]side{
+	rayv1.GroupVersion:       hub,
+	rayv1alpha1.GroupVersion: old,
+}
+
+// extra is the annotation that a version carries what it cannot say in.
+var extra = [2]string{hub: AnnotationOldExtra, old: AnnotationHubExtra}
+
+// Known reports whether objects of the kind can be converted to and from the version.
+func Known(gvk schema.GroupVersionKind) bool {
+	_, version := versions[gvk.GroupVersion()]
+	return version && plans[gvk.Kind] != nil
+}
+
+// Convert changes obj, a decoded JSON object, into the version wanted. Only apiVersion, the fields that the two versions
+// do not share and the stash annotation change. An object that is in that version already stays as it is.
+//
+// It fails for a kind or version that it does not know, and for the one object that it would otherwise destroy: one in
+// v1alpha1 whose stash was too large to be carried. It never fails because a field has a wrong value.
+func Convert(obj map[string]any, wanted schema.GroupVersion) error {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	have, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return fmt.Errorf("reading apiVersion: %w", err)
+	}
+	for _, gv := range []schema.GroupVersion{have, wanted} {
+		if !Known(gv.WithKind(kind)) {
+			return fmt.Errorf("%s of %q is not known here; the known versions are %s and %s, the kinds that have both %v",
+				kind, gv, rayv1.GroupVersion, rayv1alpha1.GroupVersion, kinds())
+		}
+	}
+	if have == wanted {
+		return nil
+	}
+	from, to := versions[have], versions[wanted]
+	stash, err := takeStash(obj, extra[from])
+	if err != nil {
+		return err
+	}
+	// On this side nobody but a client can have written the annotation of the other.
+	removeAnnotation(obj, extra[to])
+	keep := split(plans[kind], obj, from)
+	if stash != nil {
+		m := merger{to: to}
+		m.merge(plans[kind], obj, stash, "")
+	}
+	obj["apiVersion"] = wanted.String()
+	return putStash(obj, extra[to], keep)
+}
+
+func kinds() []string {
+	names := make([]string, 0, len(plans))
+	for kind := range plans {
+		names = append(names, kind)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Addition is a field that is to be added to an object, as a JSON patch operation would.
+type Addition struct {
+	// Pointer is the JSON pointer of the field.
+	Pointer string
+	Value   any
+}
+
+// Restore returns what only v1 has, stands in before and is missing in after: what an old client that dropped the stash
+// annotation is about to destroy. Both are v1 objects as decoded JSON; they are used up. What after says itself stays,
+// and so does what was removed together with a field that the old client could see. The status comes back as a whole,
+// because the API server takes no other than the stored one from this kind of write, and takes what only v1 has of it
+// from the annotation.
+func Restore(after, before map[string]any) []Addition {
+	kind, _ := after["kind"].(string)
+	plan := plans[kind]
+	if plan == nil {
+		return nil
+	}
+	var additions []Addition
+	specBefore, _ := before["spec"].(map[string]any)
+	spec, _ := after["spec"].(map[string]any)
+	if spec != nil && specBefore != nil {
+		m := merger{to: hub, restoring: true, added: func(pointer string, value any) {
+			additions = append(additions, Addition{Pointer: pointer, Value: value})
+		}}
+		below := plan.fields["spec"].node
+		m.merge(below, spec, split(below, specBefore, hub), "/spec")
+	}
+	slices.SortFunc(additions, func(a, b Addition) int { return strings.Compare(a.Pointer, b.Pointer) })
+
+	status := runtime.DeepCopyJSONValue(before["status"])
+	below := plan.fields["status"].node
+	kept := splitValue(below, before["status"], hub)
+	if kept != nil && !reflect.DeepEqual(kept, splitValue(below, after["status"], hub)) {
+		additions = append(additions, Addition{Pointer: "/status", Value: status})
+	}
+	return additions
+}

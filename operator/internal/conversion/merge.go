@@ -1,0 +1,123 @@
+package conversion
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// merger puts a stash back.
+type merger struct {
+	to side
+	// added is called for each field that is put back, with its JSON pointer. Nil means that nobody wants to know.
+	added func(pointer string, value any)
+	// restoring is set for a stash that was taken from the stored object and did not pass through the hands of a client.
+	restoring bool
+}
+
+// merge puts back into obj what the stash holds for it. What the object says itself wins; what has gone from the object,
+// such as a worker group, is not brought back to life.
+func (m *merger) merge(n *node, obj, stash map[string]any, at string) {
+	for name, value := range stash {
+		if strings.HasPrefix(name, "$") {
+			continue
+		}
+		f := n.fields[name]
+		present, has := obj[name]
+		pointer := m.below(at, name)
+		switch {
+		case f.in(m.to.other()):
+			// A field that the client could see: only what is below it may come from the stash.
+			if has && f.node != nil {
+				m.mergeValue(f.node, present, value, pointer)
+			}
+		case has:
+		case m.restoring || f == nil || fits(value, f.types[m.to]):
+			obj[name] = value
+			if m.added != nil {
+				m.added(pointer, value)
+			}
+		}
+	}
+	if m.to == hub && !m.restoring {
+		takeOut(n, obj, stash)
+	}
+}
+
+func (m *merger) mergeValue(n *node, present, stash any, at string) {
+	switch present := present.(type) {
+	case map[string]any:
+		below, ok := stash.(map[string]any)
+		switch {
+		case !ok:
+		case n.values != nil:
+			for name, value := range below {
+				m.mergeValue(n.values, present[name], value, m.below(at, name))
+			}
+		case n.fields != nil:
+			m.merge(n, present, below, at)
+		}
+	case []any:
+		below, ok := stash.([]any)
+		if ok && n.items != nil {
+			m.mergeList(n, present, below, at)
+		}
+	}
+}
+
+func (m *merger) mergeList(n *node, present, stash []any, at string) {
+	byName := map[string]int{}
+	for i, element := range present {
+		if name := elementName(n, element); name != "" {
+			byName[name] = i
+		}
+	}
+	for _, s := range stash {
+		below, ok := s.(map[string]any)
+		if !ok {
+			continue
+		}
+		name := elementName(n, s)
+		i, known := byName[name]
+		if index, given := below[stashIndex].(int64); given {
+			// Two elements of one name: the place decides, as long as the name there is right.
+			known = index >= 0 && index < int64(len(present)) && elementName(n, present[index]) == name
+			i = int(index)
+		}
+		if known {
+			m.mergeValue(n.items, present[i], below, m.below(at, strconv.Itoa(i)))
+		}
+	}
+}
+
+// takeOut removes the values that split filled in, unless the client has given them a meaning since.
+func takeOut(n *node, obj, stash map[string]any) {
+	absent, _ := stash[stashAbsent].([]any)
+	for name, f := range n.fields {
+		if f.fill == nil || !slices.Contains(absent, any(name)) {
+			continue
+		}
+		if value, has := obj[name]; has && reflect.DeepEqual(value, f.fill()) {
+			delete(obj, name)
+		}
+	}
+}
+
+// fits reports whether v1 can hold the value. Anything else was not put into the stash by us, and stored it would keep
+// programs that read typed objects, the operator first of all, from reading any.
+func fits(value any, t reflect.Type) bool {
+	raw, err := json.Marshal(value)
+	return err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) == nil
+}
+
+// below is the JSON pointer of a field, as far as somebody wants to know.
+func (m *merger) below(at, name string) string {
+	if m.added == nil {
+		return ""
+	}
+	return at + "/" + pointerEscaper.Replace(name)
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

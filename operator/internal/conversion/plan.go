@@ -1,0 +1,124 @@
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+)
+
+// side is one of the two versions between which an object is moved.
+type side int
+
+const (
+	hub side = iota // v1
+	old             // v1alpha1
+)
+
+func (s side) other() side { return 1 - s }
+
+// node compares what the two versions declare at one place of an object. Places whose type is Kubernetes' own have none:
+// both versions take it from the same package.
+type node struct {
+	fields map[string]*field // of an object, by JSON name, from both versions
+	items  *node             // of the elements of a list
+	key    string            // field that tells the elements of the list apart; empty means their index
+	values *node             // of the values of a map
+}
+
+// field is a field of either version or of both.
+type field struct {
+	types [2]reflect.Type // nil where the version does not have it
+	node  *node           // nil when there is nothing to compare below
+	// fill is what the old version gets when the hub has no value, because its schema insists on one. Nil means nothing.
+	fill func() any
+}
+
+func (f *field) in(s side) bool { return f != nil && f.types[s] != nil }
+
+// plans are the kinds that have two versions.
+var plans = map[string]*node{
+	"RayCluster": compare(reflect.TypeFor[rayv1.RayCluster](), reflect.TypeFor[rayv1alpha1.RayCluster]()),
+	"RayJob":     compare(reflect.TypeFor[rayv1.RayJob](), reflect.TypeFor[rayv1alpha1.RayJob]()),
+	"RayService": compare(reflect.TypeFor[rayv1.RayService](), reflect.TypeFor[rayv1alpha1.RayService]()),
+}
+
+// listKeys are the lists whose elements are known by a name. Elements move when one before them is removed; by index, the
+// stash of one would end up in another.
+var listKeys = map[string]string{"workerGroupSpecs": "groupName"}
+
+// fills are the fields that v1alpha1 requires and v1 does not.
+var fills = map[reflect.Type]map[string]func() any{
+	reflect.TypeFor[rayv1alpha1.HeadGroupSpec]():   {"rayStartParams": func() any { return map[string]any{} }},
+	reflect.TypeFor[rayv1alpha1.WorkerGroupSpec](): {"rayStartParams": func() any { return map[string]any{} }},
+	reflect.TypeFor[rayv1alpha1.RayJobSpec]():      {"entrypoint": func() any { return "" }},
+}
+
+const ownPackages = "github.com/raygate/raygate/"
+
+// compare works out the difference of two types of ours. It panics on types that cannot be compared, which a test would
+// find before anybody else does.
+func compare(h, o reflect.Type) *node {
+	h, o = deref(h), deref(o)
+	if h.Kind() != o.Kind() {
+		panic(fmt.Sprintf("conversion: %s and %s are of different kinds", h, o))
+	}
+	switch h.Kind() {
+	case reflect.Slice:
+		if items := compare(h.Elem(), o.Elem()); items != nil {
+			return &node{items: items}
+		}
+	case reflect.Map:
+		if values := compare(h.Elem(), o.Elem()); values != nil {
+			return &node{values: values}
+		}
+	case reflect.Struct:
+		if strings.HasPrefix(h.PkgPath(), ownPackages) {
+			return compareStructs(h, o)
+		}
+	default: // a scalar
+	}
+	return nil
+}
+
+func compareStructs(h, o reflect.Type) *node {
+	n := &node{fields: map[string]*field{}}
+	collect(n, h, hub)
+	collect(n, o, old)
+	for name, f := range n.fields {
+		if f.in(hub) && f.in(old) {
+			f.node = compare(f.types[hub], f.types[old])
+		}
+		if f.node != nil && f.node.items != nil {
+			f.node.key = listKeys[name]
+		}
+		f.fill = fills[o][name]
+	}
+	return n
+}
+
+// collect adds the JSON fields of t, those of inlined structs included.
+func collect(n *node, t reflect.Type, s side) {
+	for sf := range t.Fields() {
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if name == "" {
+			collect(n, sf.Type, s)
+			continue
+		}
+		f := n.fields[name]
+		if f == nil {
+			f = &field{}
+			n.fields[name] = f
+		}
+		f.types[s] = sf.Type
+	}
+}
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}

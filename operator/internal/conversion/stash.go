@@ -1,0 +1,142 @@
+package conversion
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Annotations that carry what the version at hand cannot say. An object has at most one of them at a time, but for a
+// forgery, which conversion throws away.
+const (
+	// AnnotationHubExtra is on v1alpha1 objects and holds the fields that only v1 has.
+	AnnotationHubExtra = "conversion.ray.io/v1-extra"
+	// AnnotationOldExtra is on v1 objects and holds the fields that only v1alpha1 has.
+	AnnotationOldExtra = "conversion.ray.io/v1alpha1-extra"
+)
+
+const (
+	stashFormat     = "$format"
+	stashIncomplete = "$incomplete"
+	formatNumber    = int64(1)
+
+	// compressAbove is the size, in bytes, from which on a stash is not for human eyes anyway.
+	compressAbove = 32 << 10
+	compressed    = "gzip:"
+	// decompressLimit bounds what a forged stash can cost.
+	decompressLimit = 16 << 20
+
+	// annotationsLimit is what Kubernetes allows for all annotations of an object together.
+	annotationsLimit = 256 << 10
+)
+
+// errIncomplete is the answer to a write through v1alpha1 that would destroy what did not fit into the annotation.
+var errIncomplete = errors.New("the object has more fields that only v1 has than an annotation can carry, so v1alpha1 can read it and not write it; write it through ray.io/v1")
+
+// encodeStash returns the text of the annotation, at most limit bytes long. A stash that does not fit is replaced by a
+// note that it is missing.
+func encodeStash(stash map[string]any, limit int) (string, error) {
+	stash[stashFormat] = formatNumber
+	raw, err := utiljson.Marshal(stash)
+	if err != nil {
+		return "", fmt.Errorf("encoding the fields to keep: %w", err)
+	}
+	text := string(raw)
+	if len(raw) > compressAbove {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(raw); err != nil {
+			return "", fmt.Errorf("compressing the fields to keep: %w", err)
+		}
+		if err := z.Close(); err != nil {
+			return "", fmt.Errorf("compressing the fields to keep: %w", err)
+		}
+		text = compressed + base64.StdEncoding.EncodeToString(b.Bytes())
+	}
+	if len(text) > limit {
+		return fmt.Sprintf(`{"%s":%d,"%s":true}`, stashFormat, formatNumber, stashIncomplete), nil
+	}
+	return text, nil
+}
+
+// decodeStash returns nil for a text that no version of this program wrote: a client may put anything there, and that
+// must not keep the object from being read.
+func decodeStash(text string) (map[string]any, error) {
+	raw := []byte(text)
+	if packed, ok := strings.CutPrefix(text, compressed); ok {
+		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+		if err != nil {
+			return nil, nil //nolint:nilerr // see above
+		}
+		if raw, err = io.ReadAll(io.LimitReader(z, decompressLimit)); err != nil {
+			return nil, nil //nolint:nilerr // see above
+		}
+	}
+	var stash map[string]any
+	if err := utiljson.Unmarshal(raw, &stash); err != nil || stash[stashFormat] != formatNumber {
+		return nil, nil //nolint:nilerr // see above
+	}
+	if incomplete, _ := stash[stashIncomplete].(bool); incomplete {
+		return nil, errIncomplete
+	}
+	return stash, nil
+}
+
+// takeStash removes the annotation and returns what it holds.
+func takeStash(obj map[string]any, key string) (map[string]any, error) {
+	text, ok := removeAnnotation(obj, key)
+	if !ok {
+		return nil, nil
+	}
+	return decodeStash(text)
+}
+
+func removeAnnotation(obj map[string]any, key string) (text string, ok bool) {
+	metadata, _ := obj["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if text, ok = annotations[key].(string); !ok {
+		return "", false
+	}
+	delete(annotations, key)
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	if len(metadata) == 0 {
+		delete(obj, "metadata")
+	}
+	return text, true
+}
+
+// putStash adds the annotation; an empty stash needs none.
+func putStash(obj map[string]any, key string, stash map[string]any) error {
+	if len(stash) == 0 {
+		return nil
+	}
+	metadata, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		obj["metadata"] = metadata
+	}
+	annotations, ok := metadata["annotations"].(map[string]any)
+	if !ok {
+		annotations = map[string]any{}
+		metadata["annotations"] = annotations
+	}
+	room := annotationsLimit - len(key)
+	for name, value := range annotations {
+		text, _ := value.(string)
+		room -= len(name) + len(text)
+	}
+	text, err := encodeStash(stash, room)
+	if err != nil {
+		return err
+	}
+	annotations[key] = text
+	return nil
+}
