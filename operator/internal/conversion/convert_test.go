@@ -43,7 +43,7 @@ func convert(t testing.TB, obj map[string]any, to schema.GroupVersion) map[strin
 const everything = `
 apiVersion: ray.io/v1
 kind: RayCluster
-metadata: {name: demo, namespace: n, uid: u, annotations: {mine: "1"}}
+metadata: {name: demo, namespace: ns, uid: u, annotations: {mine: "1"}}
 spec:
   managedBy: ray.io/kuberay-operator
   suspend: false
@@ -67,7 +67,7 @@ func TestToOldVersion(t *testing.T) {
 	want := object(t, `
 apiVersion: ray.io/v1alpha1
 kind: RayCluster
-metadata: {name: demo, namespace: n, uid: u, annotations: {mine: "1"}}
+metadata: {name: demo, namespace: ns, uid: u, annotations: {mine: "1"}}
 spec:
   suspend: false
   autoscalerOptions: {image: a}
@@ -123,7 +123,7 @@ func TestEditThroughOldVersion(t *testing.T) {
 	want := object(t, `
 apiVersion: ray.io/v1
 kind: RayCluster
-metadata: {name: demo, namespace: n, uid: u, annotations: {mine: "1"}}
+metadata: {name: demo, namespace: ns, uid: u, annotations: {mine: "1"}}
 spec:
   managedBy: ray.io/kuberay-operator
   suspend: false

@@ -1,0 +1,76 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// outcome is the label of a metric.
+type outcome string
+
+const (
+	outcomeAllowed outcome = "allowed"
+	outcomeDenied  outcome = "denied"
+	outcomeSkipped outcome = "skipped" // the request is none of the rules' business
+	outcomeFailed  outcome = "failed"  // a fault of ours; the object passed
+)
+
+// answer is a response on its way to the metrics and the API server.
+type answer struct {
+	response admission.Response
+	outcome  outcome
+	rules    []string // ids of the rules that refused
+}
+
+func allow(o outcome, warnings ...string) answer {
+	return answer{outcome: o, response: admission.Response{
+		AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: warnings},
+	}}
+}
+
+// handler is one webhook of one kind: what is common to validating and mutating ones.
+type handler struct {
+	kind    kind
+	name    string // of the metric's label: validate or mutate
+	metrics *Metrics
+	handle  func(admission.Request) answer
+}
+
+// Handle implements admission.Handler.
+func (h *handler) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			klog.FromContext(ctx).Error(fmt.Errorf("panic: %v", p), "Webhook failed and let the object pass", "stack", string(debug.Stack()))
+			h.metrics.admitted(h.name, h.kind.name, string(req.Operation), answer{outcome: outcomeFailed})
+			response = allow(outcomeFailed, "the webhook of the operator failed on this object and let it pass unchecked; please report this").response
+		}
+	}()
+	a := h.answer(req)
+	h.metrics.admitted(h.name, h.kind.name, string(req.Operation), a)
+	return a.response
+}
+
+func (h *handler) answer(req admission.Request) answer {
+	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
+		return allow(outcomeSkipped) // not registered; somebody else's configuration sent it here
+	}
+	if got := req.Kind.Kind; got != h.kind.name || req.Kind.Group != group || req.Kind.Version != hubVersion {
+		return answer{outcome: outcomeFailed, response: admission.Errored(http.StatusBadRequest,
+			fmt.Errorf("this webhook is for %s of %s/%s and was sent a %s of %s/%s; look at the rules of the webhook configuration",
+				h.kind.name, group, hubVersion, got, req.Kind.Group, req.Kind.Version))}
+	}
+	var meta metav1.PartialObjectMetadata
+	if err := json.Unmarshal(req.Object.Raw, &meta); err == nil && meta.DeletionTimestamp != nil {
+		// Whatever is wrong with it, it must be able to lose its finalizers.
+		return allow(outcomeSkipped)
+	}
+	return h.handle(req)
+}

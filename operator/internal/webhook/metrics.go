@@ -1,0 +1,68 @@
+package webhook
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts what the webhooks answer. Latencies are those of controller-runtime, by path. Its zero value is not usable.
+type Metrics struct {
+	requests   *prometheus.CounterVec
+	refusals   *prometheus.CounterVec
+	converts   *prometheus.CounterVec
+	collectors []prometheus.Collector
+}
+
+var _ prometheus.Collector = (*Metrics)(nil)
+
+// NewMetrics returns counters at zero.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "raygate_webhook_requests_total",
+			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome: allowed, denied, skipped (deletions and the like), failed (a fault of the operator; the object passed).",
+		}, []string{"webhook", "kind", "operation", "outcome"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "raygate_webhook_refusals_total",
+			Help: "Broken rules in refused objects, each rule once per request.",
+		}, []string{"kind", "rule"}),
+		converts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "raygate_webhook_converted_objects_total",
+			Help: "Objects converted, by the wanted version and outcome: success, failure.",
+		}, []string{"version", "outcome"}),
+	}
+	m.collectors = []prometheus.Collector{m.requests, m.refusals, m.converts}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.collectors {
+		c.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors {
+		c.Collect(ch)
+	}
+}
+
+func (m *Metrics) admitted(webhook, kind, operation string, a answer) {
+	m.requests.WithLabelValues(webhook, kind, operation, string(a.outcome)).Inc()
+	for _, rule := range a.rules {
+		m.refusals.WithLabelValues(kind, rule).Inc()
+	}
+}
+
+func (m *Metrics) converted(version string, objects int, ok bool) {
+	// The version is the caller's text; a label must not be.
+	if version != hubVersion && version != oldVersion {
+		version = "unknown"
+	}
+	outcome := "success"
+	if !ok {
+		outcome = "failure"
+	}
+	m.converts.WithLabelValues(version, outcome).Add(float64(objects))
+}

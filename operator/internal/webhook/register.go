@@ -1,0 +1,46 @@
+package webhook
+
+import (
+	"net/http"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+const group = rayv1.GroupName
+
+var (
+	hubVersion = rayv1.GroupVersion.Version
+	oldVersion = rayv1alpha1.GroupVersion.Version
+)
+
+// ConvertPath is where the conversion webhook is served.
+const ConvertPath = "/convert"
+
+// ValidatePath is where objects of the kind are validated, the same as KubeRay's.
+func ValidatePath(kind string) string {
+	return "/validate-ray-io-v1-" + strings.ToLower(kind)
+}
+
+// MutatePath is where objects of the kind get what they lack.
+func MutatePath(kind string) string {
+	return "/mutate-ray-io-v1-" + strings.ToLower(kind)
+}
+
+// Registrar is the part of a webhook server that Register needs.
+type Registrar interface {
+	Register(path string, hook http.Handler)
+}
+
+// Register puts all webhooks on the server.
+func Register(server Registrar, o validation.Options, m *Metrics) {
+	server.Register(ConvertPath, &converter{metrics: m})
+	for _, k := range kinds {
+		server.Register(ValidatePath(k.name), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o)}})
+		server.Register(MutatePath(k.name), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
+	}
+}

@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+const (
+	// The API server cuts warnings once they are longer than 4096 bytes together.
+	maxWarnings      = 10
+	maxWarningLength = 255
+)
+
+// validate answers with every error at once, each at its field.
+func validate(k kind, o validation.Options) func(admission.Request) answer {
+	return func(req admission.Request) answer {
+		v, err := k.judge(req.Object.Raw, req.OldObject.Raw, o)
+		if err != nil {
+			// The schema has accepted the object; what is left are texts in it that no program can read, such as quantities.
+			return deny(k, req, field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}, nil)
+		}
+		warnings := warningTexts(v.warnings)
+		if len(v.errors) > 0 {
+			return deny(k, req, v.errors, warnings)
+		}
+		return allow(outcomeAllowed, warnings...)
+	}
+}
+
+func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string) answer {
+	name := req.Name
+	violations := validation.Violations(errs)
+	status := &metav1.Status{
+		Status: metav1.StatusFailure,
+		Code:   http.StatusUnprocessableEntity,
+		Reason: metav1.StatusReasonInvalid,
+		Details: &metav1.StatusDetails{
+			Group: group,
+			Kind:  k.name,
+			Name:  name,
+		},
+	}
+	types := causeTypes(errs)
+	var ids, texts []string
+	for _, v := range violations {
+		message := v.Message
+		if v.Rule != "" {
+			message += " (" + v.Rule + ")"
+			ids = append(ids, v.Rule)
+		}
+		path := v.Field
+		if path == "<nil>" {
+			path = ""
+		}
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: types[v], Message: message, Field: path})
+		texts = append(texts, strings.TrimPrefix(path+": "+message, ": "))
+	}
+	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.name, group, name, strings.Join(texts, "; "))
+	slices.Sort(ids)
+	a := allow(outcomeDenied, warnings...)
+	a.response.Allowed, a.response.Result, a.rules = false, status, slices.Compact(ids)
+	return a
+}
+
+// causeTypes finds the type of each violation again, which a Violation does not carry.
+func causeTypes(errs field.ErrorList) map[validation.Violation]metav1.CauseType {
+	types := map[validation.Violation]metav1.CauseType{}
+	for _, err := range errs {
+		if err != nil {
+			types[validation.Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}] = metav1.CauseType(err.Type)
+		}
+	}
+	return types
+}
+
+// warningTexts are "path: text (rule)", few and short enough to reach the user whole.
+func warningTexts(warnings field.ErrorList) []string {
+	violations := validation.Violations(warnings)
+	var texts []string
+	for i, v := range violations {
+		if i == maxWarnings-1 && len(violations) > maxWarnings {
+			texts = append(texts, fmt.Sprintf("and %d more warnings; `raygate validate` prints all", len(violations)-i))
+			break
+		}
+		texts = append(texts, shorten(v.Field+": "+v.Message, maxWarningLength-len(v.Rule)-3)+" ("+v.Rule+")")
+	}
+	return texts
+}
+
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
+}
