@@ -177,6 +177,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 	if err := features.Set(o.Gates, o.gates); err != nil {
 		errs = append(errs, problems(err)...)
 	}
+	o.Pod.MTLS, o.Pod.HistoryServer = o.Gates.Enabled(features.RayClusterMTLS), o.Gates.Enabled(features.RayClusterHistoryServer)
 	if o.oldBatchScheduler {
 		if o.BatchScheduler == "" {
 			o.BatchScheduler = oldBatchSchedulerMeans

@@ -101,6 +101,9 @@ func TestOptions(t *testing.T) {
 		"a gate wins over the file": {args: []string{"--feature-gates=RayCronJob=false"}, file: "featureGates: {RayCronJob: true, RayClusterMTLS: true}\n", check: func(o *Options) bool {
 			return !o.Gates.Enabled(features.RayCronJob) && o.Gates.Enabled(features.RayClusterMTLS)
 		}},
+		"gates that Pods depend on": {args: []string{"--feature-gates=RayClusterHistoryServer=true"}, file: "featureGates: {RayClusterMTLS: true}\n", check: func(o *Options) bool {
+			return o.Pod.MTLS && o.Pod.HistoryServer
+		}},
 		"a scheduler wins over the file":      {args: []string{"--batch-scheduler=volcano"}, file: "enableBatchScheduler: true\nbatchScheduler: yunikorn\n", check: func(o *Options) bool { return o.BatchScheduler == "volcano" }},
 		"our format wins over the file":       {args: []string{"--logging-format=text"}, file: "logStdoutEncoder: json\n", check: func(o *Options) bool { return o.Logs.Standard.Format == "text" }},
 		"the file wins over the environment":  {file: "deleteRayJobAfterJobFinishes: false\n", env: map[string]string{"DELETE_RAYJOB_CR_AFTER_JOB_FINISHES": "true"}, check: func(o *Options) bool { return !o.RayJob.DeleteWhenFinished }},

@@ -8,7 +8,50 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
 )
+
+func TestCommand(t *testing.T) {
+	const (
+		ulimit = "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; "
+		start  = "START"
+	)
+	overwrite := map[string]string{rayv1.AnnotationOverwriteContainerCmd: "True"}
+	cases := map[string]struct {
+		command, args, wantCommand, wantArgs []string
+		annotations                          map[string]string
+		login                                bool
+	}{
+		"no command":           {wantCommand: []string{"/bin/bash", "-c", "--"}, wantArgs: []string{ulimit + start}},
+		"in a login shell":     {login: true, wantCommand: []string{"/bin/bash", "-cl", "--"}, wantArgs: []string{ulimit + start}},
+		"after the user's own": {command: []string{"echo", "hi"}, args: []string{"there"}, wantCommand: []string{"/bin/bash", "-c", "--"}, wantArgs: []string{" echo  hi  there  && " + ulimit + start}},
+		"the user starts Ray":  {args: []string{"exec ray start --head"}, wantArgs: []string{"exec ray start --head"}},
+		"the user says so":     {command: []string{"mine"}, annotations: overwrite, wantCommand: []string{"mine"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := corev1.Container{Command: tc.command, Args: tc.args}
+			setCommand(&c, tc.annotations, start, tc.login)
+			if diff := cmp.Diff([][]string{tc.wantCommand, tc.wantArgs}, [][]string{c.Command, c.Args}); diff != "" {
+				t.Errorf("command and args (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheClusterCanKeepAllCommands(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1),
+		raytest.Annotations(map[string]string{rayv1.AnnotationOverwriteContainerCmd: "TRUE"}))
+	for _, p := range []*corev1.Pod{Head(rc, Options{}), Worker(rc, &rc.Spec.WorkerGroupSpecs[0], Options{})} {
+		if p.Annotations[rayv1.AnnotationOverwriteContainerCmd] != "true" || p.Spec.Containers[0].Args != nil {
+			t.Errorf("%s: want the annotation and no command, got %v and %v", p.GenerateName, p.Annotations, p.Spec.Containers[0].Args)
+		}
+		valueOf(t, p, "KUBERAY_GEN_RAY_START_CMD") // what users build their own command from
+	}
+}
 
 func TestQuoted(t *testing.T) {
 	cases := map[string]struct{ value, want string }{

@@ -63,3 +63,12 @@ func TestEnvPrecedence(t *testing.T) {
 		t.Errorf("variables that keep the user's value on the head (-want +got):\n%s", diff)
 	}
 }
+
+func TestSetDropsAllOthersOfTheName(t *testing.T) {
+	vars := []corev1.EnvVar{text("A", "1"), text("B", "1"), text("A", "2"), text("C", "1"), text("A", "3")}
+	environment{&vars}.set(text("A", "operator"))
+	want := []corev1.EnvVar{text("A", "operator"), text("B", "1"), text("C", "1")}
+	if diff := cmp.Diff(want, vars); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}

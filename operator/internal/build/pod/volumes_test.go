@@ -6,8 +6,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/test/raytest"
 )
+
+func TestSharedMemory(t *testing.T) {
+	cases := map[string]struct {
+		change     func(*rayv1.HeadGroupSpec)
+		wantVolume int
+		wantMount  int
+	}{
+		"added": {func(*rayv1.HeadGroupSpec) {}, 1, 1},
+		"not beside a mount of the user": {func(h *rayv1.HeadGroupSpec) {
+			h.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "x", MountPath: "/dev/shm"}}
+		}, 0, 1},
+		"in a volume of the user": {func(h *rayv1.HeadGroupSpec) {
+			h.Template.Spec.Volumes = []corev1.Volume{{Name: rayv1.VolumeSharedMemory}}
+		}, 1, 1},
+		"not beside one written otherwise": {func(h *rayv1.HeadGroupSpec) {
+			h.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "x", MountPath: "/dev//shm/"}}
+		}, 0, 1},
+		"not with a plasma directory": {func(h *rayv1.HeadGroupSpec) { h.RayStartParams["plasma-directory"] = "" }, 0, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Head(raytest.RayCluster("ns/demo", raytest.HeadParams(nil), raytest.Head(tc.change)), Options{})
+			if v, m := len(p.Spec.Volumes), len(p.Spec.Containers[0].VolumeMounts); v != tc.wantVolume || m != tc.wantMount {
+				t.Errorf("want %d volumes and %d mounts, got %d and %d", tc.wantVolume, tc.wantMount, v, m)
+			}
+		})
+	}
+}
 
 // TestLogs looks at what stands at /tmp/ray in the containers of an autoscaled and collected head.
 func TestLogs(t *testing.T) {
@@ -64,5 +93,24 @@ func TestLogs(t *testing.T) {
 				t.Errorf("mounts of Ray, of sidecars and volumes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestSharedMemoryLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limits, requests corev1.ResourceList
+		want             string
+	}{
+		"the limit":        {list("memory", "2Gi"), list("memory", "1Gi"), "2Gi"},
+		"else the request": {list("memory", "0"), list("memory", "1Gi"), "1Gi"},
+		"else none":        {nil, list("cpu", "1"), "<nil>"},
+	} {
+		head, _ := buildBoth(Options{}, raytest.HeadContainer(func(c *corev1.Container) {
+			c.Resources = corev1.ResourceRequirements{Limits: tc.limits, Requests: tc.requests}
+		}))
+		source := head.Spec.Volumes[0].EmptyDir
+		if got := source.SizeLimit.String(); got != tc.want || source.Medium != corev1.StorageMediumMemory {
+			t.Errorf("%s: want %s of memory, got %s of %s", name, tc.want, got, source.Medium)
+		}
 	}
 }

@@ -1,0 +1,66 @@
+package pod
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func TestSpecHash(t *testing.T) {
+	base := func() *rayv1.RayCluster { return raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1)) }
+	recreate := rayv1.RayClusterRecreate
+	gate := []corev1.PodSchedulingGate{{Name: "g"}}
+	same := map[string]func(*rayv1.RayClusterSpec){
+		"nothing":  func(*rayv1.RayClusterSpec) {},
+		"replicas": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Replicas = new(int32(7)) },
+		"bounds": func(s *rayv1.RayClusterSpec) {
+			s.WorkerGroupSpecs[0].MinReplicas, s.WorkerGroupSpecs[0].MaxReplicas = new(int32(1)), nil
+		},
+		"workersToDelete": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].ScaleStrategy.WorkersToDelete = []string{"a"} },
+		"tolerations": func(s *rayv1.RayClusterSpec) {
+			s.HeadGroupSpec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "k"}}
+		},
+		"schedulingGates": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Template.Spec.SchedulingGates = gate },
+		"upgradeStrategy": func(s *rayv1.RayClusterSpec) { s.UpgradeStrategy = &rayv1.RayClusterUpgradeStrategy{Type: &recreate} },
+		"empty parameters": func(s *rayv1.RayClusterSpec) {
+			s.HeadGroupSpec.RayStartParams, s.WorkerGroupSpecs[0].RayStartParams = map[string]string{}, nil
+		},
+	}
+	other := map[string]func(*rayv1.RayClusterSpec){
+		"image":         func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Image = "x" },
+		"parameters":    func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].RayStartParams = map[string]string{"a": "b"} },
+		"rayVersion":    func(s *rayv1.RayClusterSpec) { s.RayVersion = "3" },
+		"suspend":       func(s *rayv1.RayClusterSpec) { s.Suspend = new(true) },
+		"group suspend": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Suspend = new(true) },
+		"autoscaler": func(s *rayv1.RayClusterSpec) {
+			s.AutoscalerOptions = &rayv1.AutoscalerOptions{IdleTimeoutSeconds: new(int32(1))}
+		},
+		"service": func(s *rayv1.RayClusterSpec) { s.HeadServiceAnnotations = map[string]string{"a": "b"} },
+		"ingress": func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.EnableIngress = new(true) },
+		"hosts":   func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].NumOfHosts = 2 },
+		"new group": func(s *rayv1.RayClusterSpec) {
+			s.WorkerGroupSpecs = append(s.WorkerGroupSpecs, rayv1.WorkerGroupSpec{})
+		},
+	}
+	want := SpecHash(&base().Spec)
+	if len(want) != 32 {
+		t.Errorf("want 32 characters, got %q", want)
+	}
+	for name, change := range same {
+		rc := base()
+		change(&rc.Spec)
+		if got := SpecHash(&rc.Spec); got != want {
+			t.Errorf("%s changed the hash", name)
+		}
+	}
+	for name, change := range other {
+		rc := base()
+		change(&rc.Spec)
+		if got := SpecHash(&rc.Spec); got == want {
+			t.Errorf("%s did not change the hash", name)
+		}
+	}
+}
