@@ -24,6 +24,11 @@ type cluster struct {
 	rocksdb      bool
 	tokenAuth    bool
 	tls          bool
+
+	// within is the kind of the object around, RayJob or RayService. Empty for a RayCluster.
+	within string
+	// sidecarSubmitter says that the operator adds the submitter of a RayJob to the head Pod.
+	sidecarSubmitter bool
 }
 
 func newCluster(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o Options) *cluster {
@@ -63,6 +68,7 @@ func validateClusterSpec(c *cluster, path *field.Path) field.ErrorList {
 	errs = append(errs, validateTLS(c, path)...)
 	errs = append(errs, validateManagedBy(c, path.Child("managedBy"))...)
 	errs = append(errs, validateUpgradeType(c, path.Child("upgradeStrategy"))...)
+	errs = append(errs, validateFacts(c, path)...)
 	return errs
 }
 
@@ -77,6 +83,7 @@ func warnClusterSpec(c *cluster, path *field.Path) field.ErrorList {
 	warnings = append(warnings, warnAuth(c, path)...)
 	warnings = append(warnings, warnNetworkPolicy(c, path)...)
 	warnings = append(warnings, warnHostNetwork(c, path)...)
+	warnings = append(warnings, warnFacts(c, path)...)
 	return warnings
 }
 

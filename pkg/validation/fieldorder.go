@@ -13,12 +13,13 @@ import (
 
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.
 type pathStep struct {
+	// name is the text as it stands in the path.
 	name  string
 	index int
-	// kind orders steps of different kinds; a path never mixes them at one place.
-	kind stepKind
+	kind  stepKind
 }
 
+// stepKind orders steps of different kinds; a path never mixes them at one place.
 type stepKind int
 
 const (
@@ -41,7 +42,7 @@ func splitPath(path string) []pathStep {
 			}
 			key := path[1:end]
 			if i, err := strconv.Atoi(key); err == nil {
-				steps = append(steps, pathStep{index: i, kind: stepIndex})
+				steps = append(steps, pathStep{name: key, index: i, kind: stepIndex})
 			} else {
 				steps = append(steps, pathStep{name: key, kind: stepKey})
 			}
@@ -58,58 +59,120 @@ func splitPath(path string) []pathStep {
 	return steps
 }
 
-func comparePaths(a, b []pathStep) int {
-	return slices.CompareFunc(a, b, func(a, b pathStep) int {
-		if c := cmp.Compare(a.kind, b.kind); c != 0 {
+// comparePaths orders two paths of an object of the type as a reader of the API would: fields as they are declared, list
+// items by index, keys of maps and unknown fields by text.
+func comparePaths(t reflect.Type, a, b []pathStep) int {
+	for i := range min(len(a), len(b)) {
+		x, y := a[i], b[i]
+		t = settledType(t)
+		if c := cmp.Compare(x.kind, y.kind); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(a.index, b.index); c != 0 {
+		if c := cmp.Compare(x.index, y.index); c != 0 {
 			return c
 		}
-		if a.name == b.name {
-			return 0
+		if c := cmp.Compare(rankOf(t, x), rankOf(t, y)); c != 0 {
+			return c
 		}
-		if a.kind == stepField {
-			if c := cmp.Compare(rankOf(a.name), rankOf(b.name)); c != 0 {
-				return c
-			}
+		if x.name != y.name {
+			return cmp.Compare(x.name, y.name)
 		}
-		return cmp.Compare(a.name, b.name)
-	})
+		t = below(t, x)
+	}
+	return cmp.Compare(len(a), len(b))
 }
 
-func rankOf(name string) int {
-	if rank, known := fieldRanks()[name]; known {
-		return rank
+func rankOf(t reflect.Type, step pathStep) int {
+	if t == nil || t.Kind() != reflect.Struct || step.kind != stepField {
+		return 0
 	}
-	return len(fieldRanks())
+	fields := fieldsOf(t)
+	if f, known := fields[step.name]; known {
+		return f.rank
+	}
+	return len(fields)
 }
 
-// fieldRanks numbers the JSON field names by where they first stand in the API types. One number per name is enough:
-// the names that matter to people (metadata before spec, head before workers) keep one order everywhere.
-var fieldRanks = sync.OnceValue(func() map[string]int {
-	ranks := map[string]int{}
-	seen := map[reflect.Type]bool{}
-	var visit func(t reflect.Type)
-	visit = func(t reflect.Type) {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
-			t = t.Elem()
+// below is the type that the step leads to, or nil.
+func below(t reflect.Type, step pathStep) reflect.Type {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind() == reflect.Struct:
+		if f, known := fieldsOf(t)[step.name]; known {
+			return f.goType
 		}
-		if t.Kind() != reflect.Struct || seen[t] {
-			return
-		}
-		seen[t] = true
-		// All names of a struct come before the names inside its fields, or a name deep in metadata would decide.
-		for f := range t.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if _, known := ranks[name]; name != "" && name != "-" && !known {
-				ranks[name] = len(ranks)
-			}
-		}
-		for f := range t.Fields() {
-			visit(f.Type)
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
+		return t.Elem()
+	}
+	return nil
+}
+
+func settledType(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// jsonField is a field of a struct as JSON knows it.
+type jsonField struct {
+	rank   int
+	index  []int
+	goType reflect.Type
+}
+
+// fieldCache holds a map[string]jsonField for each reflect.Type.
+var fieldCache sync.Map
+
+func fieldsOf(t reflect.Type) map[string]jsonField {
+	if fields, ok := fieldCache.Load(t); ok {
+		return fields.(map[string]jsonField)
+	}
+	fields := map[string]jsonField{}
+	addFields(fields, t, nil)
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+// addFields goes into structs whose fields JSON writes among those of the struct around.
+func addFields(fields map[string]jsonField, t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		f, index := t.Field(i), append(slices.Clone(at), i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			addFields(fields, f.Type, index)
+		case name != "" && name != "-" && f.IsExported():
+			fields[name] = jsonField{rank: len(fields), index: index, goType: f.Type}
 		}
 	}
-	visit(reflect.TypeFor[rayv1.RayCluster]())
-	return ranks
-})
+}
+
+// typeOf finds out of which kind an object with these problems is. Where the problems do not tell, the order is the same
+// for all kinds.
+func typeOf(violations []Violation) reflect.Type {
+	byField := []struct {
+		prefix string
+		object reflect.Type
+	}{
+		{"spec.rayClusterConfig", reflect.TypeFor[rayv1.RayService]()},
+		{"spec.jobTemplate", reflect.TypeFor[rayv1.RayCronJob]()},
+		{"spec.rayClusterSpec", reflect.TypeFor[rayv1.RayJob]()},
+	}
+	for _, v := range violations {
+		for _, f := range byField {
+			if strings.HasPrefix(v.Field, f.prefix) {
+				return f.object
+			}
+		}
+	}
+	byRule := map[string]reflect.Type{
+		"CJ": reflect.TypeFor[rayv1.RayCronJob](), "RJ": reflect.TypeFor[rayv1.RayJob](), "RS": reflect.TypeFor[rayv1.RayService](),
+	}
+	i := slices.IndexFunc(violations, func(v Violation) bool { return len(v.Rule) > 2 && byRule[v.Rule[:2]] != nil })
+	if i >= 0 {
+		return byRule[violations[i].Rule[:2]]
+	}
+	return reflect.TypeFor[rayv1.RayCluster]()
+}

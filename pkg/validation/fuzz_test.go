@@ -3,9 +3,11 @@ package validation_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
@@ -13,10 +15,10 @@ import (
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
-// FuzzRayCluster holds that no object that can be decoded, with or without its defaults, makes a rule panic or take
-// long, and that what is reported is described.
-func FuzzRayCluster(f *testing.F) {
-	for _, e := range examples.All() {
+// fuzzKind holds that no object that can be decoded, with or without its defaults, makes a rule panic or take long, that
+// what is reported is described, that an update to the same object is no update, and that the verdict is always the same.
+func fuzzKind(f *testing.F, kind string) {
+	for _, e := range examples.Of(kind) {
 		if data, err := json.Marshal(e.Object()); err == nil && len(data) < 1<<16 {
 			f.Add(data)
 		}
@@ -25,27 +27,39 @@ func FuzzRayCluster(f *testing.F) {
 	for _, r := range validation.Rules() {
 		described[r.ID] = true
 	}
-	gates := map[validation.Gate]bool{
-		validation.GateMTLS: true, validation.GateHistoryServer: true, validation.GateNetworkPolicy: true, validation.GateEmbeddedGCSStorage: true,
-	}
+	checks, _ := validation.ForKind(kind)
+	base := bases()[kind]
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rc := decodeCluster(data)
-		if rc == nil {
+		object := decode(checks, data)
+		if object == nil {
 			return
 		}
-		old := examples.Base()
 		start := time.Now()
-		for _, o := range []validation.Options{{}, {Gates: gates, BatchScheduler: new("volcano")}} {
-			list := validation.RayCluster(rc, o)
-			list = append(list, validation.RayClusterWarningList(rc, o)...)
-			list = append(list, validation.RayClusterUpdate(rc, old, o)...)
-			list = append(list, validation.RayClusterUpdateWarningList(old, rc, o)...)
+		for _, o := range []validation.Options{{}, everything()} {
+			first := checks.Create(object, o)
+			list := append(slices.Clone(first.Errors), first.Warnings...)
+			for _, v := range []validation.Verdict{checks.Update(object, base(), o), checks.Update(base(), object, o)} {
+				list = append(append(list, v.Errors...), v.Warnings...)
+			}
+			list = append(list, checks.Status(object, o)...)
 			for _, v := range validation.Violations(list) {
 				if !described[v.Rule] || v.Field == "" {
 					t.Errorf("rule %q at %q is not described", v.Rule, v.Field)
 				}
 			}
-			rayv1.SetRayClusterDefaults(rc)
+			same := object.DeepCopyObject().(validation.Object)
+			same.SetLabels(map[string]string{"touched": "yes"})
+			object.SetLabels(nil)
+			if errs := checks.Update(same, object, o).Errors; len(errs) > 0 {
+				t.Errorf("an update that changes nothing is refused: %v", errs)
+			}
+			same.SetLabels(nil)
+			again := checks.Create(same, o)
+			now := checks.Create(object, o)
+			if diff := cmp.Diff(validation.Violations(now.Errors), validation.Violations(again.Errors)); diff != "" {
+				t.Errorf("two verdicts on one object differ:\n%s", diff)
+			}
+			checks.SetDefaults(object)
 		}
 		// Generous for a busy machine; the inputs are small.
 		if took := time.Since(start); took > 5*time.Second {
@@ -54,37 +68,57 @@ func FuzzRayCluster(f *testing.F) {
 	})
 }
 
-// decodeCluster returns nil for what is no RayCluster. Decoding is not under test.
-func decodeCluster(data []byte) (rc *rayv1.RayCluster) {
+func FuzzRayCluster(f *testing.F) { fuzzKind(f, "RayCluster") }
+
+func FuzzRayJob(f *testing.F) { fuzzKind(f, "RayJob") }
+
+func FuzzRayService(f *testing.F) { fuzzKind(f, "RayService") }
+
+func FuzzRayCronJob(f *testing.F) { fuzzKind(f, "RayCronJob") }
+
+// everything turns on what is off by default, and knows something about all around.
+func everything() validation.Options {
+	o := validation.Options{Gates: map[validation.Gate]bool{}, BatchScheduler: new("volcano"), CertManagerMissing: true, RequestVersion: "v1alpha1",
+		HeadClusterIPService: true, HeadSidecars: []string{"a"}, Facts: &validation.Facts{
+			ServiceAccountMissing: true, AuthSecretMissing: true, SelectedClusterMissing: true, ForeignNetworkPolicies: []string{"a"},
+			Claim: &corev1.PersistentVolumeClaimSpec{}, WorkerPods: map[string][]string{"cpu": nil}, WantedPods: map[string]int64{"cpu": 3},
+		}, Now: time.Unix(1<<31, 0)}
+	for _, g := range []validation.Gate{validation.GateMTLS, validation.GateHistoryServer, validation.GateNetworkPolicy, validation.GateEmbeddedGCSStorage,
+		validation.GateCronJob, validation.GateSidecarSubmitterRestart} {
+		o.Gates[g] = true
+	}
+	return o
+}
+
+// decode returns nil for what is no object of the kind. Decoding is not under test.
+func decode(checks validation.Checks, data []byte) (object validation.Object) {
 	defer func() {
 		if recover() != nil {
-			rc = nil
+			object = nil
 		}
 	}()
-	rc = &rayv1.RayCluster{}
-	if err := json.Unmarshal(data, rc); err != nil {
+	object = checks.New()
+	if err := json.Unmarshal(data, object); err != nil {
 		return nil
 	}
-	return rc
+	return object
 }
 
 func TestNilObjects(t *testing.T) {
-	o := validation.Options{}
-	if errs := validation.RayCluster(nil, o); len(errs) == 0 {
-		t.Error("RayCluster(nil) has no errors")
-	}
-	if errs := validation.RayClusterUpdate(nil, nil, o); len(errs) == 0 {
-		t.Error("RayClusterUpdate(nil, nil) has no errors")
-	}
-	for name, got := range map[string]int{
-		"warnings":        len(validation.RayClusterWarnings(nil, o)),
-		"update warnings": len(validation.RayClusterUpdateWarnings(nil, nil, o)),
-		"job":             len(validation.RayJob(nil, o)) + len(validation.RayJobWarningList(nil, o)),
-		"service":         len(validation.RayService(nil, o)) + len(validation.RayServiceWarningList(nil, o)),
-		"cron job":        len(validation.RayCronJob(nil, o)) + len(validation.RayCronJobWarningList(nil, o)),
-	} {
-		if got != 0 {
-			t.Errorf("%s of nil: %d problems", name, got)
+	for _, checks := range validation.AllChecks() {
+		for name, v := range map[string]validation.Verdict{
+			"create":         checks.Create(nil, validation.Options{}),
+			"update":         checks.Update(nil, nil, validation.Options{}),
+			"without old":    checks.Update(checks.New(), nil, validation.Options{}),
+			"empty":          checks.Create(checks.New(), validation.Options{}),
+			"with all gates": checks.Create(checks.New(), everything()),
+		} {
+			if len(v.Errors) == 0 {
+				t.Errorf("%s: %s of nothing has no errors", checks.Kind, name)
+			}
+		}
+		if errs := checks.Status(nil, validation.Options{}); len(errs) > 0 {
+			t.Errorf("%s: the status of nothing has errors: %v", checks.Kind, errs)
 		}
 	}
 }

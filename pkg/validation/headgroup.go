@@ -24,7 +24,7 @@ func validateHeadGroup(c *cluster, path *field.Path) field.ErrorList {
 func warnHeadGroup(c *cluster, path *field.Path) field.ErrorList {
 	h := &c.spec.HeadGroupSpec
 	warnings := warnNodeGroup(c, headGroup(h), path)
-	warnings = append(warnings, warnHeadPorts(headGroup(h), path)...)
+	warnings = append(warnings, warnHeadPorts(c, headGroup(h), path)...)
 	warnings = append(warnings, warnHeadService(c, path.Child("headService"))...)
 	if h.IngressOptions != nil && !isTrue(h.EnableIngress) {
 		warnings = append(warnings, forbidden("RC-561", path.Child("ingressOptions"), "has no effect while enableIngress is not true"))
@@ -36,8 +36,10 @@ func validateServiceType(t corev1.ServiceType, path *field.Path) field.ErrorList
 	if t == "" {
 		return nil
 	}
-	return notIn("RC-557", path, t, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName)
+	return notIn("RC-557", path, t, serviceTypes...)
 }
+
+var serviceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
 // protocolPort is the key of list-maps of ports.
 type protocolPort struct {
@@ -129,6 +131,9 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 		if v, set := svc.Spec.Selector[key]; set {
 			warnings = append(warnings, invalid("RC-556", path.Child("spec", "selector").Key(key), v, "is replaced by the operator; remove it"))
 		}
+	}
+	if svc.Spec.ClusterIP == corev1.ClusterIPNone && c.options.HeadClusterIPService {
+		warnings = append(warnings, invalid("RC-556", path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is told to give head Services an address; remove it"))
 	}
 	if svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace {
 		warnings = append(warnings, invalid("RC-556", path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it"))

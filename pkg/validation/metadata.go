@@ -66,11 +66,11 @@ func validateSchedulerLabels(labels map[string]string, path *field.Path) field.E
 	return errs
 }
 
-func warnMetadata(c *cluster, path *field.Path) field.ErrorList {
-	warnings := warnClippedNames(c, path.Child("name"))
-	warnings = append(warnings, warnSwitches(c.meta.Annotations, path.Child("annotations"))...)
-	warnings = append(warnings, warnLabels(c, path.Child("labels"))...)
-	return warnings
+// warnMetadata tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
+// as on a RayCluster, which gets them.
+func warnMetadata(meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
+	warnings := warnSwitches(meta.Annotations, path.Child("annotations"))
+	return append(warnings, warnLabels(meta, o, path.Child("labels"))...)
 }
 
 // warnClippedNames tells of names that the operator will shorten from the front, so that two clusters may collide.
@@ -107,14 +107,14 @@ func warnSwitches(annotations map[string]string, path *field.Path) field.ErrorLi
 	return warnings
 }
 
-func warnLabels(c *cluster, path *field.Path) field.ErrorList {
+func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
-	labels := c.meta.Labels
+	labels := meta.Labels
 	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" {
 		warnings = append(warnings, invalid("RC-577", path.Key(rayv1.LabelGangSchedulingEnabled), v, "turns gang scheduling on, whatever its value; remove the label to turn it off"))
 	}
-	warnings = append(warnings, warnForeignScheduler(labels, c.options.BatchScheduler, path)...)
-	if metav1.GetControllerOf(c.meta) == nil {
+	warnings = append(warnings, warnForeignScheduler(labels, o.BatchScheduler, path)...)
+	if metav1.GetControllerOf(meta) == nil {
 		for _, key := range []string{rayv1.LabelOriginatedFromCRName, rayv1.LabelOriginatedFromCRD} {
 			if v, set := labels[key]; set {
 				warnings = append(warnings, invalid("X-504", path.Key(key), v, "is set by the operator on clusters of a RayJob or a RayService; remove it"))
@@ -153,8 +153,8 @@ func warnForeignScheduler(labels map[string]string, scheduler *string, path *fie
 // maxObjectSize leaves room, below the 1.5 MiB that etcd takes, for status and managed fields.
 const maxObjectSize = 1 << 20
 
-func warnObjectSize(rc *rayv1.RayCluster) field.ErrorList {
-	data, err := json.Marshal(rc)
+func warnObjectSize(object any) field.ErrorList {
+	data, err := json.Marshal(object)
 	if err != nil || len(data) <= maxObjectSize {
 		return nil
 	}

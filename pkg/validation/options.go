@@ -1,11 +1,17 @@
 package validation
 
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
 // Gate is the name of a feature gate of the operator that decides about a field.
 type Gate string
 
 // Gates that rules ask for, with their defaults as KubeRay 1.7.
 const (
-	// GateDeletionPolicy allows suspending a worker group. On by default.
+	// GateDeletionPolicy allows deletionStrategy of a RayJob, and suspending a worker group. On by default.
 	GateDeletionPolicy Gate = "RayJobDeletionPolicy"
 	// GateMultiHostIndexing labels the workers of multi-host groups, which shortens group names. On by default.
 	GateMultiHostIndexing Gate = "RayMultiHostIndexing"
@@ -17,20 +23,25 @@ const (
 	GateHistoryServer Gate = "RayClusterHistoryServer"
 	// GateEmbeddedGCSStorage allows the rocksdb backend of GCS fault tolerance. Off by default.
 	GateEmbeddedGCSStorage Gate = "GCSFaultToleranceEmbeddedStorage"
+	// GateIncrementalUpgrade allows a RayService to move its traffic in steps. On by default.
+	GateIncrementalUpgrade Gate = "RayServiceIncrementalUpgrade"
+	// GateCronJob starts the controller of RayCronJobs. Off by default.
+	GateCronJob Gate = "RayCronJob"
+	// GateSidecarSubmitterRestart lets the submitter of a RayJob in SidecarMode be tried again. Off by default.
+	GateSidecarSubmitterRestart Gate = "SidecarSubmitterRestart"
 )
 
-// enabledByDefault reports what KubeRay 1.7 does when nobody sets the gate.
-func (g Gate) enabledByDefault() bool {
-	return g == GateDeletionPolicy || g == GateMultiHostIndexing
+// gateDefaults are what KubeRay 1.7 does when nobody sets the gate.
+var gateDefaults = map[Gate]bool{
+	GateDeletionPolicy: true, GateMultiHostIndexing: true, GateIncrementalUpgrade: true,
+	GateNetworkPolicy: false, GateMTLS: false, GateHistoryServer: false, GateEmbeddedGCSStorage: false,
+	GateCronJob: false, GateSidecarSubmitterRestart: false,
 }
 
 // Known reports whether some rule asks for the gate.
 func (g Gate) Known() bool {
-	switch g {
-	case GateDeletionPolicy, GateMultiHostIndexing, GateNetworkPolicy, GateMTLS, GateHistoryServer, GateEmbeddedGCSStorage:
-		return true
-	}
-	return false
+	_, known := gateDefaults[g]
+	return known
 }
 
 // Options are what the rules know besides the object. The zero value stands for an operator with the defaults of
@@ -52,11 +63,69 @@ type Options struct {
 
 	// SidecarVolumes are the names of volumes that the sidecars of the operator's own configuration bring into Ray Pods.
 	SidecarVolumes []string
+
+	// HeadSidecars and WorkerSidecars are the names of containers that the operator's own configuration adds to Ray Pods.
+	HeadSidecars, WorkerSidecars []string
+
+	// HeadClusterIPService says that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
+	HeadClusterIPService bool
+
+	// NoZeroDowntime says that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
+	NoZeroDowntime bool
+
+	// Now is the time from which schedules are followed. The zero value means a fixed date, so that the same object always
+	// gets the same verdict; for the rules it makes no difference but to schedules that end.
+	Now time.Time
+
+	// RequestVersion is the API version in which a client sent the object, as in v1alpha1, when fields that this version
+	// lacks are lost on the way. Empty means that nothing is lost.
+	RequestVersion string
+
+	// ByController says that a controller sent the request and not a person. It silences the warnings for people who edit
+	// what belongs to a controller.
+	ByController bool
+
+	// Facts are about other objects. Nil means that nothing is known, as in admission, which must not look.
+	Facts *Facts
+}
+
+// Facts are what a controller has seen in the namespace of the object. Zero values say nothing and break no rule.
+type Facts struct {
+	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that belong to someone else.
+	ForeignNetworkPolicies []string
+	// ServiceAccountMissing says that the ServiceAccount which the head Pod names does not exist.
+	ServiceAccountMissing bool
+	// AuthSecretMissing says that the Secret in authOptions.secretName does not exist, or has no key auth_token.
+	AuthSecretMissing bool
+	// Claim is the PersistentVolumeClaim of the embedded store as it is, or nil.
+	Claim *corev1.PersistentVolumeClaimSpec
+	// WorkerPods are the names of the Pods of each group that is a key.
+	WorkerPods map[string][]string
+	// WantedPods are the Pods that the operator has counted for each group that is a key.
+	WantedPods map[string]int64
+	// SelectedClusterMissing says that the RayCluster in clusterSelector does not exist.
+	SelectedClusterMissing bool
 }
 
 func (o Options) enabled(g Gate) bool {
 	if on, set := o.Gates[g]; set {
 		return on
 	}
-	return g.enabledByDefault()
+	return gateDefaults[g]
+}
+
+// facts is never nil.
+func (o Options) facts() *Facts {
+	if o.Facts == nil {
+		return &Facts{}
+	}
+	return o.Facts
+}
+
+// scheduler is the batch scheduler, or empty when there is none or it is not known.
+func (o Options) scheduler() string {
+	if o.BatchScheduler == nil {
+		return ""
+	}
+	return *o.BatchScheduler
 }

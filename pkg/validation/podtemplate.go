@@ -111,6 +111,10 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 			return "RC-525", "the operator adds a container of this name with historyServerOptions"
 		}
 		return g.rule("RC-089", "RC-090"), "the operator adds a container of this name with historyServerOptions"
+	case rayv1.ContainerJobSubmitter:
+		if g.head && isInit && c.sidecarSubmitter {
+			return "RC-525", "the operator adds a container of this name in SidecarMode"
+		}
 	case rayv1.ContainerWaitGCSReady:
 		switch {
 		case g.head || c.options.NoInitContainers:
@@ -120,6 +124,13 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 		default:
 			return "RC-525", "the operator adds an init container of this name to workers"
 		}
+	}
+	sidecars := c.options.WorkerSidecars
+	if g.head {
+		sidecars = c.options.HeadSidecars
+	}
+	if slices.Contains(sidecars, name) {
+		return "RC-525", "the configuration of the operator adds a container of this name"
 	}
 	return "", ""
 }

@@ -1,10 +1,12 @@
 package validation_test
 
 import (
-	"strings"
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/pkg/validation"
@@ -12,40 +14,109 @@ import (
 )
 
 // verdict runs an example the way a door does.
-func verdict(e examples.Example) (errs, warnings field.ErrorList) {
+func verdict(t testing.TB, e examples.Example, object validation.Object, o validation.Options) validation.Verdict {
+	t.Helper()
+	checks, known := validation.ForKind(e.Kind)
+	if !known {
+		t.Fatalf("%s: no checks for the kind", e)
+	}
 	if e.Update {
-		return validation.RayClusterUpdate(e.Object(), e.Old(), e.Options), validation.RayClusterUpdateWarningList(e.Object(), e.Old(), e.Options)
+		return checks.Update(object, e.Old(), o)
 	}
-	return validation.RayCluster(e.Object(), e.Options), validation.RayClusterWarningList(e.Object(), e.Options)
+	return checks.Create(object, o)
 }
 
-func TestBaseIsValid(t *testing.T) {
-	if diff := cmp.Diff([]validation.Violation{}, validation.Violations(validation.RayCluster(examples.Base(), validation.Options{}))); diff != "" {
-		t.Errorf("RayCluster(Base()): errors (-want +got):\n%s", diff)
+// of is the part of a verdict that the severity speaks of.
+func of(v validation.Verdict, s validation.Severity) field.ErrorList {
+	if s == validation.SeverityWarning {
+		return v.Warnings
 	}
-	if diff := cmp.Diff([]string{}, validation.RayClusterWarnings(examples.Base(), validation.Options{})); diff != "" {
-		t.Errorf("RayClusterWarnings(Base()) (-want +got):\n%s", diff)
+	return v.Errors
+}
+
+func bases() map[string]func() validation.Object {
+	return map[string]func() validation.Object{
+		"RayCluster": func() validation.Object { return examples.Base() },
+		"RayJob":     func() validation.Object { return examples.BaseJob() },
+		"RayService": func() validation.Object { return examples.BaseService() },
+		"RayCronJob": func() validation.Object { return examples.BaseCronJob() },
 	}
 }
 
-func TestExamplesBreakTheirRule(t *testing.T) {
+func TestBasesAreValid(t *testing.T) {
+	o := validation.Options{Gates: map[validation.Gate]bool{validation.GateCronJob: true}}
+	for kind, base := range bases() {
+		checks, _ := validation.ForKind(kind)
+		if diff := cmp.Diff(validation.Verdict{}, checks.Create(base(), o), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+func TestExamplesBreakTheirRuleAlone(t *testing.T) {
 	for _, e := range examples.All() {
-		t.Run(e.ID+"/"+e.Name, func(t *testing.T) {
-			errs, warnings := verdict(e)
-			list := errs
-			if e.Warning {
-				list = warnings
-			}
-			var got []string
-			for _, v := range validation.Violations(list) {
+		t.Run(e.String(), func(t *testing.T) {
+			v := verdict(t, e, e.Object(), e.Options)
+			var at, others []string
+			for _, v := range validation.Violations(of(v, e.Severity)) {
 				if v.Rule == e.ID {
-					got = append(got, v.Field)
+					at = append(at, v.Field)
+				} else if !slices.Contains(others, v.Rule) {
+					others = append(others, v.Rule)
 				}
 			}
-			if diff := cmp.Diff(e.WantFields, got); diff != "" {
-				t.Errorf("fields of %s (-want +got):\n%s\nall: %v", e.ID, diff, list)
+			slices.Sort(others)
+			if diff := cmp.Diff(e.WantFields, at); diff != "" {
+				t.Errorf("fields (-want +got):\n%s\nall: %v", diff, v)
+			}
+			if diff := cmp.Diff(e.Also, others, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("other rules (-want +got):\n%s\nall: %v", diff, v)
+			}
+			if e.Severity == validation.SeverityWarning && len(v.Errors) > 0 {
+				t.Errorf("a warning has errors: %v", v.Errors)
 			}
 		})
+	}
+}
+
+func TestNeighboursAreValid(t *testing.T) {
+	for _, e := range examples.All() {
+		v := verdict(t, e, e.Valid(), e.ValidOptions)
+		if len(v.Errors) > 0 {
+			t.Errorf("%s: the neighbour has errors: %v", e, v.Errors)
+		}
+		for _, err := range of(v, e.Severity) {
+			if err.Origin == e.ID {
+				t.Errorf("%s: the neighbour breaks the rule: %v", e, err)
+			}
+		}
+	}
+}
+
+// TestExamplesSurviveJSON holds that the doors, which read JSON and fill in defaults, see what the table says.
+func TestExamplesSurviveJSON(t *testing.T) {
+	reread := func(object validation.Object, kind string) validation.Object {
+		data, err := json.Marshal(object)
+		if err != nil {
+			t.Fatalf("encoding a %s: %v", kind, err)
+		}
+		checks, _ := validation.ForKind(kind)
+		again := checks.New()
+		if err := json.Unmarshal(data, again); err != nil {
+			t.Fatalf("decoding a %s: %v", kind, err)
+		}
+		checks.SetDefaults(again)
+		return again
+	}
+	for _, e := range examples.All() {
+		if e.GoOnly {
+			continue
+		}
+		want := validation.Violations(of(verdict(t, e, e.Object(), e.Options), e.Severity))
+		got := validation.Violations(of(verdict(t, e, reread(e.Object(), e.Kind), e.Options), e.Severity))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", e, diff)
+		}
 	}
 }
 
@@ -58,40 +129,66 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 		}
 		previous = r.ID
 		described[r.ID] = r
-	}
-	broken := map[string]bool{}
-	check := func(where string, list field.ErrorList, severity validation.Severity) {
-		for _, err := range list {
-			r, known := described[err.Origin]
-			if !known {
-				t.Errorf("%s: rule %q is not described: %v", where, err.Origin, err)
-			} else if r.Severity != severity && r.Severity != validation.SeverityBoth {
-				t.Errorf("%s: %s is reported as %s but described as %s", where, r.ID, severity, r.Severity)
+		for _, same := range r.Same {
+			if other, taken := described[same]; taken {
+				t.Errorf("%s is said to be the same as %s, which has a description of its own: %v", same, r.ID, other)
 			}
 		}
 	}
+	broken := map[string]bool{}
+	check := func(e examples.Example, list field.ErrorList, severity validation.Severity) {
+		for _, err := range list {
+			r, known := described[err.Origin]
+			if !known {
+				t.Errorf("%s: rule %q is not described: %v", e, err.Origin, err)
+			} else if r.Severity != severity && r.Severity != validation.SeverityBoth {
+				t.Errorf("%s: %s is reported as %s but described as %s", e, r.ID, severity, r.Severity)
+			}
+		}
+	}
+	seen := map[string]bool{}
 	for _, e := range examples.All() {
-		broken[e.ID] = true
-		errs, warnings := verdict(e)
-		check(e.ID+"/"+e.Name, errs, validation.SeverityError)
-		check(e.ID+"/"+e.Name, warnings, validation.SeverityWarning)
+		if seen[e.String()] {
+			t.Errorf("two examples are called %s", e)
+		}
+		seen[e.String()] = true
+		if len(e.Also) == 0 {
+			broken[e.ID] = true
+		}
+		v := verdict(t, e, e.Object(), e.Options)
+		check(e, v.Errors, validation.SeverityError)
+		check(e, v.Warnings, validation.SeverityWarning)
+		if r := described[e.ID]; r.Transition != e.Update && r.ID != "RS-524" {
+			t.Errorf("%s: the rule needs an old object: %t; the example has one: %t", e, r.Transition, e.Update)
+		}
+	}
+	never := map[string]string{
+		"RC-041": "a maxReplicas below 0 is below any minReplicas",
+		"RC-505": "names that differ by case have capitals",
+		"RC-582": "it takes the autoscaler v2 to be asked for and off", "RC-583": "the same",
 	}
 	for id, r := range described {
-		if strings.HasPrefix(r.Kind, "RayCluster") && !broken[id] {
-			t.Errorf("rule %s has no example", id)
+		if never[id] != "" {
+			continue
+		}
+		if !broken[id] && !slices.Equal(r.Layers, []validation.Layer{validation.LayerSchema}) {
+			t.Errorf("rule %s has no example that breaks it alone", id)
 		}
 	}
 }
 
 func TestMessagesSayWhatIsRight(t *testing.T) {
 	for _, e := range examples.All() {
-		errs, warnings := verdict(e)
-		for _, err := range append(errs, warnings...) {
+		v := verdict(t, e, e.Object(), e.Options)
+		for _, err := range append(v.Errors, v.Warnings...) {
 			if err.Detail == "" {
-				t.Errorf("%s/%s: %v has no advice", e.ID, e.Name, err)
+				t.Errorf("%s: %v has no advice", e, err)
 			}
 			if err.Field == "" || err.Field == "<nil>" {
-				t.Errorf("%s/%s: %v has no path", e.ID, e.Name, err)
+				t.Errorf("%s: %v has no path", e, err)
+			}
+			if len(err.ErrorBody()) > 400 {
+				t.Errorf("%s: the message has %d characters: %s", e, len(err.ErrorBody()), err.ErrorBody())
 			}
 		}
 	}

@@ -232,7 +232,7 @@ var servicePorts = []struct {
 }
 
 // warnHeadPorts tells of container ports, and so Service ports, at which nothing listens.
-func warnHeadPorts(g nodeGroup, path *field.Path) field.ErrorList {
+func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 	container := rayContainer(g.template)
 	if container == nil || len(container.Ports) == 0 {
 		return nil
@@ -260,7 +260,8 @@ func warnHeadPorts(g nodeGroup, path *field.Path) field.ErrorList {
 			}
 		}
 	}
-	if !dashboard {
+	// In a RayJob and a RayService it is an error, which another rule tells.
+	if !dashboard && c.within == "" {
 		warnings = append(warnings, required("RC-559", portsPath, "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"))
 	}
 	return warnings

@@ -11,29 +11,15 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
 
-// RayClusterUpdateWarningList returns what an update does not do although it may look so, the warnings of the new
-// object, and the errors that RayClusterUpdate let pass since the old object has them too.
-func RayClusterUpdateWarningList(new, old *rayv1.RayCluster, o Options) field.ErrorList {
-	if new == nil || old == nil {
-		return RayClusterWarningList(new, o)
-	}
-	if exemptUpdate(new, old) {
-		return nil
-	}
+func clusterChanges(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
 	path := field.NewPath("spec")
-	warnings := RayClusterWarningList(new, o)
-	_, known := ratchet(RayCluster(new, o), new, old, o)
-	warnings = append(warnings, known...)
-	warnings = append(warnings, warnStorageChange(&new.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))...)
-	warnings = append(warnings, warnGroupChanges(new, &old.Spec, path)...)
-	warnings = append(warnings, warnResume(new, old, path.Child("suspend"))...)
-	warnings = append(warnings, warnSecurityChange(&new.Spec, &old.Spec, path)...)
+	warnings := warnStorageChange(&rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
+	warnings = append(warnings, warnGroupChanges(rc, &old.Spec, path)...)
+	warnings = append(warnings, warnResume(rc, old, path.Child("suspend"))...)
+	warnings = append(warnings, warnSecurityChange(&rc.Spec, &old.Spec, path)...)
+	warnings = append(warnings, warnOwnedEdit(rc, old, o)...)
+	warnings = append(warnings, warnLostFields(rc, old, o)...)
 	return warnings
-}
-
-// RayClusterUpdateWarnings is RayClusterUpdateWarningList as text.
-func RayClusterUpdateWarnings(new, old *rayv1.RayCluster, o Options) []string {
-	return warningTexts(RayClusterUpdateWarningList(new, old, o))
 }
 
 func recreates(s *rayv1.RayClusterSpec) bool {

@@ -19,29 +19,24 @@ type Violation struct {
 
 // Violations turns a verdict into what doors print: in the order in which the fields stand in the API, without repeats.
 func Violations(errs field.ErrorList) []Violation {
-	type entry struct {
-		violation Violation
-		order     []pathStep
-	}
-	entries := make([]entry, 0, len(errs))
+	violations := make([]Violation, 0, len(errs))
 	seen := make(map[Violation]bool, len(errs))
 	for _, err := range errs {
 		if err == nil {
 			continue
 		}
 		v := Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}
-		if seen[v] {
-			continue
+		if !seen[v] {
+			seen[v] = true
+			violations = append(violations, v)
 		}
-		seen[v] = true
-		entries = append(entries, entry{violation: v, order: splitPath(err.Field)})
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return comparePaths(a.order, b.order) })
-
-	violations := make([]Violation, len(entries))
-	for i, e := range entries {
-		violations[i] = e.violation
+	order := make(map[string][]pathStep, len(violations))
+	for _, v := range violations {
+		order[v.Field] = splitPath(v.Field)
 	}
+	object := typeOf(violations)
+	slices.SortStableFunc(violations, func(a, b Violation) int { return comparePaths(object, order[a.Field], order[b.Field]) })
 	return violations
 }
 
@@ -55,8 +50,9 @@ func Summary(errs field.ErrorList) string {
 	return strings.Join(parts, "; ")
 }
 
-// warningTexts is the form in which warnings reach kubectl and other clients: "path: text (rule)".
-func warningTexts(warnings field.ErrorList) []string {
+// WarningTexts is the form in which warnings reach kubectl and other clients: "path: text (rule)", in the order of the
+// fields.
+func WarningTexts(warnings field.ErrorList) []string {
 	violations := Violations(warnings)
 	texts := make([]string, len(violations))
 	for i, v := range violations {

@@ -224,7 +224,7 @@ func warnReplicas(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	suspended := isTrue(g.Suspend)
 	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
 	if g.Replicas != nil && *g.Replicas > 0 && !suspended {
-		if n := *g.Replicas; g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas {
+		if n := *g.Replicas; g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas && *g.MaxReplicas != 0 {
 			warnings = append(warnings, invalid("RC-507", path.Child("replicas"), n, "is moved into the bounds of minReplicas and maxReplicas; change it or them"))
 		}
 	}

@@ -17,9 +17,14 @@ The gateway, the webhook, the operator and ` + "`raygate validate`" + ` apply th
 an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501 are additions.
 
 * **Kind** RayClusterSpec means that the rule holds wherever a cluster is described: in ` + "`spec`" + ` of a RayCluster, ` + "`spec.rayClusterSpec`" + ` of a RayJob,
-  ` + "`spec.rayClusterConfig`" + ` of a RayService, ` + "`spec.jobTemplate.rayClusterSpec`" + ` of a RayCronJob. The field is then the path below that.
-* **Severity** An error refuses the object; an update is refused only for errors that it brings in. A warning never refuses.
-* **Layers** package: the programs above. schema, CEL: can be said in the CRD as well.
+  ` + "`spec.rayClusterConfig`" + ` of a RayService, ` + "`spec.jobTemplate.rayClusterSpec`" + ` of a RayCronJob. RayJobSpec is ` + "`spec`" + ` of a RayJob and ` + "`spec.jobTemplate`" + ` of a
+  RayCronJob. The field is then the path below that. Any means that the rule holds for the metadata of more than one kind.
+* **Severity** An error refuses the object; a warning never does. An update is refused only for errors that it brings in or makes worse: an error that
+  the stored object has at the same place, with the same value and with the same values in all fields that the rule reads, becomes a warning, so that
+  finalizers, labels and the autoscaler always get through. Ratcheting marks rules that working objects may break; no other layer refuses those for a
+  value that is stored. On update marks rules about the way from the old object to the new one.
+* **Layers** package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the CRD. policy: the bundle of
+  ValidatingAdmissionPolicies.
 * **Stop** The operator does not act on an object that breaks the rule, even if the object ran before.
 
 `
@@ -38,9 +43,24 @@ func Markdown() []byte {
 		if r.Stop {
 			stop = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s | %s |\n", r.ID, r.Kind, cell(r.Field), cell(r.Condition), r.Severity, strings.Join(layers, ", "), stop)
+		id := r.ID
+		if len(r.Same) > 0 {
+			id += " (also " + strings.Join(r.Same, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s | %s |\n", id, r.Kind, cell(r.Field), cell(r.Condition), severity(r), strings.Join(layers, ", "), stop)
 	}
 	return b.Bytes()
+}
+
+func severity(r validation.Rule) string {
+	text := string(r.Severity)
+	if r.Ratcheting {
+		text += ", ratcheting"
+	}
+	if r.Transition {
+		text += ", on update"
+	}
+	return text
 }
 
 // cell keeps text from ending its table cell.

@@ -10,10 +10,10 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-func metadata() []Example {
+func metadata() []row[cluster] {
 	name := at("metadata.name")
 	rename := func(name string) func(*cluster) { return func(rc *cluster) { rc.Name = name } }
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-030", Name: "54 characters", Mutate: rename(strings.Repeat("a", 54)), WantFields: name},
 		{ID: "RC-030", Name: "generated name too long", Mutate: func(rc *cluster) { rc.Name, rc.GenerateName = "", strings.Repeat("a", 49) }, WantFields: at("metadata.generateName")},
 		{ID: "RC-031", Name: "dot", Mutate: rename("in.valid"), WantFields: name},
@@ -46,7 +46,7 @@ func metadata() []Example {
 	}
 }
 
-func groups() []Example {
+func groups() []row[cluster] {
 	named := func(name string) func(*cluster) { return func(rc *cluster) { group(rc).GroupName = name } }
 	second := func(name string) func(*cluster) {
 		return func(rc *cluster) {
@@ -57,10 +57,10 @@ func groups() []Example {
 	}
 	set := func(f func(*rayv1.WorkerGroupSpec)) func(*cluster) { return func(rc *cluster) { f(group(rc)) } }
 	groupName := at(group0 + ".groupName")
-	return []Example{
-		{ID: "RC-039", Name: "no bound", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MinReplicas = nil }), WantFields: at(group0 + ".minReplicas")},
+	return []row[cluster]{
+		{ID: "RC-039", Name: "no bound", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MinReplicas = nil }), WantFields: at(group0 + ".minReplicas"), GoOnly: true},
 		{ID: "RC-040", Name: "negative", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MinReplicas = new(int32(-1)) }), WantFields: at(group0 + ".minReplicas")},
-		{ID: "RC-041", Name: "negative", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(-1)) }), WantFields: at(group0 + ".maxReplicas")},
+		{ID: "RC-041", Name: "negative", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(-1)) }), WantFields: at(group0 + ".maxReplicas"), Also: []string{"RC-042"}},
 		{ID: "RC-042", Name: "5 above 3", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MinReplicas, g.MaxReplicas = new(int32(5)), new(int32(3)) }), WantFields: at(group0 + ".minReplicas")},
 		{ID: "RC-047", Name: "negative", Mutate: both(autoscalerVersion("v2"), set(func(g *rayv1.WorkerGroupSpec) { g.IdleTimeoutSeconds = new(int32(-1)) })), WantFields: at(group0 + ".idleTimeoutSeconds")},
 		{ID: "RC-048", Name: "without v2", Mutate: both(autoscaling, set(func(g *rayv1.WorkerGroupSpec) { g.IdleTimeoutSeconds = new(int32(60)) })), WantFields: at(group0 + ".idleTimeoutSeconds")},
@@ -73,12 +73,12 @@ func groups() []Example {
 		{ID: "RC-502", Name: "blank inside", Mutate: named("small group"), WantFields: groupName},
 		{ID: "RC-503", Name: "underscore", Mutate: named("a_b"), WantFields: groupName},
 		{ID: "RC-504", Name: "capital", Mutate: named("smallGroup"), WantFields: groupName, Warning: true},
-		{ID: "RC-505", Name: "differs by case", Mutate: second("CPU"), WantFields: at("spec.workerGroupSpecs[1].groupName"), Warning: true},
+		{ID: "RC-505", Name: "differs by case", Mutate: second("CPU"), WantFields: at("spec.workerGroupSpecs[1].groupName"), Warning: true, Also: []string{"RC-504"}},
 		{ID: "RC-506", Name: "headgroup", Mutate: named("headgroup"), WantFields: groupName},
 		{ID: "RC-506", Name: "submittergroup", Mutate: named("submittergroup"), WantFields: groupName, Warning: true},
 		{ID: "RC-507", Name: "above maxReplicas", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(6)) }), WantFields: at(group0 + ".replicas"), Warning: true},
 		{ID: "RC-508", Name: "negative", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(-1)) }), WantFields: at(group0 + ".replicas")},
-		{ID: "RC-509", Name: "0", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.NumOfHosts = 0 }), WantFields: at(group0 + ".numOfHosts")},
+		{ID: "RC-509", Name: "negative", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.NumOfHosts = -1 }), WantFields: at(group0 + ".numOfHosts")},
 		{ID: "RC-510", Name: "product", Mutate: set(func(g *rayv1.WorkerGroupSpec) {
 			g.Replicas, g.MaxReplicas, g.NumOfHosts = new(int32(2000000000)), new(int32(2147483647)), 2
 		}), WantFields: at(group0 + ".replicas")},
@@ -90,8 +90,8 @@ func groups() []Example {
 		{ID: "RC-522", Name: "max 0", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(0)) }), WantFields: at(group0 + ".maxReplicas"), Warning: true},
 		{ID: "RC-564", Name: "58 characters", Mutate: both(named(strings.Repeat("a", 58)), set(func(g *rayv1.WorkerGroupSpec) { g.NumOfHosts = 2 })), WantFields: groupName},
 		{ID: "RC-576", Name: "set by a user", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.Suspend = new(true) }), WantFields: at(group0 + ".suspend"), Warning: true},
-		{ID: "RC-582", Name: "without autoscaling", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.IdleTimeoutSeconds = new(int32(60)) }), WantFields: at(group0 + ".idleTimeoutSeconds"), Warning: true},
-		{ID: "RC-583", Name: "without autoscaling", Mutate: set(func(g *rayv1.WorkerGroupSpec) { g.Priority = new(int32(1)) }), WantFields: at(group0 + ".priority"), Warning: true},
+		{ID: "RC-582", Name: "without autoscaling", Also: []string{"RC-535"}, Mutate: both(autoscalerVersion("v2"), func(rc *cluster) { rc.Spec.EnableInTreeAutoscaling = nil }, set(func(g *rayv1.WorkerGroupSpec) { g.IdleTimeoutSeconds = new(int32(60)) })), WantFields: at(group0 + ".idleTimeoutSeconds"), Warning: true},
+		{ID: "RC-583", Name: "without autoscaling", Also: []string{"RC-535"}, Mutate: both(autoscalerVersion("v2"), func(rc *cluster) { rc.Spec.EnableInTreeAutoscaling = nil }, set(func(g *rayv1.WorkerGroupSpec) { g.Priority = new(int32(1)) })), WantFields: at(group0 + ".priority"), Warning: true},
 		{ID: "RC-584", Name: "101 groups", Mutate: func(rc *cluster) {
 			for i := range 100 {
 				second("g" + strings.Repeat("x", i%50) + string(rune('a'+i/50)))(rc)
@@ -100,8 +100,8 @@ func groups() []Example {
 	}
 }
 
-func nodes() []Example {
-	return []Example{
+func nodes() []row[cluster] {
+	return []row[cluster]{
 		{ID: "RC-033", Name: "no container", Mutate: func(rc *cluster) { headPod(rc).Containers = nil }, WantFields: at("spec.headGroupSpec.template.spec.containers")},
 		{ID: "RC-038", Name: "no container", Mutate: func(rc *cluster) { workerPod(rc).Containers = nil }, WantFields: at(group0 + ".template.spec.containers")},
 		{ID: "RC-034", Name: "both", Mutate: both(headParam("num-cpus", "1"), func(rc *cluster) { rc.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "1"} }), WantFields: at("spec.headGroupSpec.resources")},
@@ -117,14 +117,14 @@ func nodes() []Example {
 	}
 }
 
-func startParams() []Example {
+func startParams() []row[cluster] {
 	port := func(name string, number int32) func(*cluster) {
 		return func(rc *cluster) {
 			head(rc).Ports = append(head(rc).Ports, corev1.ContainerPort{Name: name, ContainerPort: number})
 		}
 	}
 	param := func(key string) []string { return at(headParams + "[" + key + "]") }
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-515", Name: "millicores", Mutate: headParam("num-cpus", "500m"), WantFields: param("num-cpus")},
 		{ID: "RC-515", Name: "negative, on a worker", Mutate: workerParam("num-gpus", "-1"), WantFields: at(group0 + ".rayStartParams[num-gpus]")},
 		{ID: "RC-516", Name: "unit", Mutate: headParam("memory", "4Gi"), WantFields: param("memory"), Warning: true},

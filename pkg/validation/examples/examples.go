@@ -1,6 +1,6 @@
-// Package examples holds a valid RayCluster and, for each validation rule, a change that breaks it. Tests of all doors
-// (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that they give the same verdict.
-// It is for tests only.
+// Package examples holds a valid object of each kind and, for each validation rule, a change that breaks it. Tests of all
+// doors (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that they give the same
+// verdict. It is for tests only.
 package examples
 
 import (
@@ -16,38 +16,123 @@ import (
 type Example struct {
 	// ID is the rule.
 	ID string
-	// Name tells the story, and is unique among the examples of a rule.
+	// Name tells the story, and is unique among the examples of a rule in one kind.
 	Name string
-	// Mutate breaks the rule in a RayCluster that Base returned.
-	Mutate func(*rayv1.RayCluster)
-	// WantFields are the paths at which the rule is reported, in the order of validation.Violations. Other rules may be
-	// broken too, where one cannot be broken alone.
+	// Kind is the kind of the object.
+	Kind string
+	// WantFields are the paths at which the rule is reported, in the order of validation.Violations.
 	WantFields []string
-
-	// Warning says that the rule warns and does not refuse.
-	Warning bool
-	// Update says that the rule needs an old object: Base after Before.
+	// Also are the other rules of the same severity that are broken, sorted, where the rule cannot be broken alone.
+	Also []string
+	// Severity is an error or a warning, also for rules that know both. The object of a warning has no errors.
+	Severity validation.Severity
+	// Update says that the object replaces Old. Otherwise it is created.
 	Update bool
-	// Before prepares the old object, and the new one before Mutate. Nil leaves Base.
-	Before func(*rayv1.RayCluster)
 	// Options are what the rule needs to know.
 	Options validation.Options
+	// GoOnly says that the object cannot be said in JSON with the defaults of the API server, so that only a caller of the
+	// package can break the rule.
+	GoOnly bool
+	// ValidOptions are for Valid. They differ from Options where the object is fine and what is around it is not.
+	ValidOptions validation.Options
+
+	old, object, valid func() validation.Object
 }
 
-// Old is the object before the change.
-func (e Example) Old() *rayv1.RayCluster {
-	rc := Base()
-	if e.Before != nil {
-		e.Before(rc)
-	}
-	return rc
-}
+// Old is the object before the change: a valid one unless the story needs another. It is there without Update too.
+func (e Example) Old() validation.Object { return e.old() }
 
 // Object is the object that breaks the rule.
-func (e Example) Object() *rayv1.RayCluster {
-	rc := e.Old()
-	e.Mutate(rc)
-	return rc
+func (e Example) Object() validation.Object { return e.object() }
+
+// Valid is a neighbour of Object that does not break the rule and has no errors, under ValidOptions and, with Update,
+// after the same Old.
+func (e Example) Valid() validation.Object { return e.valid() }
+
+// String names the example in test output.
+func (e Example) String() string { return e.Kind + "/" + e.ID + "/" + e.Name }
+
+// row is an example in the tables of one kind.
+type row[T any] struct {
+	ID, Name string
+	// Mutate breaks the rule in an object after Before.
+	Mutate func(*T)
+	// Fix makes the broken object valid again. Nil means that the object before Mutate is the neighbour.
+	Fix func(*T)
+	// Before prepares the base. Nil leaves it.
+	Before          func(*T)
+	WantFields      []string
+	Also            []string
+	Warning, Update bool
+	GoOnly          bool
+	Options         validation.Options
+	// FixOptions are the options under which the neighbour is valid, where the object itself is fine. Nil means Options.
+	FixOptions *validation.Options
+}
+
+// examplesOf makes examples of rows. The base is new for each object, and gets its defaults again after the change.
+func examplesOf[T any, P interface {
+	*T
+	validation.Object
+}](kind string, base func() P, setDefaults func(P), rows []row[T]) []Example {
+	list := make([]Example, len(rows))
+	for i, r := range rows {
+		build := func(changes ...func(*T)) validation.Object {
+			object := base()
+			for _, change := range changes {
+				if change != nil {
+					change(object)
+				}
+			}
+			if !r.GoOnly {
+				setDefaults(object)
+			}
+			return object
+		}
+		e := Example{ID: r.ID, Name: r.Name, Kind: kind, WantFields: r.WantFields, Also: r.Also, Severity: validation.SeverityError,
+			Update: r.Update, Options: r.Options, GoOnly: r.GoOnly}
+		if r.Warning {
+			e.Severity = validation.SeverityWarning
+		}
+		e.old = func() validation.Object { return build(r.Before) }
+		e.object = func() validation.Object { return build(r.Before, r.Mutate) }
+		e.valid, e.ValidOptions = e.old, r.Options
+		if r.FixOptions != nil {
+			e.valid, e.ValidOptions = e.object, *r.FixOptions
+		}
+		if r.Fix != nil {
+			e.valid = func() validation.Object { return build(r.Before, r.Mutate, r.Fix) }
+		}
+		list[i] = e
+	}
+	return list
+}
+
+// All returns every example. Each call makes new ones.
+func All() []Example {
+	all := examplesOf("RayCluster", Base, rayv1.SetRayClusterDefaults, clusterRows())
+	all = append(all, examplesOf("RayJob", BaseJob, rayv1.SetRayJobDefaults, jobRows())...)
+	all = append(all, examplesOf("RayService", BaseService, rayv1.SetRayServiceDefaults, serviceRows())...)
+	return append(all, examplesOf("RayCronJob", BaseCronJob, rayv1.SetRayCronJobDefaults, cronJobRows())...)
+}
+
+// Of returns the examples of one kind.
+func Of(kind string) []Example {
+	var list []Example
+	for _, e := range All() {
+		if e.Kind == kind {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func clusterRows() []row[cluster] {
+	var rows []row[cluster]
+	for _, list := range [][]row[cluster]{metadata(), groups(), nodes(), startParams(), pods(), services(), gcs(), autoscaler(), security(), history(), network(), updates(), clusterFacts()} {
+		rows = append(rows, list...)
+	}
+	return rows
 }
 
 // Base is a RayCluster with one worker group that breaks no rule and gives no warning. It has its schema defaults.
@@ -80,15 +165,6 @@ func template(container string) corev1.PodTemplateSpec {
 			corev1.ResourceMemory: resource.MustParse("2Gi"),
 		}},
 	}}}}
-}
-
-// All returns every example. Each call makes new ones.
-func All() []Example {
-	var all []Example
-	for _, list := range [][]Example{metadata(), groups(), nodes(), startParams(), pods(), services(), gcs(), autoscaler(), security(), history(), network(), updates()} {
-		all = append(all, list...)
-	}
-	return all
 }
 
 // Short forms for the tables.

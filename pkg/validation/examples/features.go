@@ -14,7 +14,7 @@ func withGCS(o rayv1.GcsFaultToleranceOptions) func(*cluster) {
 	return func(rc *cluster) { rc.Spec.GcsFaultToleranceOptions = o.DeepCopy() }
 }
 
-func gcs() []Example {
+func gcs() []row[cluster] {
 	const o = "spec.gcsFaultToleranceOptions"
 	redis := withGCS(rayv1.GcsFaultToleranceOptions{RedisAddress: "redis:6379"})
 	rocks := func(f func(*rayv1.GcsFaultToleranceOptions)) func(*cluster) {
@@ -28,7 +28,7 @@ func gcs() []Example {
 		return rocks(func(o *rayv1.GcsFaultToleranceOptions) { o.Storage = s.DeepCopy() })
 	}
 	on := gate(validation.GateEmbeddedGCSStorage, true)
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-009", Name: "unknown", Mutate: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "etcd"}), WantFields: at(o + ".backend")},
 		{ID: "RC-053", Name: "annotation too", Mutate: both(redis, annotation(rayv1.AnnotationFTEnabled, "false")), WantFields: at("metadata.annotations[ray.io/ft-enabled]")},
 		{ID: "RC-054", Name: "address without fault tolerance", Mutate: headEnv("RAY_REDIS_ADDRESS", "x"), WantFields: at(headContainer + ".env[0].name")},
@@ -59,7 +59,7 @@ func gcs() []Example {
 	}
 }
 
-func autoscaler() []Example {
+func autoscaler() []row[cluster] {
 	const o = "spec.autoscalerOptions"
 	options := func(o rayv1.AutoscalerOptions) func(*cluster) {
 		return both(autoscaling, func(rc *cluster) { rc.Spec.AutoscalerOptions = o.DeepCopy() })
@@ -67,7 +67,7 @@ func autoscaler() []Example {
 	priority := func(version string) func(*cluster) {
 		return both(autoscalerVersion("v2"), func(rc *cluster) { group(rc).Priority, rc.Spec.RayVersion = new(int32(1)), version })
 	}
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-007", Name: "unknown", Mutate: options(rayv1.AutoscalerOptions{UpscalingMode: new(rayv1.UpscalingMode("Fast"))}), WantFields: at(o + ".upscalingMode")},
 		{ID: "RC-008", Name: "unknown", Mutate: options(rayv1.AutoscalerOptions{Version: new(rayv1.AutoscalerVersion("v3"))}), WantFields: at(o + ".version")},
 		{ID: "RC-049", Name: "no version", Mutate: priority(""), WantFields: at("spec.rayVersion")},
@@ -83,11 +83,13 @@ func autoscaler() []Example {
 		{ID: "RC-535", Name: "off", Mutate: func(rc *cluster) { rc.Spec.AutoscalerOptions = &rayv1.AutoscalerOptions{} }, WantFields: at(o), Warning: true},
 		{ID: "RC-536", Name: "no groups", Mutate: both(autoscaling, func(rc *cluster) { rc.Spec.WorkerGroupSpecs = nil }), WantFields: at("spec.workerGroupSpecs"), Warning: true},
 		{ID: "RC-549", Name: "mount of the autoscaler", Mutate: options(rayv1.AutoscalerOptions{VolumeMounts: []corev1.VolumeMount{{Name: "x", MountPath: "/x"}}}), WantFields: at(o + ".volumeMounts[0].name")},
-		{ID: "RC-586", Name: "old Ray", Mutate: both(autoscalerVersion("v2"), func(rc *cluster) { rc.Spec.RayVersion = "2.9.0" }), WantFields: at(o + ".version"), Warning: true},
+		{ID: "RC-586", Name: "old Ray", Mutate: both(autoscalerVersion("v2"), func(rc *cluster) {
+			rc.Spec.RayVersion, head(rc).Image, worker(rc).Image = "2.9.0", "example.com/app:1", "example.com/app:1"
+		}), WantFields: at(o + ".version"), Warning: true},
 	}
 }
 
-func security() []Example {
+func security() []row[cluster] {
 	version := func(v string) func(*cluster) { return func(rc *cluster) { rc.Spec.RayVersion = v } }
 	byKubernetes := both(tokenAuth, func(rc *cluster) { rc.Spec.AuthOptions.EnableK8sTokenAuth = new(true) })
 	tls := both(autoscaling, func(rc *cluster) {
@@ -99,7 +101,7 @@ func security() []Example {
 	env := []corev1.EnvVar{{Name: "RAY_USE_TLS"}}
 	named := []corev1.VolumeMount{{Name: "ray-tls", MountPath: "/x"}}
 	placed := []corev1.VolumeMount{{Name: "ray-logs", MountPath: "/etc/ray/tls"}}
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-006", Name: "unknown", Mutate: func(rc *cluster) { rc.Spec.AuthOptions = &rayv1.AuthOptions{Mode: "password"} }, WantFields: at("spec.authOptions.mode")},
 		{ID: "RC-091", Name: "no version", Mutate: both(tokenAuth, version("")), WantFields: at("spec.rayVersion")},
 		{ID: "RC-092", Name: "words", Mutate: both(tokenAuth, version("invalid-version")), WantFields: at("spec.rayVersion")},
@@ -130,7 +132,7 @@ func collector(backend string, env ...corev1.EnvVar) *rayv1.HistoryServerOptions
 	}}
 }
 
-func history() []Example {
+func history() []row[cluster] {
 	const o = "spec.historyServerOptions"
 	on := gate(validation.GateHistoryServer, true)
 	with := func(h *rayv1.HistoryServerOptions) func(*cluster) {
@@ -138,7 +140,7 @@ func history() []Example {
 	}
 	env := at(o + ".collectorOptions.env")
 	mode := func(m string) corev1.EnvVar { return corev1.EnvVar{Name: "AZURE_STORAGE_AUTH_MODE", Value: m} }
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-078", Name: "gate off", Mutate: with(collector("LocalTest")), WantFields: at(o)},
 		{ID: "RC-079", Name: "no collector", Mutate: with(&rayv1.HistoryServerOptions{}), WantFields: at(o + ".collectorOptions"), Options: on},
 		{ID: "RC-080", Name: "no image", Mutate: both(with(collector("LocalTest")), func(rc *cluster) { rc.Spec.HistoryServerOptions.CollectorOptions.Image = nil }), WantFields: at(o + ".collectorOptions.image"), Options: on},
@@ -153,7 +155,7 @@ func history() []Example {
 	}
 }
 
-func network() []Example {
+func network() []row[cluster] {
 	const o = "spec.networkPolicy"
 	on := gate(validation.GateNetworkPolicy, true)
 	in := rayv1.NetworkPolicyRules{IngressRules: []networkingv1.NetworkPolicyIngressRule{{}}}
@@ -169,7 +171,7 @@ func network() []Example {
 	}
 	twice := of("cpu", out)
 	twice.WorkerGroups = append(twice.WorkerGroups, twice.WorkerGroups[0])
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-013", Name: "unknown", Mutate: with("AllowAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o + ".mode"), Options: on},
 		{ID: "RC-014", Name: "twice", Mutate: with("DenyAll", twice), WantFields: at(o + ".workerGroups[1].groupName"), Options: on},
 		{ID: "RC-097", Name: "gate off", Mutate: with("DenyAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o)},
@@ -185,7 +187,7 @@ func network() []Example {
 	}
 }
 
-func updates() []Example {
+func updates() []row[cluster] {
 	const o = "spec.gcsFaultToleranceOptions"
 	backend := func(b rayv1.GcsFaultToleranceBackend) func(*cluster) {
 		return withGCS(rayv1.GcsFaultToleranceOptions{Backend: b})
@@ -196,7 +198,7 @@ func updates() []Example {
 		g.GroupName = "gpu"
 		rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *g)
 	})
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-021", Name: "changed", Update: true, Before: managed(rayv1.ManagedByKubeRayOperator), Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy")},
 		{ID: "RC-550", Name: "added", Update: true, Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy")},
 		{ID: "RC-023", Name: "changed", Update: true, Before: backend("redis"), Mutate: backend("rocksdb"), WantFields: at(o + ".backend"), Options: gate(validation.GateEmbeddedGCSStorage, true)},

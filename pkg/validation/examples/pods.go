@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 func mount(c *corev1.Container, name, path string) {
@@ -18,7 +19,7 @@ func emptyDir(name string) corev1.Volume {
 
 func sidecar(name string) corev1.Container { return corev1.Container{Name: name, Image: "sidecar:1"} }
 
-func pods() []Example {
+func pods() []row[cluster] {
 	addHead := func(name string) func(*cluster) {
 		return func(rc *cluster) { headPod(rc).Containers = append(headPod(rc).Containers, sidecar(name)) }
 	}
@@ -26,14 +27,14 @@ func pods() []Example {
 		return func(rc *cluster) { workerPod(rc).InitContainers = append(workerPod(rc).InitContainers, sidecar(name)) }
 	}
 	history := func(rc *cluster) { rc.Spec.HistoryServerOptions = collector("LocalTest") }
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-016", Name: "no name", Mutate: addHead(""), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-017", Name: "container twice", Mutate: addHead("ray-head"), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-017", Name: "variable twice", Mutate: both(headEnv("A", ""), headEnv("A", "")), WantFields: at(headContainer + ".env[1].name")},
 		{ID: "RC-017", Name: "volume twice", Mutate: func(rc *cluster) { headPod(rc).Volumes = []corev1.Volume{emptyDir("v"), emptyDir("v")} }, WantFields: at("spec.headGroupSpec.template.spec.volumes[1].name")},
 		{ID: "RC-523", Name: "address", Mutate: headEnv("RAY_ADDRESS", "x"), WantFields: at(headContainer + ".env[0].name"), Warning: true},
 		{ID: "RC-524", Name: "with autoscaling", Mutate: both(autoscaling, addHead("autoscaler")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
-		{ID: "RC-525", Name: "collector as init container", Mutate: both(history, workerInit("ray-history-collector")), WantFields: at(group0 + ".template.spec.initContainers[0].name")},
+		{ID: "RC-525", Name: "collector as init container", Mutate: both(history, workerInit("ray-history-collector")), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},
 		{ID: "RC-526", Name: "init container", Mutate: workerInit("wait-gcs-ready"), WantFields: at(group0 + ".template.spec.initContainers[0].name")},
 		{ID: "RC-527", Name: "another group", Mutate: func(rc *cluster) { group(rc).Template.Labels = map[string]string{"ray.io/group": "x"} }, WantFields: at(group0 + ".template.metadata.labels[ray.io/group]"), Warning: true},
 		{ID: "RC-529", Name: "name", Mutate: func(rc *cluster) { group(rc).Template.Name = "x" }, WantFields: at(group0 + ".template.metadata.name"), Warning: true},
@@ -61,14 +62,14 @@ func pods() []Example {
 		}, WantFields: at(workerContainer + ".resources.requests[cpu]")},
 		{ID: "RC-565", Name: "negative", Mutate: func(rc *cluster) { worker(rc).Resources.Limits[corev1.ResourceCPU] = resource.MustParse("-1") }, WantFields: at(workerContainer + ".resources.limits[cpu]")},
 		{ID: "RC-574", Name: "many workers", Mutate: func(rc *cluster) { workerPod(rc).HostNetwork = true }, WantFields: at(group0 + ".template.spec.hostNetwork"), Warning: true},
-		{ID: "RC-089", Name: "collector of one's own", Mutate: both(history, addHead("ray-history-collector")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
+		{ID: "RC-089", Name: "collector of one's own", Mutate: both(history, addHead("ray-history-collector")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name"), Options: gate(validation.GateHistoryServer, true)},
 		{ID: "RC-090", Name: "collector of one's own", Mutate: both(history, func(rc *cluster) {
 			workerPod(rc).Containers = append(workerPod(rc).Containers, sidecar("ray-history-collector"))
-		}), WantFields: at(group0 + ".template.spec.containers[1].name")},
+		}), WantFields: at(group0 + ".template.spec.containers[1].name"), Options: gate(validation.GateHistoryServer, true)},
 	}
 }
 
-func services() []Example {
+func services() []row[cluster] {
 	service := func(f func(*corev1.Service)) func(*cluster) {
 		return func(rc *cluster) {
 			rc.Spec.HeadGroupSpec.HeadService = &corev1.Service{}
@@ -81,7 +82,7 @@ func services() []Example {
 		}
 	}
 	const svc, ing = "spec.headGroupSpec.headService", "spec.headGroupSpec.ingressOptions"
-	return []Example{
+	return []row[cluster]{
 		{ID: "RC-018", Name: "port twice", Mutate: service(func(s *corev1.Service) {
 			s.Spec.Ports = []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 80}}
 		}), WantFields: at(svc + ".spec.ports[1]")},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
@@ -89,7 +88,7 @@ func Document(doc manifest.Document, o validation.Options) Result {
 		return Result{Findings: r.findings}
 	}
 	group, version, _ := strings.Cut(h.APIVersion, "/")
-	check, known := kinds[h.Kind]
+	checks, known := validation.ForKind(h.Kind)
 	switch {
 	case group != rayv1.GroupVersion.Group:
 		r.add(Note, "", "skipped, not a Ray object", "")
@@ -101,38 +100,28 @@ func Document(doc manifest.Document, o validation.Options) Result {
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", h.APIVersion, rayv1.GroupVersion), "")
 		return Result{Findings: r.findings}
 	}
-	check(&r, doc.JSON, o)
+	apply(&r, checks, doc.JSON, o)
 	return Result{Checked: true, Findings: r.findings}
 }
 
-// kinds are the objects that can be checked.
-var kinds = map[string]func(*reporter, []byte, validation.Options){
-	"RayCluster": checker(rayv1.SetRayClusterDefaults, validation.RayCluster, validation.RayClusterWarningList),
-	"RayJob":     checker(rayv1.SetRayJobDefaults, validation.RayJob, validation.RayJobWarningList),
-	"RayService": checker(rayv1.SetRayServiceDefaults, validation.RayService, validation.RayServiceWarningList),
-	"RayCronJob": checker(rayv1.SetRayCronJobDefaults, validation.RayCronJob, validation.RayCronJobWarningList),
-}
-
-type rules[T any] func(*T, validation.Options) field.ErrorList
-
-func checker[T any](setDefaults func(*T), errs, warnings rules[T]) func(*reporter, []byte, validation.Options) {
-	return func(r *reporter, data []byte, o validation.Options) {
-		object := new(T)
-		strict, err := decode(data, object)
-		for _, problem := range strict {
-			r.addDecoding(problem)
-		}
-		if err != nil {
-			r.addDecoding(err)
-			return
-		}
-		setDefaults(object)
-		for _, v := range validation.Violations(errs(object, o)) {
-			r.add(Error, v.Field, v.Message, v.Rule)
-		}
-		for _, v := range validation.Violations(warnings(object, o)) {
-			r.add(Warning, v.Field, v.Message, v.Rule)
-		}
+// apply gives the verdict of the rules on an object of a known kind.
+func apply(r *reporter, checks validation.Checks, data []byte, o validation.Options) {
+	object := checks.New()
+	strict, err := decode(data, object)
+	for _, problem := range strict {
+		r.addDecoding(problem)
+	}
+	if err != nil {
+		r.addDecoding(err)
+		return
+	}
+	checks.SetDefaults(object)
+	verdict := checks.Create(object, o)
+	for _, v := range validation.Violations(verdict.Errors) {
+		r.add(Error, v.Field, v.Message, v.Rule)
+	}
+	for _, v := range validation.Violations(verdict.Warnings) {
+		r.add(Warning, v.Field, v.Message, v.Rule)
 	}
 }
 

@@ -1,0 +1,339 @@
+package examples
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// BaseJob is a RayJob with a cluster of its own that breaks no rule and gives no warning.
+func BaseJob() *rayv1.RayJob {
+	rj := &rayv1.RayJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayJob"},
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "default"},
+		Spec:       rayv1.RayJobSpec{Entrypoint: "python main.py", RayClusterSpec: &Base().Spec, ShutdownAfterJobFinishes: true},
+	}
+	rayv1.SetRayJobDefaults(rj)
+	return rj
+}
+
+type job = rayv1.RayJob
+
+// forJob gives a change of a RayJobSpec to a RayJob.
+func forJob(f func(*rayv1.RayJobSpec)) func(*job) { return func(rj *job) { f(&rj.Spec) } }
+
+// all applies changes in order.
+func all[T any](changes ...func(*T)) func(*T) {
+	return func(object *T) {
+		for _, change := range changes {
+			change(object)
+		}
+	}
+}
+
+func mode(m rayv1.JobSubmissionMode) func(*job) {
+	return forJob(func(s *rayv1.RayJobSpec) {
+		s.SubmissionMode = m
+		if m == rayv1.InteractiveMode {
+			s.Entrypoint = ""
+		}
+	})
+}
+
+// selects runs the job on a cluster that exists.
+func selects(rj *job) {
+	rj.Spec.RayClusterSpec, rj.Spec.ShutdownAfterJobFinishes = nil, false
+	rj.Spec.ClusterSelector = map[string]string{rayv1.LabelCluster: "shared"}
+}
+
+func jobHead(rj *job) *corev1.Container {
+	return &rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0]
+}
+
+// inState is a status that the operator wrote.
+func inState(state rayv1.JobDeploymentStatus) func(*job) {
+	return func(rj *job) {
+		rj.Status.JobDeploymentStatus, rj.Status.RayClusterName, rj.Status.JobId = state, "demo-abcde", "demo-fghij"
+	}
+}
+
+func submitter(restart corev1.RestartPolicy, containers ...corev1.Container) func(*job) {
+	return forJob(func(s *rayv1.RayJobSpec) {
+		s.SubmitterPodTemplate = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: restart, Containers: containers}}
+	})
+}
+
+func jobRows() []row[job] {
+	var rows []row[job]
+	for _, list := range [][]row[job]{jobMetadata(), jobClusters(), submission(), limits(), deletion(), payload(), jobUpdates()} {
+		rows = append(rows, list...)
+	}
+	return rows
+}
+
+func jobMetadata() []row[job] {
+	name := at("metadata.name")
+	rename := func(name string) func(*job) { return func(rj *job) { rj.Name = name } }
+	labelled := func(key, value string) func(*job) {
+		return func(rj *job) { metav1.SetMetaDataLabel(&rj.ObjectMeta, key, value) }
+	}
+	kueue := labelled("kueue.x-k8s.io/queue-name", "q")
+	return []row[job]{
+		{ID: "RJ-020", Name: "48 characters", Mutate: rename(strings.Repeat("a", 48)), Fix: rename(strings.Repeat("a", 47)), WantFields: name},
+		{ID: "RJ-020", Name: "generated name too long", Mutate: func(rj *job) { rj.Name, rj.GenerateName = "", strings.Repeat("a", 43) }, Fix: func(rj *job) { rj.GenerateName = "a-" }, WantFields: at("metadata.generateName")},
+		{ID: "RJ-021", Name: "dot", Mutate: rename("in.valid"), Fix: rename("in-valid"), WantFields: name},
+		{ID: "RJ-021", Name: "digit first", Mutate: rename("1abc"), Fix: rename("abc1"), WantFields: name},
+		{ID: "RC-579", Name: "tier in words", Mutate: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two"), Fix: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2"), WantFields: at("metadata.labels[volcano.sh/network-topology-highest-tier-allowed]")},
+		{ID: "RC-577", Name: "false means on", Mutate: labelled(rayv1.LabelGangSchedulingEnabled, "false"), Fix: labelled(rayv1.LabelGangSchedulingEnabled, "true"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
+		{ID: "RJ-066", Name: "scheduler-plugins", Mutate: func(*job) {}, WantFields: at("kind"), Options: validation.Options{BatchScheduler: new("scheduler-plugins")}, FixOptions: &validation.Options{}},
+		{ID: "RJ-581", Name: "no spec", Mutate: func(rj *job) { rj.Spec = rayv1.RayJobSpec{} }, WantFields: at("spec")},
+		{ID: "X-502", Name: "kept cluster", Mutate: all(kueue, func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = false }), Fix: func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = true }, WantFields: at("spec.shutdownAfterJobFinishes"), Warning: true},
+		{ID: "X-502", Name: "autoscaling", Mutate: all(kueue, func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }), Fix: func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(false) }, WantFields: at("spec.rayClusterSpec.enableInTreeAutoscaling"), Warning: true},
+		{ID: "X-502", Name: "seven groups", Mutate: all(kueue, func(rj *job) {
+			g := rj.Spec.RayClusterSpec.WorkerGroupSpecs[0]
+			for _, name := range []string{"b", "c", "d", "e", "f", "g"} {
+				other := *g.DeepCopy()
+				other.GroupName = name
+				rj.Spec.RayClusterSpec.WorkerGroupSpecs = append(rj.Spec.RayClusterSpec.WorkerGroupSpecs, other)
+			}
+		}), Fix: func(rj *job) {
+			rj.Spec.RayClusterSpec.WorkerGroupSpecs = rj.Spec.RayClusterSpec.WorkerGroupSpecs[:6]
+		}, WantFields: at("spec.rayClusterSpec.workerGroupSpecs"), Warning: true},
+	}
+}
+
+func jobClusters() []row[job] {
+	const c = "spec.rayClusterSpec"
+	container0 := c + ".headGroupSpec.template.spec.containers[0]"
+	sidecarMode := mode(rayv1.SidecarMode)
+	ports := func(name string) func(*job) {
+		return func(rj *job) { jobHead(rj).Ports = []corev1.ContainerPort{{Name: name, ContainerPort: 8265}} }
+	}
+	return []row[job]{
+		{ID: "RJ-046", Name: "no cluster", Mutate: func(rj *job) { rj.Spec.RayClusterSpec = nil }, Fix: selects, WantFields: at(c)},
+		{ID: "RJ-046", Name: "empty selector", Mutate: func(rj *job) { rj.Spec.RayClusterSpec, rj.Spec.ClusterSelector = nil, map[string]string{} }, Fix: selects, WantFields: at(c)},
+		{ID: "RJ-047", Name: "another key", Mutate: all(selects, func(rj *job) { rj.Spec.ClusterSelector = map[string]string{"key": "value"} }), Fix: selects, WantFields: at("spec.clusterSelector")},
+		{ID: "RJ-053", Name: "always", Mutate: all(sidecarMode, func(rj *job) { rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.RestartPolicy = "Always" }), Fix: func(rj *job) { rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.RestartPolicy = "Never" }, WantFields: at(c + ".headGroupSpec.template.spec.restartPolicy")},
+		{ID: "RJ-054", Name: "token of Kubernetes", Mutate: func(rj *job) {
+			rj.Spec.RayClusterSpec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken, EnableK8sTokenAuth: new(true)}
+		}, Fix: func(rj *job) { rj.Spec.RayClusterSpec.AuthOptions.EnableK8sTokenAuth = new(false) }, WantFields: at(c + ".authOptions.enableK8sTokenAuth")},
+		{ID: "RJ-062", Name: "no such cluster", Mutate: selects, WantFields: at("spec.clusterSelector"), Options: validation.Options{Facts: &validation.Facts{SelectedClusterMissing: true}}},
+		{ID: "RJ-063", Name: "KAI", Mutate: func(*job) {}, Before: func(*job) {}, Fix: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode"), Options: validation.Options{BatchScheduler: new("kai-scheduler")}},
+		{ID: "RJ-064", Name: "Volcano", Mutate: selects, WantFields: at("spec.clusterSelector"), Options: validation.Options{BatchScheduler: new("volcano")}},
+		{ID: "RJ-505", Name: "both", Mutate: func(rj *job) {
+			cluster := rj.Spec.RayClusterSpec
+			selects(rj)
+			rj.Spec.RayClusterSpec = cluster
+		}, Fix: func(rj *job) { rj.Spec.ClusterSelector = nil }, WantFields: at(c), Warning: true},
+		{ID: "RJ-506", Name: "more keys", Mutate: all(selects, func(rj *job) { rj.Spec.ClusterSelector["team"] = "a" }), Fix: selects, WantFields: at("spec.clusterSelector[team]"), Warning: true},
+		{ID: "RJ-528", Name: "another controller", Mutate: func(rj *job) { rj.Spec.RayClusterSpec.ManagedBy = new(rayv1.ManagedByMultiKueue) }, Fix: func(rj *job) { rj.Spec.RayClusterSpec.ManagedBy = new(rayv1.ManagedByKubeRayOperator) }, WantFields: at(c + ".managedBy"), Warning: true},
+		{ID: "RJ-529", Name: "suspended cluster", Mutate: func(rj *job) { rj.Spec.RayClusterSpec.Suspend = new(true) }, Fix: func(rj *job) { rj.Spec.RayClusterSpec.Suspend = new(false) }, WantFields: at(c + ".suspend"), Warning: true},
+		{ID: "RJ-530", Name: "recreate", Mutate: func(rj *job) {
+			rj.Spec.RayClusterSpec.UpgradeStrategy = &rayv1.RayClusterUpgradeStrategy{Type: new(rayv1.RayClusterRecreate)}
+		}, Fix: func(rj *job) { rj.Spec.RayClusterSpec.UpgradeStrategy.Type = nil }, WantFields: at(c + ".upgradeStrategy.type")},
+		{ID: "RJ-533", Name: "submitter of one's own", Mutate: all(sidecarMode, func(rj *job) {
+			pod := &rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec
+			pod.Containers = append(pod.Containers, sidecar("ray-job-submitter"))
+		}), Fix: mode(rayv1.K8sJobMode), WantFields: at(c + ".headGroupSpec.template.spec.containers[1].name")},
+		{ID: "RC-525", Name: "submitter as init container", Mutate: all(sidecarMode, func(rj *job) {
+			pod := &rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec
+			pod.InitContainers = append(pod.InitContainers, sidecar("ray-job-submitter"))
+		}), Fix: mode(rayv1.K8sJobMode), WantFields: at(c + ".headGroupSpec.template.spec.initContainers[0].name")},
+		{ID: "RJ-535", Name: "no dashboard", Mutate: ports("web"), Fix: ports("dashboard"), WantFields: at(container0 + ".ports")},
+	}
+}
+
+func submission() []row[job] {
+	entrypoint := func(text string) func(*job) { return func(rj *job) { rj.Spec.Entrypoint = text } }
+	sub, entry := sidecar("submit"), at("spec.entrypoint")
+	own := sub
+	own.Command = []string{"./submit"}
+	ready := own
+	ready.Args = []string{"--now"}
+	config := func(n int32) func(*job) {
+		return func(rj *job) { rj.Spec.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: &n} }
+	}
+	noConfig := func(rj *job) { rj.Spec.SubmitterConfig = nil }
+	noTemplate := func(rj *job) { rj.Spec.SubmitterPodTemplate = nil }
+	return []row[job]{
+		{ID: "RJ-048", Name: "with a selector", Mutate: all(selects, mode(rayv1.SidecarMode)), Fix: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode")},
+		{ID: "RJ-501", Name: "misspelt", Mutate: mode("HttpMode"), Fix: mode("HTTPMode"), WantFields: at("spec.submissionMode")},
+		{ID: "RJ-502", Name: "blank", Mutate: entrypoint("  "), Fix: mode(rayv1.InteractiveMode), WantFields: entry},
+		{ID: "RJ-502", Name: "empty", Mutate: entrypoint(""), Fix: submitter("Never", ready), WantFields: entry},
+		{ID: "RJ-503", Name: "interactive", Mutate: all(mode(rayv1.InteractiveMode), entrypoint("python main.py")), Fix: entrypoint(""), WantFields: entry, Warning: true},
+		{ID: "RJ-504", Name: "two commands", Mutate: entrypoint("a; b"), Fix: entrypoint("bash -c 'a; b'"), WantFields: entry, Warning: true},
+		{ID: "RJ-504", Name: "open quote", Mutate: all(mode(rayv1.HTTPMode), entrypoint("echo 'a")), Fix: entrypoint("echo 'a'; b"), WantFields: entry, Warning: true},
+		{ID: "RJ-051", Name: "sidecar", Mutate: all(mode(rayv1.SidecarMode), submitter("Never", sub)), Fix: mode(rayv1.K8sJobMode), WantFields: at("spec.submitterPodTemplate")},
+		{ID: "RJ-052", Name: "sidecar", Mutate: all(mode(rayv1.SidecarMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig")},
+		{ID: "RJ-508", Name: "HTTP", Mutate: all(mode(rayv1.HTTPMode), submitter("Never", sub)), Fix: noTemplate, WantFields: at("spec.submitterPodTemplate"), Warning: true},
+		{ID: "RJ-509", Name: "unset", Mutate: submitter("", sub), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
+		{ID: "RJ-509", Name: "always", Mutate: submitter("Always", sub), Fix: submitter("OnFailure", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
+		{ID: "RJ-510", Name: "no container", Mutate: submitter("Never"), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.containers")},
+		{ID: "RJ-511", Name: "negative", Mutate: config(-1), Fix: config(0), WantFields: at("spec.submitterConfig.backoffLimit")},
+		{ID: "RJ-512", Name: "HTTP", Mutate: all(mode(rayv1.HTTPMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig"), Warning: true},
+		{ID: "RJ-534", Name: "command without args", Mutate: submitter("Never", own), Fix: submitter("Never", ready), WantFields: at("spec.submitterPodTemplate.spec.containers[0].command"), Warning: true},
+	}
+}
+
+func limits() []row[job] {
+	set := forJob
+	suspend := at("spec.suspend")
+	return []row[job]{
+		{ID: "RJ-022", Name: "kept cluster", Mutate: set(func(s *rayv1.RayJobSpec) { s.Suspend, s.ShutdownAfterJobFinishes = true, false }), Fix: set(func(s *rayv1.RayJobSpec) { s.ShutdownAfterJobFinishes = true }), WantFields: suspend},
+		{ID: "RJ-045", Name: "with a selector", Mutate: all(selects, set(func(s *rayv1.RayJobSpec) { s.Suspend, s.ShutdownAfterJobFinishes = true, true })), Fix: set(func(s *rayv1.RayJobSpec) { s.Suspend = false }), WantFields: suspend},
+		{ID: "RJ-049", Name: "with a selector", Mutate: all(selects, set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(1)) })), Fix: set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(0)) }), WantFields: at("spec.backoffLimit")},
+		{ID: "RJ-050", Name: "interactive", Mutate: all(mode(rayv1.InteractiveMode), set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(1)) })), Fix: set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(0)) }), WantFields: at("spec.backoffLimit")},
+		{ID: "RJ-059", Name: "negative", Mutate: set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(-1)) }), Fix: set(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(3)) }), WantFields: at("spec.backoffLimit")},
+		{ID: "RJ-057", Name: "0", Mutate: set(func(s *rayv1.RayJobSpec) { s.ActiveDeadlineSeconds = new(int32(0)) }), Fix: set(func(s *rayv1.RayJobSpec) { s.ActiveDeadlineSeconds = new(int32(1)) }), WantFields: at("spec.activeDeadlineSeconds")},
+		{ID: "RJ-007", Name: "0", Mutate: set(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(0)) }), Fix: set(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(1)) }), WantFields: at("spec.preRunningDeadlineSeconds")},
+		{ID: "RJ-531", Name: "above the other", Mutate: set(func(s *rayv1.RayJobSpec) {
+			s.PreRunningDeadlineSeconds, s.ActiveDeadlineSeconds = new(int32(20)), new(int32(10))
+		}), Fix: set(func(s *rayv1.RayJobSpec) { s.ActiveDeadlineSeconds = new(int32(20)) }), WantFields: at("spec.preRunningDeadlineSeconds"), Warning: true},
+		{ID: "RJ-532", Name: "with a selector", Mutate: all(selects, set(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(20)) })), Fix: set(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = nil }), WantFields: at("spec.preRunningDeadlineSeconds"), Warning: true},
+		{ID: "RJ-532", Name: "suspended", Mutate: set(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds, s.Suspend = new(int32(20)), true }), Fix: set(func(s *rayv1.RayJobSpec) { s.Suspend = false }), WantFields: at("spec.preRunningDeadlineSeconds"), Warning: true},
+		{ID: "RJ-010", Name: "unknown controller", Mutate: set(func(s *rayv1.RayJobSpec) { s.ManagedBy = new("me") }), Fix: set(func(s *rayv1.RayJobSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) }), WantFields: at("spec.managedBy")},
+		{ID: "RJ-060", Name: "waiting", Mutate: inState(rayv1.JobDeploymentStatusWaiting), Fix: mode(rayv1.InteractiveMode), WantFields: at("status.jobDeploymentStatus")},
+	}
+}
+
+func deletionRule(p rayv1.DeletionPolicyType, status rayv1.JobStatus, ttl int32) rayv1.DeletionRule {
+	return rayv1.DeletionRule{Policy: p, Condition: rayv1.DeletionCondition{JobStatus: &status, TTLSeconds: ttl}}
+}
+
+func failedRule(p rayv1.DeletionPolicyType, ttl int32) rayv1.DeletionRule {
+	return rayv1.DeletionRule{Policy: p, Condition: rayv1.DeletionCondition{JobDeploymentStatus: new(rayv1.JobDeploymentStatusFailed), TTLSeconds: ttl}}
+}
+
+// staged deletes by rules. Both ends of a job are covered unless the rules say otherwise.
+func staged(rules ...rayv1.DeletionRule) func(*job) {
+	return func(rj *job) {
+		rj.Spec.ShutdownAfterJobFinishes = false
+		rj.Spec.DeletionStrategy = &rayv1.DeletionStrategy{DeletionRules: rules}
+	}
+}
+
+func legacy(success, failure rayv1.DeletionPolicyType) func(*job) {
+	return func(rj *job) {
+		rj.Spec.ShutdownAfterJobFinishes = false
+		rj.Spec.DeletionStrategy = &rayv1.DeletionStrategy{OnSuccess: &rayv1.DeletionPolicy{Policy: &success}, OnFailure: &rayv1.DeletionPolicy{Policy: &failure}}
+	}
+}
+
+func deletion() []row[job] {
+	const s = "spec.deletionStrategy"
+	const self, cluster, workers, none = rayv1.DeleteSelf, rayv1.DeleteCluster, rayv1.DeleteWorkers, rayv1.DeleteNone
+	const good, bad = rayv1.JobStatusSucceeded, rayv1.JobStatusFailed
+	on := func(p rayv1.DeletionPolicyType) rayv1.DeletionRule { return deletionRule(p, good, 0) }
+	fail := failedRule(cluster, 0)
+	rule0 := s + ".deletionRules[0]"
+	first := func(f func(*rayv1.DeletionRule)) func(*job) {
+		return all(staged(on(cluster), fail), func(rj *job) { f(&rj.Spec.DeletionStrategy.DeletionRules[0]) })
+	}
+	usual := staged(on(cluster), fail)
+	scaled := func(on bool) func(*job) {
+		return func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = &on }
+	}
+	shutdown := func(on bool) func(*job) { return func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = on } }
+	return []row[job]{
+		{ID: "RJ-001", Name: "empty list", Mutate: staged([]rayv1.DeletionRule{}...), Before: usual, GoOnly: true, WantFields: at(s + ".deletionRules")},
+		{ID: "RJ-002", Name: "no policy", Mutate: first(func(r *rayv1.DeletionRule) { r.Policy = "" }), Fix: usual, WantFields: at(rule0 + ".policy")},
+		{ID: "RJ-003", Name: "unknown policy", Mutate: first(func(r *rayv1.DeletionRule) { r.Policy = "DeleteAll" }), Fix: usual, WantFields: at(rule0 + ".policy")},
+		{ID: "RJ-003", Name: "unknown policy on success", Mutate: legacy("DeleteAll", cluster), Fix: legacy(cluster, cluster), WantFields: at(s + ".onSuccess.policy")},
+		{ID: "RJ-004", Name: "stopped", Mutate: staged(on(cluster), fail, deletionRule(self, rayv1.JobStatusStopped, 0)), Fix: usual, WantFields: at(s + ".deletionRules[2].condition.jobStatus")},
+		{ID: "RJ-005", Name: "complete", Mutate: first(func(r *rayv1.DeletionRule) {
+			r.Condition = rayv1.DeletionCondition{JobDeploymentStatus: new(rayv1.JobDeploymentStatusComplete)}
+		}), Fix: usual, WantFields: at(rule0 + ".condition.jobDeploymentStatus")},
+		{ID: "RJ-006", Name: "negative", Mutate: first(func(r *rayv1.DeletionRule) { r.Condition.TTLSeconds = -10 }), Fix: usual, WantFields: at(rule0 + ".condition.ttlSeconds")},
+		{ID: "RJ-011", Name: "both forms", Mutate: all(legacy(cluster, cluster), func(rj *job) { rj.Spec.DeletionStrategy.DeletionRules = []rayv1.DeletionRule{on(cluster), fail} }), Fix: usual, WantFields: at(s)},
+		{ID: "RJ-012", Name: "empty", Mutate: func(rj *job) { rj.Spec.DeletionStrategy = &rayv1.DeletionStrategy{} }, Fix: usual, WantFields: at(s)},
+		{ID: "RJ-012", Name: "one half", Mutate: all(legacy(cluster, cluster), func(rj *job) { rj.Spec.DeletionStrategy.OnFailure = nil }), Fix: legacy(cluster, cluster), WantFields: at(s)},
+		{ID: "RJ-013", Name: "two states", Mutate: first(func(r *rayv1.DeletionRule) {
+			r.Condition.JobDeploymentStatus = new(rayv1.JobDeploymentStatusFailed)
+		}), Fix: usual, WantFields: at(rule0 + ".condition")},
+		{ID: "RJ-014", Name: "no state", Mutate: first(func(r *rayv1.DeletionRule) { r.Condition.JobStatus = nil }), Fix: usual, WantFields: at(rule0 + ".condition")},
+		{ID: "RJ-023", Name: "negative", Mutate: func(rj *job) { rj.Spec.TTLSecondsAfterFinished = -1 }, Fix: func(rj *job) { rj.Spec.TTLSecondsAfterFinished = 1 }, WantFields: at("spec.ttlSecondsAfterFinished")},
+		{ID: "RJ-024", Name: "kept cluster", Mutate: all(shutdown(false), func(rj *job) { rj.Spec.TTLSecondsAfterFinished = 5 }), Fix: shutdown(true), WantFields: at("spec.ttlSecondsAfterFinished")},
+		{ID: "RJ-025", Name: "gate off", Mutate: usual, WantFields: at(s), Options: gate(validation.GateDeletionPolicy, false)},
+		{ID: "RJ-026", Name: "shut down too", Mutate: all(usual, shutdown(true)), Fix: shutdown(false), WantFields: at(s + ".deletionRules")},
+		{ID: "RJ-029", Name: "no policy", Mutate: all(legacy(cluster, cluster), func(rj *job) { rj.Spec.DeletionStrategy.OnSuccess.Policy = nil }), Fix: legacy(cluster, cluster), WantFields: at(s + ".onSuccess.policy")},
+		{ID: "RJ-030", Name: "no policy", Mutate: all(legacy(cluster, cluster), func(rj *job) { rj.Spec.DeletionStrategy.OnFailure.Policy = nil }), Fix: legacy(cluster, cluster), WantFields: at(s + ".onFailure.policy")},
+		{ID: "RJ-031", Name: "selected cluster", Mutate: all(selects, legacy(cluster, none)), Fix: legacy(self, none), WantFields: at(s + ".onSuccess.policy")},
+		{ID: "RJ-032", Name: "selected cluster", Mutate: all(selects, legacy(none, workers)), Fix: legacy(none, none), WantFields: at(s + ".onFailure.policy")},
+		{ID: "RJ-033", Name: "autoscaling", Mutate: all(scaled(true), legacy(workers, cluster)), Fix: scaled(false), WantFields: at(s)},
+		{ID: "RJ-034", Name: "none and all", Mutate: all(legacy(cluster, none), shutdown(true)), Fix: shutdown(false), WantFields: at(s)},
+		{ID: "RJ-039", Name: "selected cluster", Mutate: all(selects, staged(on(cluster))), Fix: staged(on(self)), WantFields: at(rule0 + ".policy")},
+		{ID: "RJ-040", Name: "autoscaling", Mutate: all(scaled(true), staged(on(workers), fail)), Fix: scaled(false), WantFields: at(rule0 + ".policy")},
+		{ID: "RJ-041", Name: "twice", Mutate: staged(on(cluster), fail, on(cluster)), Fix: usual, WantFields: at(s + ".deletionRules[2]")},
+		{ID: "RJ-042", Name: "twice", Mutate: staged(on(cluster), fail, fail), Fix: usual, WantFields: at(s + ".deletionRules[2]")},
+		{ID: "RJ-043", Name: "20, 10", Mutate: staged(deletionRule(workers, good, 20), deletionRule(cluster, good, 10), fail), Fix: staged(deletionRule(workers, good, 10), deletionRule(cluster, good, 20), deletionRule(self, good, 30), fail), WantFields: at(s + ".deletionRules")},
+		{ID: "RJ-043", Name: "cluster left out", Mutate: staged(deletionRule(self, good, 5), deletionRule(workers, good, 20), fail), Fix: staged(deletionRule(self, good, 20), deletionRule(workers, good, 20), fail), WantFields: at(s + ".deletionRules")},
+		{ID: "RJ-044", Name: "20, 10", Mutate: staged(on(cluster), failedRule(cluster, 20), failedRule(self, 10)), Fix: staged(on(cluster), failedRule(cluster, 10), failedRule(self, 20)), WantFields: at(s + ".deletionRules")},
+		{ID: "RJ-507", Name: "selected cluster", Mutate: all(selects, shutdown(true)), Fix: shutdown(false), WantFields: at("spec.shutdownAfterJobFinishes"), Warning: true},
+		{ID: "RJ-507", Name: "self", Mutate: all(selects, staged(on(self), failedRule(none, 0))), Fix: staged(on(none), failedRule(none, 0)), WantFields: at(rule0 + ".policy"), Warning: true},
+		{ID: "RJ-521", Name: "no failure", Mutate: staged(on(cluster)), Fix: usual, WantFields: at(s + ".deletionRules"), Warning: true},
+		{ID: "RJ-521", Name: "no success", Mutate: staged(deletionRule(cluster, bad, 0)), Fix: staged(on(cluster), deletionRule(cluster, bad, 0)), WantFields: at(s + ".deletionRules"), Warning: true},
+		{ID: "RJ-522", Name: "deprecated", Mutate: legacy(cluster, cluster), Fix: usual, WantFields: at(s+".onSuccess", s+".onFailure"), Warning: true},
+		{ID: "RJ-523", Name: "only none", Mutate: staged(on(none), failedRule(none, 0)), Fix: usual, WantFields: at(s + ".deletionRules"), Warning: true},
+		{ID: "RJ-523", Name: "at one time", Mutate: staged(on(cluster), on(self), fail), Fix: staged(on(cluster), deletionRule(self, good, 10), fail), WantFields: at(rule0), Warning: true},
+	}
+}
+
+func payload() []row[job] {
+	env := func(text string) func(*job) { return func(rj *job) { rj.Spec.RuntimeEnvYAML = text } }
+	resources := func(text string) func(*job) { return func(rj *job) { rj.Spec.EntrypointResources = text } }
+	meta := func(version string) func(*job) {
+		return func(rj *job) {
+			rj.Spec.Metadata, rj.Spec.RayClusterSpec.RayVersion = map[string]string{"team": "a"}, version
+			jobHead(rj).Image = "example.com/app:1"
+			rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Image = "example.com/app:1"
+		}
+	}
+	id := func(text string) func(*job) { return func(rj *job) { rj.Spec.JobId = text } }
+	yaml, jobID, res := at("spec.runtimeEnvYAML"), at("spec.jobId"), at("spec.entrypointResources")
+	return []row[job]{
+		{ID: "RJ-056", Name: "text", Mutate: env("invalid_yaml_str"), Fix: env("pip: [a]"), WantFields: yaml},
+		{ID: "RJ-056", Name: "broken", Mutate: env("pip: ["), Fix: env(""), WantFields: yaml},
+		{ID: "RJ-513", Name: "negative", Mutate: func(rj *job) { rj.Spec.EntrypointNumCpus = -0.5 }, Fix: func(rj *job) { rj.Spec.EntrypointNumCpus = 0.5 }, WantFields: at("spec.entrypointNumCpus")},
+		{ID: "RJ-513", Name: "negative GPUs", Mutate: func(rj *job) { rj.Spec.EntrypointNumGpus = -1 }, Fix: func(rj *job) { rj.Spec.EntrypointNumGpus = 1 }, WantFields: at("spec.entrypointNumGpus")},
+		{ID: "RJ-514", Name: "no JSON", Mutate: all(mode(rayv1.HTTPMode), resources("{a:1}")), Fix: resources(`{"a":1}`), WantFields: res},
+		{ID: "RJ-514", Name: "no JSON, by a submitter", Mutate: resources(`{"a":-1}`), Fix: resources(`{"a":0}`), WantFields: res, Warning: true},
+		{ID: "RJ-515", Name: "misspelt", Mutate: env("pips: [a]"), Fix: env("pip: [a]"), WantFields: yaml, Warning: true},
+		{ID: "RJ-515", Name: "pip and conda", Mutate: env("pip: [a]\nconda: b"), Fix: env("conda: b"), WantFields: yaml, Warning: true},
+		{ID: "RJ-515", Name: "twice", Mutate: env("working_dir: a\nworking_dir: b"), Fix: env("working_dir: b"), WantFields: yaml, Warning: true},
+		{ID: "RJ-516", Name: "old Ray", Mutate: meta("2.5.0"), Fix: meta("2.6.0"), WantFields: at("spec.metadata")},
+		{ID: "RJ-516", Name: "unreadable", Mutate: meta("nightly"), Fix: all(meta("nightly"), mode(rayv1.HTTPMode)), WantFields: at("spec.metadata")},
+		{ID: "RJ-517", Name: "blank", Mutate: id("my job"), Fix: id("my-job"), WantFields: jobID, Warning: true},
+		{ID: "RJ-517", Name: "256 characters", Mutate: id(strings.Repeat("a", 256)), Fix: id(strings.Repeat("a", 255)), WantFields: jobID, Warning: true},
+		{ID: "RJ-517", Name: "selected cluster", Mutate: all(selects, id("a")), Fix: id(""), WantFields: jobID, Warning: true},
+		{ID: "RJ-519", Name: "bell", Mutate: func(rj *job) { rj.Spec.Metadata = map[string]string{"a": "\a"} }, Fix: func(rj *job) { rj.Spec.Metadata["a"] = "b" }, WantFields: at("spec.metadata"), Warning: true},
+		{ID: "RJ-519", Name: "long", Mutate: func(rj *job) { rj.Spec.Metadata = map[string]string{"a": strings.Repeat("b", 128<<10)} }, Fix: func(rj *job) { rj.Spec.Metadata["a"] = "b" }, WantFields: at("spec.metadata"), Warning: true},
+	}
+}
+
+func jobUpdates() []row[job] {
+	managed := func(by string) func(*job) { return func(rj *job) { rj.Spec.ManagedBy = &by } }
+	running, complete := inState(rayv1.JobDeploymentStatusRunning), inState(rayv1.JobDeploymentStatusComplete)
+	image := func(rj *job) { rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Image += "-gpu" }
+	id := func(rj *job) { rj.Spec.JobId = "mine" }
+	return []row[job]{
+		{ID: "RJ-009", Name: "changed", Update: true, Before: managed(rayv1.ManagedByKubeRayOperator), Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy")},
+		{ID: "RC-021", Name: "changed in the cluster", Update: true, Before: func(rj *job) { rj.Spec.RayClusterSpec.ManagedBy = new(rayv1.ManagedByKubeRayOperator) }, Mutate: func(rj *job) { rj.Spec.RayClusterSpec.ManagedBy = new(rayv1.ManagedByMultiKueue) }, WantFields: at("spec.rayClusterSpec.managedBy")},
+		{ID: "RJ-518", Name: "running", Update: true, Before: running, Mutate: id, WantFields: at("spec.jobId"), Warning: true},
+		{ID: "RJ-518", Name: "early", Update: true, Before: all(mode(rayv1.InteractiveMode), inState(rayv1.JobDeploymentStatusInitializing)), Mutate: id, WantFields: at("spec.jobId"), Warning: true},
+		{ID: "RJ-520", Name: "complete", Update: true, Before: complete, Mutate: func(rj *job) { rj.Spec.Suspend = true }, WantFields: at("spec.suspend"), Warning: true},
+		{ID: "RJ-524", Name: "running", Update: true, Before: running, Mutate: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode")},
+		{ID: "RJ-525", Name: "image", Update: true, Before: running, Mutate: image, Fix: func(rj *job) {
+			rj.Spec.RayClusterSpec = BaseJob().Spec.RayClusterSpec
+			rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].Suspend = new(true)
+		}, WantFields: at("spec.rayClusterSpec"), Warning: true},
+		{ID: "RJ-526", Name: "entrypoint", Update: true, Before: running, Mutate: func(rj *job) { rj.Spec.Entrypoint = "python other.py" }, WantFields: at("spec.entrypoint"), Warning: true},
+		{ID: "RJ-527", Name: "entrypoint", Update: true, Before: complete, Mutate: func(rj *job) { rj.Spec.Entrypoint = "python other.py" }, Fix: func(rj *job) {
+			rj.Spec.Entrypoint, rj.Spec.TTLSecondsAfterFinished = "python main.py", 10
+		}, WantFields: at("spec.entrypoint"), Warning: true},
+		{ID: "X-501", Name: "old client", Update: true, Before: func(rj *job) { rj.Spec.ActiveDeadlineSeconds = new(int32(60)) }, Mutate: func(rj *job) { rj.Spec.ActiveDeadlineSeconds = nil }, WantFields: at("apiVersion"), Warning: true, Options: validation.Options{RequestVersion: "v1alpha1"}},
+	}
+}

@@ -1,0 +1,89 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateFacts compares the spec with what the controller has seen around it.
+func validateFacts(c *cluster, path *field.Path) field.ErrorList {
+	f := c.options.Facts
+	if f == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range c.spec.WorkerGroupSpecs {
+		g := &c.spec.WorkerGroupSpecs[i]
+		if wanted, known := f.WantedPods[g.GroupName]; known && g.NumOfHosts > 1 && wanted%int64(g.NumOfHosts) != 0 {
+			errs = append(errs, invalid("RC-121", path.Child("workerGroupSpecs").Index(i).Child("numOfHosts"), g.NumOfHosts,
+				fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted)))
+		}
+	}
+	if c.spec.NetworkPolicy != nil {
+		for _, name := range f.ForeignNetworkPolicies {
+			errs = append(errs, forbidden("RC-122", path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name)))
+		}
+	}
+	if account := c.spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.autoscaling && account != "" && f.ServiceAccountMissing {
+		errs = append(errs, missing("RC-123", path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account,
+			"make a ServiceAccount of this name with the rights of the autoscaler, or leave the field out"))
+	}
+	if a := c.spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
+		errs = append(errs, missing("RC-124", path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token"))
+	}
+	return errs
+}
+
+func missing(id string, path *field.Path, value any, detail string) *field.Error {
+	err := field.NotFound(path, value).WithOrigin(id)
+	err.Detail = detail
+	return err
+}
+
+func warnFacts(c *cluster, path *field.Path) field.ErrorList {
+	f := c.options.Facts
+	if f == nil {
+		return nil
+	}
+	var warnings field.ErrorList
+	for i := range c.spec.WorkerGroupSpecs {
+		g := &c.spec.WorkerGroupSpecs[i]
+		pods, known := f.WorkerPods[g.GroupName]
+		if !known {
+			continue
+		}
+		for k, name := range g.ScaleStrategy.WorkersToDelete {
+			if !slices.Contains(pods, name) {
+				warnings = append(warnings, invalid("RC-511", path.Child("workerGroupSpecs").Index(i).Child("scaleStrategy", "workersToDelete").Index(k), name,
+					"is no Pod of this group and is left alone"))
+			}
+		}
+	}
+	return append(warnings, warnLiveClaim(c, path.Child("gcsFaultToleranceOptions", "storage"))...)
+}
+
+// warnLiveClaim tells of wishes that came after the claim was made.
+func warnLiveClaim(c *cluster, path *field.Path) field.ErrorList {
+	claim := c.options.Facts.Claim
+	if claim == nil || !c.rocksdb || c.spec.GcsFaultToleranceOptions.Storage == nil || c.spec.GcsFaultToleranceOptions.Storage.ClaimName != "" {
+		return nil
+	}
+	s := c.spec.GcsFaultToleranceOptions.Storage
+	differs := func(name, live string) *field.Error {
+		return forbidden("RC-125", path.Child(name), "has no effect on the claim that exists, where it is "+live)
+	}
+	var warnings field.ErrorList
+	if live := claim.Resources.Requests.Storage(); s.Size != nil && live.Cmp(*s.Size) != 0 {
+		warnings = append(warnings, differs("size", live.String()))
+	}
+	if s.StorageClassName != nil && claim.StorageClassName != nil && *s.StorageClassName != *claim.StorageClassName {
+		warnings = append(warnings, differs("storageClassName", *claim.StorageClassName))
+	}
+	if len(s.AccessModes) > 0 && !equality.Semantic.DeepEqual(s.AccessModes, claim.AccessModes) {
+		warnings = append(warnings, differs("accessModes", fmt.Sprint(claim.AccessModes)))
+	}
+	return warnings
+}

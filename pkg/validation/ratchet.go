@@ -1,0 +1,152 @@
+package validation
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// exempt reports whether the update is none of the rules' business: deletion, finalizers, owners, managed fields, status.
+func (k *kindRules[T]) exempt(object, old *T) bool {
+	meta, oldMeta := k.meta(object), k.meta(old)
+	if meta.DeletionTimestamp != nil {
+		return true
+	}
+	return maps.Equal(meta.Labels, oldMeta.Labels) && maps.Equal(meta.Annotations, oldMeta.Annotations) &&
+		equality.Semantic.DeepEqual(k.spec(object), k.spec(old))
+}
+
+// ruleRoots are the paths of the parts of an object that rules speak of. Empty means that the kind has no such part.
+type ruleRoots struct{ cluster, job string }
+
+// of is the path below which the rule reads.
+func (r ruleRoots) of(kind string) string {
+	switch kind {
+	case KindClusterSpec:
+		return r.cluster
+	case KindJobSpec:
+		return r.job
+	}
+	return ""
+}
+
+// ratchet splits errors of the new object into those that the old one does not have, and those that it has: of the same
+// rule, in the same words, at the same place, with the same value there and in all fields that the rule reads.
+func ratchet(errs field.ErrorList, oldErrs func() field.ErrorList, object, old any, roots ruleRoots) (fresh, known field.ErrorList) {
+	if len(errs) == 0 {
+		return nil, nil
+	}
+	// A count, not a set: the third group of one name is a fresh error although the second was there.
+	had := map[string]int{}
+	for _, err := range oldErrs() {
+		had[ratchetKey(err, old, roots)]++
+	}
+	for _, err := range errs {
+		key := ratchetKey(err, object, roots)
+		if had[key] > 0 {
+			had[key]--
+			known = append(known, err)
+		} else {
+			fresh = append(fresh, err)
+		}
+	}
+	return fresh, known
+}
+
+// ratchetKey is equal for two errors that are the same to a user.
+func ratchetKey(err *field.Error, object any, roots ruleRoots) string {
+	steps := splitPath(err.Field)
+	logical, value := locate(reflect.ValueOf(object), steps)
+	parts := []string{err.Origin, logical, err.ErrorBody(), encoded(value)}
+	rule := rulesByID()[err.Origin]
+	for _, read := range rule.Reads {
+		var from []pathStep
+		if sibling, ok := strings.CutPrefix(read, "../"); ok {
+			from = append(from, steps[:max(len(steps)-1, 0)]...)
+			from = append(from, splitPath(sibling)...)
+		} else {
+			from = splitPath(roots.of(rule.Kind) + "." + read)
+		}
+		_, value := locate(reflect.ValueOf(object), from)
+		parts = append(parts, encoded(value))
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// encoded is a text that is equal for equal values.
+func encoded(v reflect.Value) string {
+	if !v.IsValid() || !v.CanInterface() {
+		return ""
+	}
+	data, err := json.Marshal(v.Interface())
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// locate follows a path into an object. It returns the path with names for indices where list items have names, so that
+// moving an item is no change of it, and the value at the end, which is not valid when the path leads nowhere.
+func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
+	var logical strings.Builder
+	for _, step := range steps {
+		v = settled(v)
+		name := step.name
+		switch {
+		case !v.IsValid():
+		case v.Kind() == reflect.Struct:
+			v = fieldByName(v, step.name)
+		case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
+			v = v.MapIndex(reflect.ValueOf(step.name).Convert(v.Type().Key()))
+		case v.Kind() == reflect.Slice && step.kind == stepIndex && step.index >= 0 && step.index < v.Len():
+			v = v.Index(step.index)
+			if key := itemKey(settled(v)); key != "" {
+				name = key
+			}
+		default:
+			v = reflect.Value{}
+		}
+		logical.WriteString("\x01" + name)
+	}
+	return logical.String(), v
+}
+
+// settled goes through pointers.
+func settled(v reflect.Value) reflect.Value {
+	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+		v = v.Elem()
+	}
+	return v
+}
+
+func fieldByName(v reflect.Value, name string) reflect.Value {
+	f, known := fieldsOf(v.Type())[name]
+	if !known {
+		return reflect.Value{}
+	}
+	return v.FieldByIndex(f.index)
+}
+
+// itemKeys are the fields that name an item of a list, best first, by their JSON names.
+var itemKeys = [][]string{{"groupName"}, {"mountPath"}, {"devicePath"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"name"}}
+
+func itemKey(v reflect.Value) string {
+	if !v.IsValid() || v.Kind() != reflect.Struct {
+		return ""
+	}
+	for _, names := range itemKeys {
+		if _, known := fieldsOf(v.Type())[names[0]]; !known {
+			continue
+		}
+		var parts []string
+		for _, name := range names {
+			parts = append(parts, encoded(fieldByName(v, name)))
+		}
+		return strings.Join(parts, "/")
+	}
+	return ""
+}
