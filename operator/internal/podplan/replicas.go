@@ -25,6 +25,15 @@ func DesiredReplicas(g *rayv1.WorkerGroupSpec) int64 {
 // DesiredPods is the number of Pods that the group shall have.
 func DesiredPods(g *rayv1.WorkerGroupSpec) int64 { return DesiredReplicas(g) * hosts(g) }
 
+// MinPods is the number of Pods below which the group never shrinks, zero when the group is suspended.
+func MinPods(g *rayv1.WorkerGroupSpec) int64 {
+	if suspended(g) {
+		return 0
+	}
+	lower, _ := bounds(g)
+	return max(int64(lower), 0) * hosts(g)
+}
+
 // Counts are numbers of worker Pods over all groups. What exceeds an int32 is its largest value.
 type Counts struct{ Desired, Min, Max int32 }
 

@@ -1,0 +1,57 @@
+// Package schedulerplugins places Ray clusters by the coscheduling plugin of kubernetes-sigs/scheduler-plugins: a PodGroup
+// of the name of the cluster, which its Pods name in a label.
+package schedulerplugins
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/raygate/raygate/operator/internal/gang"
+)
+
+const (
+	// Name is the value of --batch-scheduler.
+	Name = "scheduler-plugins"
+	// schedulerName is the name by which Pods ask for the scheduler: that of its chart.
+	schedulerName = "scheduler-plugins-scheduler"
+	labelPodGroup = "scheduling.x-k8s.io/pod-group"
+)
+
+var podGroup = gang.Kind{Group: "scheduling.x-k8s.io", Kind: "PodGroup", Versions: []string{"v1alpha1"}}
+
+// Scheduler is the coscheduling plugin.
+type Scheduler struct{}
+
+// Name implements gang.Scheduler.
+func (Scheduler) Name() string { return Name }
+
+// Plan implements gang.Scheduler.
+func (Scheduler) Plan(w *gang.Workload) gang.Plan {
+	if w.Owner.Kind == gang.KindRayJob {
+		return gang.Plan{Refusal: "the batch scheduler " + Name + " does not support RayJob; use a RayCluster, or another scheduler"}
+	}
+	if !w.WantsGang() {
+		return gang.Plan{}
+	}
+	spec := map[string]any{
+		"minMember":    w.Pods(gang.Desired),
+		"minResources": gang.Quantities(w.Resources(gang.Desired)),
+	}
+	return gang.Plan{Objects: []gang.Object{{
+		Kind: podGroup,
+		Name: w.Owner.Name,
+		Spec: func(string) map[string]any { return spec },
+		// KubeRay 1.7 never changes them, so that a gang that was scaled down could not be placed again.
+		Follow: []string{"/spec/minMember", "/spec/minResources"},
+	}}}
+}
+
+// Decorate implements gang.Scheduler.
+func (Scheduler) Decorate(w *gang.Workload, _ string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) {
+	if w.WantsGang() {
+		gang.SetLabel(&meta.Labels, labelPodGroup, w.Owner.Name)
+	}
+	if spec != nil {
+		spec.SchedulerName = schedulerName
+	}
+}

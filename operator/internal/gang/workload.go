@@ -1,0 +1,160 @@
+package gang
+
+import (
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/resources"
+	"github.com/raygate/raygate/operator/internal/podplan"
+)
+
+// Kinds of objects that own workloads.
+const (
+	KindRayCluster = "RayCluster"
+	KindRayJob     = "RayJob"
+)
+
+// Workload is what a scheduler places together: a RayCluster, or a RayJob with the cluster that it is going to have.
+type Workload struct {
+	// Owner is the RayCluster or RayJob. What users tell the scheduler stands in its labels and annotations.
+	Owner Owner
+	// Job is the name of the RayJob that a RayCluster was made for; empty for other owners.
+	Job string
+	// Autoscaling says that the number of workers changes with the load.
+	Autoscaling bool
+	// Members are the head, then the worker groups in the order of the spec. None while there is no cluster.
+	Members []Member
+	// Submitter is the Pod or container that submits a RayJob; nil if there is none.
+	Submitter *Member
+	// SubmitterIsPod says that the submitter runs in a Pod of its own.
+	SubmitterIsPod bool
+}
+
+// Owner identifies an object of ours.
+type Owner struct {
+	Kind                string
+	Namespace, Name     string
+	UID                 types.UID
+	Labels, Annotations map[string]string
+}
+
+// Member is a number of equal Pods.
+type Member struct {
+	// Name is headgroup, the name of a worker group, or submittergroup.
+	Name string
+	// Desired is the number of Pods now, Min the number that autoscaling leaves.
+	Desired, Min int64
+	// Suspended says that the user suspended the group, so that no Pod of it is wanted.
+	Suspended bool
+	// Template is what the Pods are made from, without what the operator adds. It must not be changed.
+	Template *corev1.PodTemplateSpec
+	// Resources are what one Pod asks for: request, else limit, over the containers of the template.
+	Resources corev1.ResourceList
+}
+
+// ForCluster returns the workload that a RayCluster is.
+func ForCluster(rc *rayv1.RayCluster) *Workload {
+	w := &Workload{
+		Owner: Owner{
+			Kind: KindRayCluster, Namespace: rc.Namespace, Name: rc.Name, UID: rc.UID, Labels: rc.Labels, Annotations: rc.Annotations,
+		},
+	}
+	if names.CreatorKind(rc) == KindRayJob {
+		w.Job = rc.Labels[rayv1.LabelOriginatedFromCRName]
+	}
+	w.setCluster(&rc.Spec)
+	return w
+}
+
+func (w *Workload) setCluster(spec *rayv1.RayClusterSpec) {
+	w.Autoscaling = spec.EnableInTreeAutoscaling != nil && *spec.EnableInTreeAutoscaling
+	w.Members = append(w.Members, memberOf(rayv1.HeadGroupName, &spec.HeadGroupSpec.Template, 1, 1))
+	for i := range spec.WorkerGroupSpecs {
+		g := &spec.WorkerGroupSpecs[i]
+		m := memberOf(g.GroupName, &g.Template, podplan.DesiredPods(g), podplan.MinPods(g))
+		m.Suspended = g.Suspend != nil && *g.Suspend
+		w.Members = append(w.Members, m)
+	}
+}
+
+func memberOf(name string, template *corev1.PodTemplateSpec, desired, minimum int64) Member {
+	return Member{Name: name, Desired: desired, Min: minimum, Template: template, Resources: resources.OfContainers(template.Spec.Containers)}
+}
+
+// Amount is how much of a workload is counted.
+type Amount int
+
+const (
+	// Desired counts the Pods that are wanted now.
+	Desired Amount = iota
+	// Least counts the Pods that are left when autoscaling has removed all it may.
+	Least
+)
+
+func (m *Member) pods(a Amount) int64 {
+	if a == Least {
+		return m.Min
+	}
+	return m.Desired
+}
+
+// Pods is the number of Pods of all members, at most what fits an int32, like every count of Pods in the Kubernetes API.
+// The submitter is not counted: it does not exist yet when the others have to be placed.
+func (w *Workload) Pods(a Amount) int64 {
+	var n int64
+	for i := range w.Members {
+		n = min(n+min(w.Members[i].pods(a), math.MaxInt32), math.MaxInt32)
+	}
+	return n
+}
+
+// Resources are what all members ask for together, and the submitter.
+func (w *Workload) Resources(a Amount) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	for i := range w.Members {
+		if n := w.Members[i].pods(a); n > 0 {
+			resources.Add(sum, w.Members[i].Resources, n)
+		}
+	}
+	if w.Submitter != nil {
+		resources.Add(sum, w.Submitter.Resources, 1)
+	}
+	return sum
+}
+
+// WantsGang reports whether the user asked for all or nothing. As with KubeRay 1.7 the label counts and not its value,
+// even if that is false.
+func (w *Workload) WantsGang() bool {
+	_, asked := w.Owner.Labels[rayv1.LabelGangSchedulingEnabled]
+	return asked
+}
+
+// SaysGang reports whether the label says true, in any case of letters.
+func (w *Workload) SaysGang() bool {
+	return strings.EqualFold(w.Owner.Labels[rayv1.LabelGangSchedulingEnabled], "true")
+}
+
+// Quantities is a list of resources as it stands in an object.
+func Quantities(list corev1.ResourceList) map[string]any {
+	out := make(map[string]any, len(list))
+	for name, q := range list {
+		out[string(name)] = q.String()
+	}
+	return out
+}
+
+// SetLabel sets a label unless the value is empty.
+func SetLabel(labels *map[string]string, key, value string) {
+	if value == "" {
+		return
+	}
+	if *labels == nil {
+		*labels = map[string]string{}
+	}
+	(*labels)[key] = value
+}

@@ -1,0 +1,47 @@
+package yunikorn
+
+import (
+	"encoding/json"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/raygate/raygate/operator/internal/gang"
+)
+
+// taskGroup is one kind of Pods, in the form that YuniKorn reads.
+type taskGroup struct {
+	Name         string              `json:"name"`
+	MinMember    int64               `json:"minMember"`
+	MinResource  map[string]any      `json:"minResource"`
+	NodeSelector map[string]string   `json:"nodeSelector,omitempty"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
+}
+
+// taskGroups describes all members: YuniKorn holds room for the smallest number of Pods of each before it starts any. A
+// suspended group is left out, or YuniKorn would wait for Pods that do not come.
+func taskGroups(w *gang.Workload) string {
+	var groups []taskGroup
+	for i := range w.Members {
+		if !w.Members[i].Suspended {
+			groups = append(groups, taskGroupOf(&w.Members[i]))
+		}
+	}
+	if w.Submitter != nil {
+		groups = append(groups, taskGroupOf(w.Submitter))
+	}
+	text, err := json.Marshal(groups)
+	if err != nil {
+		return "" // these types cannot fail to be encoded
+	}
+	return string(text)
+}
+
+func taskGroupOf(m *gang.Member) taskGroup {
+	g := taskGroup{Name: m.Name, MinMember: min(m.Min, math.MaxInt32), MinResource: gang.Quantities(m.Resources)}
+	if m.Template != nil {
+		g.NodeSelector, g.Tolerations, g.Affinity = m.Template.Spec.NodeSelector, m.Template.Spec.Tolerations, m.Template.Spec.Affinity
+	}
+	return g
+}
