@@ -23,6 +23,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/config"
 	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
 // Options are what the operator is started with. Make one with NewOptions, add its flags, then call Complete and
@@ -150,7 +151,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "Namespace of the Lease. Unset: the namespace of the Pod.")
 	fs.StringVar(&o.watchNamespace, "watch-namespace", o.watchNamespace, "Comma-separated namespaces to look at. Unset: all.")
 	fs.IntVar(&o.ReconcileConcurrency, "reconcile-concurrency", o.ReconcileConcurrency, "Objects of each kind that are reconciled at once.")
-	fs.StringVar(&o.BatchScheduler, "batch-scheduler", o.BatchScheduler, "Batch scheduler that places the Pods of a cluster together: "+strings.Join(batchSchedulers(), ", ")+". Unset: none. The scheduler of Kubernetes itself does so with --feature-gates="+string(features.KubernetesWAS)+"=true.")
+	fs.StringVar(&o.BatchScheduler, "batch-scheduler", o.BatchScheduler, "Batch scheduler that places the Pods of a cluster together: "+strings.Join(registry.Names(), ", ")+". Unset: none. The scheduler of Kubernetes itself does so with --feature-gates="+string(features.KubernetesWAS)+"=true.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the proxy of the API server, for an operator outside of the Kubernetes cluster.")
 	fs.Var(cliflag.NewMapStringBool(&o.gates), "feature-gates", "Features to turn on or off, as in A=true,B=false. Known:\n"+strings.Join(o.Gates.KnownFeatures(), "\n"))
 	fs.BoolVar(&o.oldBatchScheduler, "enable-batch-scheduler", o.oldBatchScheduler, "Means --batch-scheduler=volcano.")
@@ -180,7 +181,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 	o.Pod.MTLS, o.Pod.HistoryServer = o.Gates.Enabled(features.RayClusterMTLS), o.Gates.Enabled(features.RayClusterHistoryServer)
 	if o.oldBatchScheduler {
 		if o.BatchScheduler == "" {
-			o.BatchScheduler = oldBatchSchedulerMeans
+			o.BatchScheduler = registry.OldSwitch
 		} else {
 			errs = append(errs, fmt.Errorf("%s and %s (%q) are both given; leave out the first",
 				o.nameOf("enable-batch-scheduler"), o.nameOf("batch-scheduler"), o.BatchScheduler))
@@ -340,8 +341,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	if name := o.BatchScheduler; name != "" {
-		if !slices.Contains(batchSchedulers(), name) {
-			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(batchSchedulers(), ", "))
+		if !slices.Contains(registry.Names(), name) {
+			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(registry.Names(), ", "))
 		}
 		if o.Gates.Enabled(features.KubernetesWAS) {
 			refuse("batch-scheduler", "is %q and the feature gate %s is on, but a Pod has one scheduler; leave one out", name, features.KubernetesWAS)

@@ -1,8 +1,23 @@
 package main
 
-// oldBatchSchedulerMeans is the scheduler that --enable-batch-scheduler stands for.
-const oldBatchSchedulerMeans = "volcano"
+import (
+	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/registry"
+)
 
-func batchSchedulers() []string {
-	return []string{"volcano", "yunikorn", "scheduler-plugins", "kai-scheduler"}
+// scheduler is the batch scheduler that was asked for, nil for none. Valid options ask for one at most.
+func (o *Options) scheduler() gang.Scheduler {
+	if o.Gates.Enabled(features.KubernetesWAS) {
+		return registry.Kubernetes()
+	}
+	return registry.Find(o.BatchScheduler)
+}
+
+// schedulerName is what the rules know it by; empty for none.
+func (o *Options) schedulerName() string {
+	if s := o.scheduler(); s != nil {
+		return s.Name()
+	}
+	return ""
 }

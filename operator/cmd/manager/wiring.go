@@ -155,7 +155,7 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		Metrics:  collector,
 		Validation: validation.Options{
 			Gates:            validationGates(o.Gates),
-			BatchScheduler:   &o.BatchScheduler,
+			BatchScheduler:   new(o.schedulerName()),
 			NoInitContainers: o.Pod.NoInitContainer,
 		},
 		Pod:                  o.Pod,
@@ -163,6 +163,7 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
 		Resync:               o.Resync,
+		Scheduler:            o.scheduler(),
 	})
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }

@@ -59,6 +59,9 @@ const (
 const (
 	// RayClusterInvalidSpec is True while the object is refused: nothing is created from it and nothing is deleted.
 	RayClusterInvalidSpec = "InvalidSpec"
+	// RayClusterBatchSchedulerProblem is True while the batch scheduler is not told, or cannot do, what the labels of the
+	// cluster ask it for. The Pods are made all the same.
+	RayClusterBatchSchedulerProblem = "BatchSchedulerProblem"
 )
 
 // Reasons of the condition InvalidSpec.
@@ -71,6 +74,10 @@ const (
 const (
 	// ReasonFailedCreateHeadService says that the head Service cannot be had, so that no Pods are made.
 	ReasonFailedCreateHeadService = "FailedCreateHeadService"
-	// ReasonFailedSubmitGang says that the batch scheduler could not be told about the cluster, so that no Pods are made.
-	ReasonFailedSubmitGang = "FailedSubmitGang"
+)
+
+// Reasons of the condition BatchSchedulerProblem.
+const (
+	// ReasonBatchSchedulerProblem is the only one; the message lists all problems.
+	ReasonBatchSchedulerProblem = RayClusterBatchSchedulerProblem
 )

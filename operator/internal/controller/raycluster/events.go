@@ -12,6 +12,7 @@ const (
 	actionValidate = "Validate"
 	actionCreate   = "Create"
 	actionDelete   = "Delete"
+	actionSchedule = "Schedule"
 )
 
 // notice is something that happened, to be told to the user once the status that goes with it is saved. Reasons are those

@@ -167,11 +167,7 @@ func (r *podsRun) places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Repl
 	return list
 }
 
-func (r *podsRun) decorate(group string, p *corev1.Pod) {
-	if r.gang != nil {
-		r.gang.Decorate(r.s.cluster, group, p)
-	}
-}
+func (r *podsRun) decorate(group string, p *corev1.Pod) { r.gangs.decorate(r.s.cluster, group, p) }
 
 // refused notes that a create was refused and asks for another try later.
 func (r *podsRun) refused(group string) {

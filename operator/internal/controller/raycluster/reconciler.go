@@ -16,6 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -38,8 +39,8 @@ type Config struct {
 	// Pod and Service are the facts that builders ask for.
 	Pod     pod.Options
 	Service service.Options
-	// Gang is the batch scheduler; nil leaves Pods to the scheduler of Kubernetes.
-	Gang Gang
+	// Scheduler is the batch scheduler; nil leaves Pods to the scheduler of Kubernetes, one by one.
+	Scheduler gang.Scheduler
 	// ReplicaIndices labels each worker with its place in a replica, and makes and removes the Pods of a replica of several
 	// hosts together (feature gate RayMultiHostIndexing).
 	ReplicaIndices bool
@@ -59,6 +60,7 @@ type Reconciler struct {
 	memory       *memory
 	retries      *retries
 	resync       time.Duration
+	gangs        *gangs
 	steps        []step
 }
 
@@ -71,6 +73,7 @@ func New(c Config) *Reconciler {
 	x := newExpectations(c.Clock)
 	retries := newRetries(c.Clock)
 	memory := newMemory()
+	gangs := newGangs(c)
 	return &Reconciler{
 		client:       c.Client,
 		recorder:     c.Recorder,
@@ -80,6 +83,7 @@ func New(c Config) *Reconciler {
 		memory:       memory,
 		retries:      retries,
 		resync:       c.Resync,
+		gangs:        gangs,
 		// The order of work.
 		steps: []step{
 			&finalize{}, // first: an object with an invalid spec must still be deletable
@@ -89,6 +93,7 @@ func New(c Config) *Reconciler {
 				options:      c.Service,
 				expectations: x,
 			},
+			gangs, // the scheduler has to know of a gang before the first Pod of it appears
 			&pods{
 				client:       c.Client,
 				live:         c.Live,
@@ -96,7 +101,7 @@ func New(c Config) *Reconciler {
 				memory:       memory,
 				retries:      retries,
 				slots:        newFairSlots(maxInFlight),
-				gang:         c.Gang,
+				gangs:        gangs,
 				random:       func() string { return rand.String(5) },
 				options:      c.Pod,
 				replicas:     c.ReplicaIndices,

@@ -27,6 +27,8 @@ type scope struct {
 	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
 	// Added to by hold, in steps before pods.
 	holds []string
+	// schedulerProblems are what the batch scheduler does not do as asked, as sentences without a full stop. Set by gangs.
+	schedulerProblems []string
 	// headRestartDisabled says that the head is gone and must not come back. Set by pods.
 	headRestartDisabled bool
 	// retrying says that an earlier failure is not over, but was not tried again in this run. Set by pods.

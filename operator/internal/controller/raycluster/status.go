@@ -33,6 +33,7 @@ func updateStatus(s *scope) {
 	t := tallyOf(s)
 	setInvalidSpec(s)
 	setReplicaFailure(s)
+	setBatchScheduler(s)
 	setHeadPodReady(s, t)
 	setSuspension(s, t) // before provisioned, which a completed suspension takes away
 	setProvisioned(s, t)
@@ -230,7 +231,7 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 	}
 	for _, kind := range []string{
 		rayv1.RayClusterInvalidSpec, rayv1.RayClusterReplicaFailure, rayv1.RayClusterProvisioned,
-		rayv1.RayClusterSuspending, rayv1.RayClusterSuspended,
+		rayv1.RayClusterSuspending, rayv1.RayClusterSuspended, rayv1.RayClusterBatchSchedulerProblem,
 	} {
 		b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
 		if truth(b) != truth(a) || truth(a) && b.Message != a.Message {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -19,14 +18,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
-// Gang is a batch scheduler that starts the Pods of a cluster together.
-type Gang interface {
-	// Submit tells the scheduler about the cluster, before Pods of it are created. An error keeps them from being created.
-	Submit(ctx context.Context, rc *rayv1.RayCluster) error
-	// Decorate changes a Pod of the group (headgroup for the head), as the last one before it is created.
-	Decorate(rc *rayv1.RayCluster, group string, p *corev1.Pod)
-}
-
 // pods carries out the plan for the Pods. What it is refused for one group does not keep it from the others.
 type pods struct {
 	client       client.Client
@@ -35,7 +26,7 @@ type pods struct {
 	memory       *memory
 	retries      *retries
 	slots        *fairSlots
-	gang         Gang // nil for none
+	gangs        *gangs
 	random       func() string
 
 	options  pod.Options
@@ -76,7 +67,7 @@ func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	r := &podsRun{pods: p, s: s}
 	r.adopt(ctx, plan.AdoptHead)
 	r.delete(ctx, plan.Delete) // first, so that what a quota gives back can be used below
-	if creates(plan) && len(s.holds) == 0 && r.submit(ctx) && r.head(ctx, plan.CreateHead) {
+	if creates(plan) && len(s.holds) == 0 && r.head(ctx, plan.CreateHead) {
 		r.workers(ctx, plan.CreateWorkers)
 	}
 	o := r.o
@@ -139,19 +130,6 @@ func (r *podsRun) adopt(ctx context.Context, head *corev1.Pod) {
 		return
 	}
 	r.memory.update(r.s.cluster, func(m *remembered) { m.adopted = head.UID })
-}
-
-// submit tells the batch scheduler, and reports whether Pods may be created.
-func (r *podsRun) submit(ctx context.Context) bool {
-	if r.gang == nil {
-		return true
-	}
-	if err := r.gang.Submit(ctx, r.s.cluster); err != nil {
-		r.fail(failure{reason: rayv1.ReasonFailedSubmitGang, message: fmt.Sprintf("telling the batch scheduler: %v", err)})
-		r.again(foreignRetry)
-		return false
-	}
-	return true
 }
 
 // group returns the outcome of a group; the caller holds the lock.

@@ -80,11 +80,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		rc, ok := o.(*rayv1.RayCluster)
 		return ok && managed(rc)
 	})
+	r.gangs.keeper.UseCache(mgr.GetCache())
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, r.children(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		Watches(&corev1.Service{}, r.children(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesRawSource(r.gangs.source(r.memory.patience)).
 		WithOptions(o).
 		Complete(r)
 }

@@ -28,31 +28,37 @@ const (
 	patience = 5 * time.Second
 )
 
-// Config is what a Keeper needs. All but Cache are required.
+// Config is what a Keeper needs. All of it is required.
 type Config struct {
 	// Client writes, and knows which kinds are served. Live reads from the API server itself.
 	Client client.Client
 	Live   client.Reader
-	// Cache watches the kinds once they are served; without one every read goes to the API server.
-	Cache cache.Cache
 	// Clock tells the time.
 	Clock clock.PassiveClock
-	// Changed is called when an object has changed that belongs to a RayCluster or RayJob. Nil is never.
-	Changed func(owner Owner)
 }
 
 // Keeper keeps the objects of one scheduler as wanted. It may be used from several goroutines, for one workload by one at
 // a time.
 type Keeper struct {
-	config Config
-	kinds  kinds
-	recent recent
+	config   Config
+	cache    cache.Cache
+	onChange func(Owner)
+	kinds    kinds
+	recent   recent
 }
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
 	return &Keeper{config: c, kinds: kinds{known: map[string]*kind{}}, recent: recent{objects: map[string]written{}}}
 }
+
+// UseCache makes the Keeper watch the kinds, once they are served, instead of reading them every time. To be called before
+// the first Keep.
+func (k *Keeper) UseCache(c cache.Cache) { k.cache = c }
+
+// OnChange sets what is called when a watched object has changed that belongs to a RayCluster or RayJob. To be called
+// before the first Keep.
+func (k *Keeper) OnChange(call func(Owner)) { k.onChange = call }
 
 // Report is what there is to tell about one workload.
 type Report struct {

@@ -45,7 +45,7 @@ func (s *kinds) version(k *Keeper, want gang.Kind) (string, error) {
 		return "", err
 	}
 	known = &kind{version: version, checked: now}
-	if version != "" && k.config.Cache != nil {
+	if version != "" && k.cache != nil {
 		if known.informer, err = k.watch(want, version); err != nil {
 			return "", err
 		}
@@ -74,7 +74,7 @@ func served(mapper meta.RESTMapper, want gang.Kind) (string, error) {
 func (k *Keeper) watch(want gang.Kind, version string) (cache.Informer, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: want.Group, Version: version, Kind: want.Kind})
-	informer, err := k.config.Cache.GetInformer(context.Background(), u, cache.BlockUntilSynced(false))
+	informer, err := k.cache.GetInformer(context.Background(), u, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
 	}
@@ -118,12 +118,12 @@ func (k *Keeper) changed(o any) {
 		return
 	}
 	k.recent.observed(u)
-	if k.config.Changed == nil {
+	if k.onChange == nil {
 		return
 	}
 	for _, ref := range u.GetOwnerReferences() {
 		if isRay(ref.APIVersion) {
-			k.config.Changed(Owner{Kind: ref.Kind, Namespace: u.GetNamespace(), Name: ref.Name})
+			k.onChange(Owner{Kind: ref.Kind, Namespace: u.GetNamespace(), Name: ref.Name})
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (r *run) read(ctx context.Context, it *item) (*unstructured.Unstructured, e
 	var reader client.Reader = r.config.Live
 	cached := r.kinds.synced(it.Kind)
 	if cached {
-		reader = r.config.Cache
+		reader = r.cache
 	}
 	err := reader.Get(ctx, client.ObjectKeyFromObject(u), u)
 	if apierrors.IsNotFound(err) {

@@ -1,0 +1,94 @@
+package raycluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
+)
+
+// gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
+// scheduler knows the size of a gang when the first Pod of it appears, and follows every change of the size. A scheduler
+// whose API does not answer keeps nobody from repairing Pods.
+type gangs struct {
+	scheduler gang.Scheduler // nil for none
+	keeper    *keeper.Keeper
+}
+
+// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete
+
+// Run implements step.
+func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {
+	if g.scheduler == nil || wantsSuspension(s.cluster) || isTrue(s, rayv1.RayClusterSuspending) {
+		return outcome{}, nil // what is there waits with the cluster
+	}
+	w := gang.ForCluster(s.cluster)
+	plan := g.scheduler.Plan(w)
+	report := g.keeper.Keep(ctx, w, plan)
+	s.schedulerProblems = report.Problems
+	if plan.Refusal != "" {
+		s.schedulerProblems = append(slices.Clone(s.schedulerProblems), plan.Refusal)
+	}
+	if report.Hold != "" {
+		s.hold(report.Hold)
+	}
+	if len(report.Written) > 0 {
+		ctrllog.FromContext(ctx).Info("Told the batch scheduler", "scheduler", g.scheduler.Name(), "what", strings.Join(report.Written, ", "))
+	}
+	return outcome{lookAgain: report.LookAgain}, nil
+}
+
+// decorate makes a Pod that is about to be created part of the gang.
+func (g *gangs) decorate(rc *rayv1.RayCluster, group string, p *corev1.Pod) {
+	if g.scheduler != nil {
+		g.scheduler.Decorate(gang.ForCluster(rc), group, &p.ObjectMeta, &p.Spec)
+	}
+}
+
+// newGangs returns the step for a scheduler, which may be nil.
+func newGangs(c Config) *gangs {
+	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Clock: c.Clock})}
+}
+
+// source is an event source without events of its own: it lends its queue to the keeper, which finds out while the
+// operator runs what there is to be watched.
+func (g *gangs) source(patience func(types.NamespacedName) time.Duration) source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		g.keeper.OnChange(func(o keeper.Owner) {
+			if o.Kind == gang.KindRayCluster {
+				key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+				queue.AddAfter(reconcile.Request{NamespacedName: key}, patience(key))
+			}
+		})
+		return nil
+	})
+}
+
+// setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.
+func setBatchScheduler(s *scope) {
+	if len(s.schedulerProblems) == 0 {
+		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterBatchSchedulerProblem)
+		return
+	}
+	message := strings.Join(s.schedulerProblems, "; ")
+	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterBatchSchedulerProblem)
+	if !truth(old) || old.Message != clip(message) {
+		s.events = append(s.events, newEvent(corev1.EventTypeWarning, rayv1.ReasonBatchSchedulerProblem, actionSchedule, message))
+	}
+	setCondition(s, rayv1.RayClusterBatchSchedulerProblem, metav1.ConditionTrue, rayv1.ReasonBatchSchedulerProblem, message)
+}
