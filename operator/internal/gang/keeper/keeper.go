@@ -129,12 +129,13 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 			return nil, false
 		}
 		if version == "" {
-			if !o.Absent {
-				r.again(apiCheck)
-				r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
-					title(o), o.Kind.Kind, o.Kind.Group)
+			if o.Absent {
+				continue
 			}
-			continue
+			r.again(apiCheck)
+			r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
+				title(o), o.Kind.Kind, o.Kind.Group)
+			return nil, false
 		}
 		it := &item{Object: o, version: version}
 		if it.current, err = r.read(ctx, it); err != nil {

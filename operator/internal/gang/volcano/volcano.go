@@ -3,6 +3,7 @@ package volcano
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,13 +63,20 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 		Objects: []gang.Object{{
 			Kind:        podGroup,
 			Name:        groupName(w),
-			Annotations: w.Owner.Annotations,
+			Annotations: annotations(w),
 			Controller:  true,
 			Spec:        func(string) map[string]any { return spec },
 			Status:      map[string]any{"phase": "Pending"},
 			Follow:      follow,
 		}},
 	}
+}
+
+// annotations are those of the owner, but for what kubectl apply keeps there: it describes another object.
+func annotations(w *gang.Workload) map[string]string {
+	copied := maps.Clone(w.Owner.Annotations)
+	delete(copied, corev1.LastAppliedConfigAnnotation)
+	return copied
 }
 
 // networkTopology returns how far apart the Pods may be, nil if the user does not mind. The rules refuse a tier that is no

@@ -1,0 +1,431 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/raygate/raygate/operator/internal/gang"
+)
+
+var owner = gang.Owner{Kind: gang.KindRayCluster, Namespace: "ns", Name: "demo", UID: "uid-1"}
+
+// mapperOf serves some kinds, as "group/version Kind".
+type mapper struct {
+	meta.RESTMapper
+	served map[schema.GroupVersionKind]bool
+	asked  int
+	err    error
+}
+
+func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	m.asked++
+	if m.err != nil {
+		return nil, m.err
+	}
+	if m.served[gk.WithVersion(versions[0])] {
+		return &meta.RESTMapping{}, nil
+	}
+	return nil, &meta.NoKindMatchError{GroupKind: gk}
+}
+
+type bench struct {
+	t      *testing.T
+	client client.Client
+	clock  *clocktesting.FakeClock
+	mapper *mapper
+	keeper *Keeper
+	writes []string
+}
+
+// mapped is a client with another mapper.
+type mapped struct {
+	client.Client
+	mapper meta.RESTMapper
+}
+
+func (m mapped) RESTMapper() meta.RESTMapper { return m.mapper }
+
+func newBench(t *testing.T, fault func(verb, kind string) error, objects ...client.Object) *bench {
+	t.Helper()
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), mapper: &mapper{served: map[schema.GroupVersionKind]bool{}}}
+	scheme := runtime.NewScheme()
+	for _, o := range chained(1) {
+		for _, v := range o.Kind.Versions {
+			gvk := schema.GroupVersionKind{Group: o.Kind.Group, Version: v, Kind: o.Kind.Kind}
+			scheme.AddKnownTypeWithName(gvk, &unstructured.Unstructured{})
+			b.mapper.served[gvk] = true
+		}
+	}
+	check := func(verb string, o client.Object) error {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
+		b.writes = append(b.writes, verb+" "+kind)
+		if fault != nil {
+			return fault(verb, kind)
+		}
+		return nil
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if err := check("create", o); err != nil {
+				return err
+			}
+			o.SetUID(types.UID(fmt.Sprintf("uid-of-write-%d", len(b.writes)))) // which the fake leaves out
+			return c.Create(ctx, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err := check("patch", o); err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if err := check("delete", o); err != nil {
+				return err
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	}).Build()
+	b.client = mapped{c, b.mapper}
+	b.keeper = New(Config{Client: b.client, Live: c, Clock: b.clock})
+	return b
+}
+
+func (b *bench) keep(objects ...gang.Object) Report {
+	b.writes = nil
+	return b.keeper.Keep(b.t.Context(), &gang.Workload{Owner: owner}, gang.Plan{Objects: objects})
+}
+
+func (b *bench) get(kind string) *unstructured.Unstructured {
+	b.t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("test.io/v2")
+	u.SetKind(kind)
+	err := b.client.Get(b.t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, u)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return u
+}
+
+// groupObject is a PodGroup of a size.
+func groupObject(size int64, more map[string]any) gang.Object {
+	spec := map[string]any{"size": size, "amounts": map[string]any{"cpu": "2"}}
+	maps.Copy(spec, more)
+	return gang.Object{
+		Kind:       gang.Kind{Group: "test.io", Kind: "PodGroup", Versions: []string{"v2", "v1"}},
+		Name:       "demo",
+		Labels:     map[string]string{"a": "b"},
+		Controller: true,
+		Spec:       func(string) map[string]any { return spec },
+		Status:     map[string]any{"phase": "Pending"},
+		Follow:     []string{"/spec/size", "/spec/amounts", "/spec/extra"},
+	}
+}
+
+// chained are a Workload and a PodGroup with a finalizer, neither of which can be changed.
+func chained(size int64) []gang.Object {
+	group := groupObject(size, nil)
+	group.Fixed = func(string) bool { return true }
+	group.Finalizer = "test.io/protection"
+	workload := group
+	workload.Kind.Kind, workload.Finalizer = "Workload", ""
+	return []gang.Object{workload, group}
+}
+
+func made(kind string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	o := groupObject(1, nil)
+	o.Kind.Kind = kind
+	u := build(&gang.Workload{Owner: owner}, &item{Object: o, version: "v2"})
+	u.SetUID("uid-of-" + "made")
+	change(u)
+	return u
+}
+
+func TestObjectIsMadeOnceAndFollows(t *testing.T) {
+	b := newBench(t, nil)
+	if got := b.keep(groupObject(3, nil)); len(got.Problems) > 0 || got.Hold != "" || got.LookAgain != 0 {
+		t.Errorf("report %+v, want nothing to tell", got)
+	}
+	u := b.get("PodGroup")
+	if u == nil || !metav1.IsControlledBy(u, &metav1.ObjectMeta{UID: owner.UID}) || u.GetLabels()["a"] != "b" {
+		t.Fatalf("made %v", u)
+	}
+	steps := []struct {
+		want       gang.Object
+		wantWrites []string
+		wantExtra  any
+	}{
+		{groupObject(3, nil), nil, nil},
+		{groupObject(3, map[string]any{"amounts": map[string]any{"cpu": "2000m"}}), nil, nil},
+		{groupObject(3, map[string]any{"not": "followed"}), nil, nil},
+		{groupObject(5, nil), []string{"patch PodGroup"}, nil},
+		{groupObject(5, map[string]any{"amounts": map[string]any{"cpu": "2", "gpu": "1"}}), []string{"patch PodGroup"}, nil},
+		{groupObject(5, nil), []string{"patch PodGroup"}, nil}, // the amount that is no longer wanted goes
+		{groupObject(5, map[string]any{"extra": "x"}), []string{"patch PodGroup"}, "x"},
+		{groupObject(5, nil), []string{"patch PodGroup"}, nil}, // the field that is no longer wanted goes
+	}
+	for i, s := range steps {
+		b.keep(s.want)
+		if diff := cmp.Diff(s.wantWrites, b.writes); diff != "" {
+			t.Errorf("step %d: writes (-want +got):\n%s", i, diff)
+		}
+		if extra, _ := at(b.get("PodGroup").Object, "/spec/extra"); extra != s.wantExtra {
+			t.Errorf("step %d: extra %v, want %v", i, extra, s.wantExtra)
+		}
+	}
+	if amounts, _ := at(b.get("PodGroup").Object, "/spec/amounts"); !cmp.Equal(amounts, map[string]any{"cpu": "2"}) {
+		t.Errorf("amounts %v", amounts)
+	}
+}
+
+func TestFixedObjectsAreMadeAgain(t *testing.T) {
+	b := newBench(t, nil)
+	b.keep(chained(3)...)
+	before := b.get("PodGroup")
+	before.SetFinalizers([]string{"test.io/protection"})
+	if err := b.client.Update(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	b.keep(chained(3)...)
+	if len(b.writes) > 0 {
+		t.Errorf("writes %v without a change", b.writes)
+	}
+	if got := b.keep(chained(4)...); len(got.Problems) > 0 {
+		t.Error(got.Problems)
+	}
+	want := []string{"patch PodGroup", "delete PodGroup", "delete Workload", "create Workload", "create PodGroup"}
+	if diff := cmp.Diff(want, b.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if size, _ := at(b.get("PodGroup").Object, "/spec/size"); size != int64(4) {
+		t.Errorf("size %v, want 4", size)
+	}
+}
+
+func TestAbsentObjectsGo(t *testing.T) {
+	absent := chained(1)
+	for i := range absent {
+		absent[i].Absent = true
+	}
+	b := newBench(t, nil)
+	if b.keep(absent...); len(b.writes) > 0 {
+		t.Errorf("writes %v for objects that are not there", b.writes)
+	}
+	b.keep(chained(1)...)
+	b.keep(absent...)
+	if diff := cmp.Diff([]string{"delete PodGroup", "delete Workload"}, b.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	theirs := newBench(t, nil, made("PodGroup", func(u *unstructured.Unstructured) { u.SetOwnerReferences(nil) }))
+	if got := theirs.keep(absent[1]); theirs.get("PodGroup") == nil || len(got.Problems) > 0 || got.Hold != "" {
+		t.Errorf("report %+v about what is none of our business", got)
+	}
+	// An API that is not there has no objects to get rid of.
+	clear(theirs.mapper.served)
+	theirs.clock.Step(time.Hour)
+	theirs.keeper = New(theirs.keeper.config)
+	if got := theirs.keep(absent[1]); len(got.Problems) > 0 || got.LookAgain != 0 {
+		t.Errorf("report %+v about an API that nobody asked for", got)
+	}
+}
+
+func TestWhoHasTheName(t *testing.T) {
+	reference := func(change func(*metav1.OwnerReference)) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			refs := u.GetOwnerReferences()
+			change(&refs[0])
+			u.SetOwnerReferences(refs)
+		}
+	}
+	cases := map[string]struct {
+		change      func(*unstructured.Unstructured)
+		wantProblem string
+		wantHold    string
+	}{
+		"ours":              {change: func(*unstructured.Unstructured) {}},
+		"ours, not control": {change: reference(func(r *metav1.OwnerReference) { r.Controller = nil })},
+		"nobody":            {change: func(u *unstructured.Unstructured) { u.SetOwnerReferences(nil) }, wantProblem: "PodGroup demo exists and belongs to something else", wantHold: "belongs to something else"},
+		"another":           {change: reference(func(r *metav1.OwnerReference) { r.Name, r.UID = "other", "uid-2" }), wantProblem: "belongs to something else", wantHold: "belongs to something else"},
+		"an earlier one":    {change: reference(func(r *metav1.OwnerReference) { r.UID = "uid-0" }), wantHold: "still being deleted"},
+		"ours on its way out": {change: func(u *unstructured.Unstructured) {
+			u.SetFinalizers([]string{"x"})
+			u.SetDeletionTimestamp(new(metav1.NewTime(time.Unix(1e9, 0))))
+		}, wantHold: "still being deleted"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, made("PodGroup", tc.change))
+			got := b.keep(groupObject(1, nil))
+			if !strings.Contains(strings.Join(got.Problems, "\n"), tc.wantProblem) || (tc.wantProblem == "") != (len(got.Problems) == 0) {
+				t.Errorf("problems %q, want %q", got.Problems, tc.wantProblem)
+			}
+			if !strings.Contains(got.Hold, tc.wantHold) || (tc.wantHold == "") != (got.Hold == "") {
+				t.Errorf("hold %q, want %q", got.Hold, tc.wantHold)
+			}
+			if (got.LookAgain > 0) != (tc.wantHold != "") || len(b.writes) > 0 {
+				t.Errorf("looks again after %s, writes %v", got.LookAgain, b.writes)
+			}
+		})
+	}
+}
+
+func TestTroubleIsReportedAndHoldsNoPods(t *testing.T) {
+	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "podgroups"}, "demo", errors.New("queue research is closed"))
+	cases := map[string]struct {
+		fault       func(verb, kind string) error
+		mapperErr   error
+		unserved    bool
+		wantProblem string
+	}{
+		"the scheduler refuses":    {fault: func(string, string) error { return quota }, wantProblem: "creating PodGroup demo: .*queue research is closed"},
+		"nobody answers":           {fault: func(string, string) error { return context.DeadlineExceeded }, wantProblem: "creating PodGroup demo: context deadline exceeded"},
+		"discovery does not work":  {mapperErr: errors.New("503"), wantProblem: "asking for the API of PodGroup demo: 503"},
+		"the API is not installed": {unserved: true, wantProblem: "serves no PodGroup in the group test.io; install"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.fault)
+			b.mapper.err = tc.mapperErr
+			if tc.unserved {
+				clear(b.mapper.served)
+			}
+			first := b.keep(groupObject(1, nil))
+			want, rest, _ := strings.Cut(tc.wantProblem, ".*")
+			if text := strings.Join(first.Problems, "\n"); !strings.Contains(text, want) || !strings.Contains(text, rest) {
+				t.Errorf("problems %q, want %q", first.Problems, tc.wantProblem)
+			}
+			if first.Hold != "" || first.LookAgain == 0 {
+				t.Errorf("report %+v, want another look and no Pods held up", first)
+			}
+			if diff := cmp.Diff(first, b.keep(groupObject(1, nil))); diff != "" {
+				t.Errorf("the report flaps:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAPIThatIsInstalledLater(t *testing.T) {
+	b := newBench(t, nil)
+	served := maps.Clone(b.mapper.served)
+	clear(b.mapper.served)
+	b.keep(groupObject(1, nil))
+	asked := b.mapper.asked
+	for range 100 {
+		b.keep(groupObject(1, nil))
+	}
+	if b.mapper.asked != asked {
+		t.Errorf("asked %d more times within %s", b.mapper.asked-asked, apiCheck)
+	}
+	delete(served, schema.GroupVersionKind{Group: "test.io", Version: "v2", Kind: "PodGroup"})
+	b.mapper.served = served
+	b.clock.Step(apiCheck)
+	if got := b.keep(groupObject(1, nil)); len(got.Problems) > 0 {
+		t.Errorf("problems %q after the API was installed", got.Problems)
+	}
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("test.io/v1") // the one that is served
+	u.SetKind("PodGroup")
+	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, u); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNameTakenSinceTheLook(t *testing.T) {
+	b := newBench(t, func(verb, _ string) error {
+		if verb == "create" {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "podgroups"}, "demo")
+		}
+		return nil
+	})
+	if got := b.keep(groupObject(1, nil)); len(got.Problems) > 0 || got.LookAgain == 0 {
+		t.Errorf("report %+v, want another look", got)
+	}
+}
+
+func TestSame(t *testing.T) {
+	cases := map[string]struct {
+		a, b any
+		want bool
+	}{
+		"numbers":            {int64(1), int64(1), true},
+		"other numbers":      {int64(1), int64(2), false},
+		"amounts":            {"1", "1000m", true},
+		"other amounts":      {"1", "2", false},
+		"words":              {"a", "b", false},
+		"a number and a way": {"1", int64(1), false},
+		"objects":            {map[string]any{"cpu": "1"}, map[string]any{"cpu": "1000m"}, true},
+		"one key more":       {map[string]any{"cpu": "1"}, map[string]any{"cpu": "1", "gpu": "1"}, false},
+		"object and none":    {map[string]any{}, nil, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := same(tc.a, tc.b); got != tc.want {
+				t.Errorf("same(%v, %v) = %v, want %v", tc.a, tc.b, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRecentBridgesTheCache(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	object := func(version string) *unstructured.Unstructured {
+		u := made("PodGroup", func(*unstructured.Unstructured) {})
+		u.SetResourceVersion(version)
+		return u
+	}
+	key := object("")
+	r := recent{objects: map[string]written{}}
+	if r.view(key, nil, now) != nil {
+		t.Error("something out of nothing")
+	}
+	r.add(object("10"), now)
+	for name, tc := range map[string]struct {
+		cached *unstructured.Unstructured
+		at     time.Time
+		want   string // resourceVersion, empty for nothing
+	}{
+		"not shown yet":   {nil, now, "10"},
+		"older version":   {object("9"), now, "10"},
+		"the same":        {object("10"), now, "10"},
+		"a newer version": {object("11"), now, "11"},
+		"never shown":     {nil, now.Add(time.Minute), ""},
+	} {
+		got := ""
+		if u := r.view(key, tc.cached, tc.at); u != nil {
+			got = u.GetResourceVersion()
+		}
+		if got != tc.want {
+			t.Errorf("%s: version %q, want %q", name, got, tc.want)
+		}
+	}
+	r.observed(object("12")) // deleted since, so the cache shows nothing again
+	if r.view(key, nil, now) != nil {
+		t.Error("an object that was seen is still believed in")
+	}
+	r.add(object("13"), now.Add(time.Hour))
+	r.forget(key)
+	if len(r.objects) != 0 {
+		t.Errorf("remembers %v", r.objects)
+	}
+}
