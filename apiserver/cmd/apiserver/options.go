@@ -17,6 +17,7 @@ import (
 	"k8s.io/component-base/version"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 // Options are the flags of the process.
@@ -40,6 +41,9 @@ type Options struct {
 	TLSCertFile string
 	TLSKeyFile  string
 
+	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
+	FeatureGates []string
+
 	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means a random one.
 	PageTokenKeyFile string
 	// DrainDelay is how long the process goes on serving after it said that it is not ready.
@@ -52,6 +56,7 @@ type Options struct {
 
 	restConfig   *rest.Config
 	pageTokenKey []byte
+	gates        map[validation.Gate]bool
 }
 
 // NewOptions returns the defaults.
@@ -75,6 +80,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "Address of the Prometheus metrics; empty switches them off.")
 	fs.StringVar(&o.TLSCertFile, "tls-cert-file", o.TLSCertFile, "PEM certificate chain for gRPC and REST, read again when it changes. Without it both speak plain text.")
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
+	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
 	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
@@ -99,6 +105,10 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		if o.pageTokenKey = key; len(key) < 32 {
 			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
 		}
+	}
+	var err error
+	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
+		return fmt.Errorf("reading --feature-gates: %w", err)
 	}
 	config, err := o.loadConfig()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +64,7 @@ Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or J
 }
 
 func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
-	options, err := o.validation()
+	gates, err := validation.ParseGates(o.featureGates...)
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := newReport(sources, options)
+	report := newReport(sources, validation.Options{Gates: gates})
 	print := report.printText
 	if o.output == "json" {
 		print = report.printJSON
@@ -94,22 +93,6 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 		return errFindings
 	}
 	return nil
-}
-
-func (o *validateOptions) validation() (validation.Options, error) {
-	gates := map[validation.Gate]bool{}
-	for _, text := range o.featureGates {
-		name, value, _ := strings.Cut(text, "=")
-		on, err := strconv.ParseBool(value)
-		if err != nil {
-			return validation.Options{}, fmt.Errorf("feature gate %q: use NAME=true or NAME=false", text)
-		}
-		if !validation.Gate(name).Known() {
-			return validation.Options{}, fmt.Errorf("feature gate %q: no rule asks for it", name)
-		}
-		gates[validation.Gate(name)] = on
-	}
-	return validation.Options{Gates: gates}, nil
 }
 
 // report is the outcome for all files.
