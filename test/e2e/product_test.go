@@ -30,6 +30,9 @@ import (
 // settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
 const settle = 3 * time.Minute
 
+// sampleGates are the feature gates that samples need, off by default. Operator, gateway and command line get the same.
+const sampleGates = "RayClusterMTLS=true,RayClusterNetworkPolicy=true,RayClusterHistoryServer=true,GCSFaultToleranceEmbeddedStorage=true"
+
 // product is what all tests share: one control plane, one operator, one gateway.
 var product struct {
 	env      *envtest.Env
@@ -77,11 +80,11 @@ func run(m *testing.M) (int, error) {
 	defer os.RemoveAll(logs)
 	product.operator = &program{
 		path: binary("raygate-operator"), log: filepath.Join(logs, "operator.log"), ready: "http://" + at(1) + "/readyz",
-		args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false"},
+		args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + sampleGates},
 	}
 	product.gateway = &program{
 		path: binary("raygate-apiserver"), log: filepath.Join(logs, "gateway.log"), ready: product.rest + "/readyz",
-		args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4)},
+		args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates},
 	}
 	for _, p := range []*program{product.operator, product.gateway} {
 		if err := p.start(); err != nil {

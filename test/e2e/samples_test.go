@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// sampleEnds says what becomes of a sample here, when that is not a cluster that is ready. There is no cert-manager, and the
+// operator runs without a batch scheduler, so that those samples only show that their labels do no harm.
+var sampleEnds = map[string]func(*rayv1.RayCluster) error{
+	"raycluster.suspend.yaml": wantState(rayv1.ClusterStateSuspended),
+	"raycluster.kueue.yaml":   wantState(rayv1.ClusterStateSuspended),
+	"raycluster.mtls.yaml": func(rc *rayv1.RayCluster) error {
+		for _, c := range rc.Status.Conditions {
+			if strings.Contains(c.Message, "cert-manager") {
+				return nil
+			}
+		}
+		return fmt.Errorf("no condition tells that cert-manager is missing: %v", rc.Status.Conditions)
+	},
+}
+
+// Every sample passes raygate validate without errors and becomes what it says on the local cluster.
+func TestSamples(t *testing.T) {
+	files, err := filepath.Glob("../../samples/*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("finding samples: %v, %d found", err, len(files))
+	}
+	for _, path := range files {
+		file := filepath.Base(path)
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			if out, _, code := command(t, nil, "raygate", "validate", "-f", path, "--feature-gates", sampleGates); code != 0 {
+				t.Errorf("raygate validate: exit code %d\n%s", code, out)
+			}
+			manifest, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want rayv1.RayCluster
+			if err := yaml.UnmarshalStrict(manifest, &want); err != nil {
+				t.Fatalf("decoding: %v", err)
+			}
+			ns := namespace(t)
+			if file == "raycluster.gcs-rocksdb.yaml" {
+				makeVolume(t, ns)
+			}
+			kubectl(t, manifest, "apply", "--server-side", "-n", ns, "-f", "-")
+			end := sampleEnds[file]
+			if end == nil {
+				end = wantState(rayv1.ClusterStateReady)
+			}
+			eventually(t, "sample "+file, func(ctx context.Context) error {
+				rc := &rayv1.RayCluster{}
+				if err := product.client.Get(ctx, client.ObjectKey{Namespace: ns, Name: want.Name}, rc); err != nil {
+					return err
+				}
+				return end(rc)
+			})
+		})
+	}
+}
+
+func wantState(state rayv1.ClusterState) func(*rayv1.RayCluster) error {
+	return func(rc *rayv1.RayCluster) error {
+		if rc.Status.State != state {
+			return fmt.Errorf("state %q, want %q; reason %q, conditions %v", rc.Status.State, state, rc.Status.Reason, rc.Status.Conditions)
+		}
+		return nil
+	}
+}
+
+// makeVolume provides what a storage provisioner would.
+func makeVolume(t *testing.T, name string) {
+	t.Helper()
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")},
+		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/tmp/" + name}},
+	}}
+	if err := product.client.Create(t.Context(), volume); err != nil {
+		t.Fatalf("making a volume: %v", err)
+	}
+	t.Cleanup(func() { _ = product.client.Delete(context.Background(), volume) })
+}
