@@ -148,7 +148,14 @@ func shownByAllDoors(t *testing.T, ns, name string) {
 		} `json:"status"`
 	}
 	var byREST, byKubectl seen
-	rest(t, "GET", clustersOf(ns)+"/"+name, "", nil).want(t, 200).decode(t, &byREST)
+	// What the operator wrote reaches the gateway by a watch, a moment after the API server.
+	eventually(t, "the gateway shows what kubectl shows", func(context.Context) error {
+		rest(t, "GET", clustersOf(ns)+"/"+name, "", nil).want(t, 200).decode(t, &byREST)
+		if byREST.Status.State != "ready" {
+			return fmt.Errorf("state %q", byREST.Status.State)
+		}
+		return nil
+	})
 	if err := json.Unmarshal([]byte(kubectl(t, nil, "get", "raycluster", name, "-n", ns, "-o", "json")), &byKubectl); err != nil {
 		t.Fatalf("decoding kubectl's answer: %v", err)
 	}

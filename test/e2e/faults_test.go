@@ -156,9 +156,10 @@ func TestGatewayCrashWhileCreating(t *testing.T) {
 			t.Errorf("RayCluster %s was answered to nobody", rc.Name)
 		}
 	}
-	if err := product.client.DeleteAllOf(t.Context(), &rayv1.RayCluster{}, client.InNamespace(ns)); err != nil {
-		t.Fatal(err)
-	}
+	// So many that the API server may take longer than it gives a request.
+	eventually(t, "deleting the clusters", func(ctx context.Context) error {
+		return product.client.DeleteAllOf(ctx, &rayv1.RayCluster{}, client.InNamespace(ns))
+	})
 }
 
 func crashGateway(times int) error {
