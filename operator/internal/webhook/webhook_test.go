@@ -114,7 +114,7 @@ func TestValidate(t *testing.T) {
 		"no spec":                            {after: "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: demo}}", wantFields: []string{"spec"}, wantRule: "(RC-581)", wantOutcome: "denied"},
 		"unreadable":                         {after: edit(valid, "cpu: 1", "cpu: [1]"), wantFields: []string{""}, wantOutcome: "denied"},
 		"a job with a wrong cluster":         {kind: "RayJob", after: "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: demo}, spec: {entrypoint: a, rayClusterSpec: {headGroupSpec: {template: {}}}}}", wantFields: []string{"spec.rayClusterSpec.headGroupSpec.template.spec.containers"}, wantOutcome: "denied"},
-		"a service without a cluster":        {kind: "RayService", after: "{apiVersion: ray.io/v1, kind: RayService, metadata: {name: demo}, spec: {}}", wantFields: []string{"spec.rayClusterConfig.headGroupSpec.template.spec.containers"}, wantOutcome: "denied"},
+		"a service without a cluster":        {kind: "RayService", after: "{apiVersion: ray.io/v1, kind: RayService, metadata: {name: demo}, spec: {}}", wantFields: []string{"spec"}, wantRule: "(RS-581)", wantOutcome: "denied"},
 		"a stored service without a cluster": {kind: "RayService", after: "{apiVersion: ray.io/v1, kind: RayService, metadata: {name: demo, labels: {a: b}}, spec: {}}", before: "{apiVersion: ray.io/v1, kind: RayService, metadata: {name: demo}, spec: {}}", wantAllowed: true, wantOutcome: "allowed"},
 	}
 	for name, tc := range cases {
