@@ -91,7 +91,9 @@ func (w *writes) seen() []string {
 
 // startOperator runs the controller for the namespace of the world. The returned function ends it and waits; it is called
 // at the end of the test at the latest.
-func (w *world) startOperator() (*writes, func()) {
+//
+// changes are applied to the configuration of the controller.
+func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	w.t.Helper()
 	counted := &writes{}
 	config := rest.CopyConfig(w.config)
@@ -110,13 +112,17 @@ func (w *world) startOperator() (*writes, func()) {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := New(Config{
+	c := Config{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
 		Recorder:       mgr.GetEventRecorder("raycluster-controller"),
 		Clock:          clock.RealClock{},
 		ReplicaIndices: true,
-	})
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	r := New(c)
 	if err := r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}); err != nil {
 		w.t.Fatal(err)
 	}

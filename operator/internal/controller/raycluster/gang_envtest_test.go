@@ -1,0 +1,289 @@
+package raycluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/gang/registry"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// problem is the message of the condition BatchSchedulerProblem, empty if there is none.
+func (w *world) problem(name string) string {
+	c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterBatchSchedulerProblem)
+	if c == nil {
+		return ""
+	}
+	return c.Message
+}
+
+func gangLabels(pairs ...string) raytest.ClusterOption {
+	kv := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		kv[pairs[i]] = pairs[i+1]
+	}
+	return raytest.Labels(kv)
+}
+
+func replicas(n int32) func(*rayv1.RayCluster) {
+	return func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = &n }
+}
+
+func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
+	w := newWorld(t)
+	w.install("volcano")
+	counted, _ := w.startOperator(batchScheduler("volcano"))
+	w.create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelVolcanoQueueName, "research")))
+	minMember := []string{"spec", "minMember"}
+	group := w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 3, minMember...)
+	if !metav1.IsControlledBy(group, w.get("demo")) {
+		t.Errorf("owners %v, want the cluster as controller", group.GetOwnerReferences())
+	}
+	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+	for _, p := range w.pods("demo") {
+		if p.Spec.SchedulerName != "volcano" || p.Annotations["scheduling.k8s.io/group-name"] != "ray-demo-pg" ||
+			p.Annotations["volcano.sh/task-spec"] != p.Labels[rayv1.LabelGroup] || p.Labels[rayv1.LabelVolcanoQueueName] != "research" {
+			t.Errorf("Pod %s: scheduler %q, annotations %v", p.Name, p.Spec.SchedulerName, p.Annotations)
+		}
+	}
+	list := counted.seen()
+	if first, pod := position(list, "podgroups"), position(list, "/pods"); first > pod {
+		t.Errorf("the first Pod came before its PodGroup:\n%s", strings.Join(list, "\n"))
+	}
+
+	// What the scheduler writes, and defaults that the server fills in, are left alone.
+	if err := unstructured.SetNestedField(group.Object, "Running", "status", "phase"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Status().Update(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int32{5, 0, 1} {
+		w.change("demo", replicas(n))
+		group = w.eventuallyNumber(volcanoGroup, "ray-demo-pg", int64(n)+1, minMember...)
+	}
+	got, _, _ := unstructured.NestedMap(group.Object, "spec")
+	want := map[string]any{"minMember": int64(2), "minResources": map[string]any{"cpu": "2", "memory": "3Gi"}, "queue": "research"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	if phase, _, _ := unstructured.NestedString(group.Object, "status", "phase"); phase != "Running" {
+		t.Errorf("phase %q, want what the scheduler wrote", phase)
+	}
+	if got := named(counted.seen(), "podgroups"); got != 4 {
+		t.Errorf("wrote PodGroups %d times, want one create and 3 updates:\n%s", got, strings.Join(counted.seen(), "\n"))
+	}
+
+	// Deleted or changed by somebody, it comes back.
+	if err := w.client.Delete(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("a new PodGroup", func() bool {
+		u := w.foreign(volcanoGroup, "ray-demo-pg")
+		return u != nil && u.GetUID() != group.GetUID()
+	})
+	group = w.foreign(volcanoGroup, "ray-demo-pg")
+	if err := unstructured.SetNestedField(group.Object, int64(99), minMember...); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Update(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 2, minMember...)
+	if got := w.problem("demo"); got != "" {
+		t.Errorf("problem %q", got)
+	}
+}
+
+// position is where the first request with the text stands.
+func position(list []string, text string) int {
+	for i, r := range list {
+		if strings.Contains(r, text) {
+			return i
+		}
+	}
+	return len(list)
+}
+
+func TestForeignPodGroupIsNotTouchedAndNotJoined(t *testing.T) {
+	w := newWorld(t)
+	w.install("volcano")
+	w.startOperator(batchScheduler("volcano"))
+	theirs := &unstructured.Unstructured{}
+	theirs.SetGroupVersionKind(volcanoGroup)
+	theirs.SetNamespace(w.namespace)
+	theirs.SetName("ray-demo-pg")
+	theirs.Object["spec"] = map[string]any{"minMember": int64(7)}
+	w.create(theirs)
+	w.create(w.cluster("demo"))
+	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "belongs to something else") })
+	if got := w.pods("demo"); len(got) > 0 {
+		t.Errorf("%d Pods joined a gang of somebody else", len(got))
+	}
+	if size, _, _ := unstructured.NestedInt64(w.foreign(volcanoGroup, "ray-demo-pg").Object, "spec", "minMember"); size != 7 {
+		t.Errorf("size %d, want that of its owner", size)
+	}
+	if err := w.client.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
+	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 1, "spec", "minMember")
+	w.eventually("the head", func() bool { return len(w.pods("demo")) == 1 && w.problem("demo") == "" })
+}
+
+// TestSchedulerOutageDoesNotStopRepair lets every write of a PodGroup fail, as when the webhook of the scheduler is down.
+func TestSchedulerOutageDoesNotStopRepair(t *testing.T) {
+	w := newWorld(t)
+	w.install("volcano")
+	w.startOperator(batchScheduler("volcano"))
+	w.create(w.cluster("demo", raytest.Workers("cpu", 2)))
+	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 3, "spec", "minMember")
+	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+
+	broken := &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "broken-" + w.namespace},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:                    "broken.example.com",
+			AdmissionReviewVersions: []string{"v1"},
+			SideEffects:             new(admissionv1.SideEffectClassNone),
+			FailurePolicy:           new(admissionv1.Fail),
+			ClientConfig:            admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.OperationAll},
+				Rule:       admissionv1.Rule{APIGroups: []string{volcanoGroup.Group}, APIVersions: []string{"*"}, Resources: []string{"*"}},
+			}},
+		}},
+	}
+	w.create(broken)
+	t.Cleanup(func() { _ = w.client.Delete(t.Context(), broken) })
+	w.eventually("the webhook to be in the way", func() bool {
+		group := w.foreign(volcanoGroup, "ray-demo-pg")
+		group.SetLabels(map[string]string{"try": time.Now().Format("150405.000")})
+		return w.client.Update(t.Context(), group) != nil
+	})
+	w.change("demo", replicas(4))
+	w.eventually("5 Pods without the scheduler's consent", func() bool { return len(w.pods("demo")) == 5 })
+	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "updating PodGroup ray-demo-pg") })
+	victim := w.pods("demo")[1]
+	if err := w.client.Delete(t.Context(), &victim); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the repair", func() bool {
+		n := 0
+		for _, p := range w.pods("demo") {
+			if p.UID != victim.UID && p.DeletionTimestamp == nil {
+				n++
+			}
+		}
+		return n == 5
+	})
+	if got := w.events("demo", rayv1.ReasonBatchSchedulerProblem); len(got) != 1 {
+		t.Errorf("events %q, want one", got)
+	}
+
+	if err := w.client.Delete(t.Context(), broken); err != nil {
+		t.Fatal(err)
+	}
+	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 5, "spec", "minMember")
+	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+}
+
+func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
+	w := newWorld(t)
+	c := &shiftedClock{}
+	w.startOperator(batchScheduler("scheduler-plugins"), func(config *Config) { config.Clock = c })
+	w.create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
+	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "serves no PodGroup in the group scheduling.x-k8s.io") })
+	w.eventually("2 Pods", func() bool { return len(w.pods("demo")) == 2 })
+	for _, p := range w.pods("demo") {
+		if p.Spec.SchedulerName != "scheduler-plugins-scheduler" || p.Labels["scheduling.x-k8s.io/pod-group"] != "demo" {
+			t.Errorf("Pod %s: scheduler %q, labels %v", p.Name, p.Spec.SchedulerName, p.Labels)
+		}
+	}
+	w.install("scheduler-plugins")
+	c.shift.Store(int64(time.Minute)) // it is not asked for all the time
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
+	group := w.eventuallyNumber(pluginsGroup, "demo", 2, "spec", "minMember")
+	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+	refs := group.GetOwnerReferences()
+	if len(refs) != 1 || refs[0].UID != w.get("demo").UID || refs[0].Controller != nil {
+		t.Errorf("owners %v, want the cluster, not as controller", refs)
+	}
+	w.change("demo", replicas(3))
+	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
+	if err := w.client.Delete(t.Context(), group); err != nil { // it is watched by now
+		t.Fatal(err)
+	}
+	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
+}
+
+func TestKAIWithoutAQueueSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator(batchScheduler("kai-scheduler"))
+	w.create(w.cluster("demo"))
+	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), rayv1.LabelKAIQueue) })
+	w.eventually("the event", func() bool { return len(w.events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
+	w.eventually("the head", func() bool { return len(w.pods("demo")) == 1 })
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{rayv1.LabelKAIQueue: "research"} })
+	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+}
+
+// TestKubernetesGang runs against an API server that has workload-aware scheduling turned on.
+func TestKubernetesGang(t *testing.T) {
+	w := newWorld(t).startAPIServer("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+	workload := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "Workload"}
+	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "PodGroup"}
+	minCount := []string{"spec", "schedulingPolicy", "gang", "minCount"}
+	w.startOperator(withScheduler(registry.Kubernetes()))
+	w.create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
+	w.create(w.cluster("plain"))
+	first := w.eventuallyNumber(group, "demo-cluster", 3, minCount...)
+	if w.foreign(workload, "demo") == nil {
+		t.Error("there is no Workload")
+	}
+	rc := w.eventuallyReady("demo")
+	for _, p := range w.pods("demo") {
+		if g := p.Spec.SchedulingGroup; g == nil || *g.PodGroupName != "demo-cluster" {
+			t.Errorf("Pod %s is in the group %v", p.Name, g)
+		}
+	}
+	if w.eventuallyReady("plain"); w.foreign(group, "plain-cluster") != nil || w.pods("plain")[0].Spec.SchedulingGroup != nil {
+		t.Error("a cluster is a gang without asking for it")
+	}
+	before := map[string]bool{}
+	for _, p := range w.pods("demo") {
+		before[string(p.UID)] = true
+	}
+	w.change("demo", replicas(4))
+	second := w.eventuallyNumber(group, "demo-cluster", 5, minCount...)
+	if second.GetUID() == first.GetUID() {
+		t.Error("a PodGroup was changed that nobody can change")
+	}
+	w.eventually("5 ready Pods", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 4 })
+	for _, p := range w.pods("demo") {
+		delete(before, string(p.UID))
+	}
+	if len(before) > 0 {
+		t.Errorf("%d Pods were replaced", len(before))
+	}
+	if got := w.problem("demo"); got != "" || rc.Status.State != rayv1.ClusterStateReady {
+		t.Errorf("problem %q, state %s", got, rc.Status.State)
+	}
+	// No longer asked for, it goes, and the Pods stay.
+	w.change("demo", func(rc *rayv1.RayCluster) { delete(rc.Labels, rayv1.LabelGangSchedulingEnabled) })
+	w.eventually("the end of the gang", func() bool {
+		return w.foreign(group, "demo-cluster") == nil && w.foreign(workload, "demo") == nil
+	})
+	if got := len(w.pods("demo")); got != 5 {
+		t.Errorf("%d Pods, want 5", got)
+	}
+}
