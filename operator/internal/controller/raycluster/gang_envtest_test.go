@@ -202,7 +202,9 @@ func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
 	c := &shiftedClock{}
 	w.startOperator(batchScheduler("scheduler-plugins"), func(config *Config) { config.Clock = c })
 	w.create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "serves no PodGroup in the group scheduling.x-k8s.io") })
+	w.eventually("the condition", func() bool {
+		return strings.Contains(w.problem("demo"), "serves no PodGroup in the group scheduling.x-k8s.io")
+	})
 	w.eventually("2 Pods", func() bool { return len(w.pods("demo")) == 2 })
 	for _, p := range w.pods("demo") {
 		if p.Spec.SchedulerName != "scheduler-plugins-scheduler" || p.Labels["scheduling.x-k8s.io/pod-group"] != "demo" {
