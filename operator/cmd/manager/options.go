@@ -70,8 +70,9 @@ type Options struct {
 	Pod                  pod.Options
 	Service              service.Options
 	ShrinkWithAutoscaler bool
-	// Webhooks says to serve admission webhooks.
+	// Webhooks says to serve the webhooks; Webhook says how.
 	Webhooks bool
+	Webhook  WebhookOptions
 	// RedisCleanup says to remove the metadata of deleted clusters from Redis.
 	RedisCleanup bool
 	// IngressOnOpenShift says to make an Ingress where a Route could be had.
@@ -118,6 +119,7 @@ func NewOptions() *Options {
 		ReconcileConcurrency:   32,
 		Logs:                   newLogOptions(),
 		Gates:                  features.New(),
+		Webhook:                newWebhookOptions(),
 		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}
@@ -158,6 +160,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkDeprecated("enable-batch-scheduler", "use --batch-scheduler=volcano") // fails for unknown names only
 	fs.BoolVar(&o.forcedUpgrade, "forced-cluster-upgrade", o.forcedUpgrade, "No effect.")
 	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
+	o.Webhook.addFlags(fs, &o.Webhooks)
 	o.Logs.addFlags(fs)
 }
 
@@ -202,7 +205,10 @@ func (o *Options) completeFromEnvironment(env *environment) {
 	}
 	o.Service = service.Options{HeadClusterIP: env.flag("ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE", false)}
 	o.ShrinkWithAutoscaler = env.flag("ENABLE_RANDOM_POD_DELETE", false)
-	o.Webhooks = env.exact("ENABLE_WEBHOOKS")
+	if !o.flags.Changed("enable-webhooks") {
+		o.Webhooks = env.exact("ENABLE_WEBHOOKS")
+	}
+	o.Webhook.complete()
 	o.RedisCleanup = env.flag("ENABLE_GCS_FT_REDIS_CLEANUP", true)
 	o.IngressOnOpenShift = env.flag("USE_INGRESS_ON_OPENSHIFT", false)
 	o.Resync = max(0, env.seconds("RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", 0, -1<<31))

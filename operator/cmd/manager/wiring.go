@@ -87,6 +87,11 @@ func run(ctx context.Context, o *Options) error {
 	if err := addRayCluster(ctx, mgr, o); err != nil {
 		return fmt.Errorf("setting up the RayCluster controller: %w", err)
 	}
+	if o.Webhooks {
+		if err := addWebhooks(mgr, o); err != nil {
+			return fmt.Errorf("setting up the webhooks: %w", err)
+		}
+	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}
@@ -148,16 +153,12 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		}
 	}
 	r := raycluster.New(raycluster.Config{
-		Client:   mgr.GetClient(),
-		Live:     mgr.GetAPIReader(),
-		Recorder: mgr.GetEventRecorder(eventSource),
-		Clock:    clock.RealClock{},
-		Metrics:  collector,
-		Validation: validation.Options{
-			Gates:            validationGates(o.Gates),
-			BatchScheduler:   new(o.schedulerName()),
-			NoInitContainers: o.Pod.NoInitContainer,
-		},
+		Client:               mgr.GetClient(),
+		Live:                 mgr.GetAPIReader(),
+		Recorder:             mgr.GetEventRecorder(eventSource),
+		Clock:                clock.RealClock{},
+		Metrics:              collector,
+		Validation:           validationOptions(o),
 		Pod:                  o.Pod,
 		Service:              o.Service,
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
@@ -166,6 +167,15 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		Scheduler:            o.scheduler(),
 	})
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+// validationOptions are what the rules know of this operator, whoever asks them.
+func validationOptions(o *Options) validation.Options {
+	return validation.Options{
+		Gates:            validationGates(o.Gates),
+		BatchScheduler:   new(o.schedulerName()),
+		NoInitContainers: o.Pod.NoInitContainer,
+	}
 }
 
 // validationGates tells the rules about the gates that they know by the same names.

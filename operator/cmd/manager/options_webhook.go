@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// namespaceFile is where Kubernetes tells a Pod its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// WebhookOptions say how the webhooks are served. They count only if Options.Webhooks is set.
+type WebhookOptions struct {
+	// Port of the server.
+	Port int
+	// CertDir holds tls.crt and tls.key; a change of the files is noticed.
+	CertDir string
+	// SelfManaged makes and renews the certificate, instead of waiting for somebody to put one into CertDir.
+	SelfManaged bool
+	// Namespace is that of the operator; empty means what Kubernetes tells the Pod.
+	Namespace string
+	// Service, Secret and the two configurations are names of objects, for SelfManaged.
+	Service, Secret, ValidatingConfiguration, MutatingConfiguration string
+}
+
+func newWebhookOptions() WebhookOptions {
+	return WebhookOptions{
+		Port:                    9443,
+		CertDir:                 "/tmp/k8s-webhook-server/serving-certs",
+		Service:                 "raygate-webhook",
+		Secret:                  "raygate-webhook-cert",
+		ValidatingConfiguration: "raygate-validating-webhook",
+		MutatingConfiguration:   "raygate-mutating-webhook",
+	}
+}
+
+func (w *WebhookOptions) addFlags(fs *pflag.FlagSet, enabled *bool) {
+	fs.BoolVar(enabled, "enable-webhooks", *enabled, "Serve the admission and conversion webhooks. Unset: the environment variable ENABLE_WEBHOOKS, which must be exactly true.")
+	fs.IntVar(&w.Port, "webhook-port", w.Port, "Port of the webhooks.")
+	fs.StringVar(&w.CertDir, "webhook-cert-dir", w.CertDir, "Folder with tls.crt and tls.key of the webhooks. A change of the files is noticed.")
+	fs.BoolVar(&w.SelfManaged, "webhook-self-managed-certs", w.SelfManaged, "Make and renew the certificate of the webhooks in the Secret that is mounted at --webhook-cert-dir, and tell the API server about it. Unset: cert-manager or somebody else does.")
+	fs.StringVar(&w.Namespace, "webhook-namespace", w.Namespace, "Namespace of the Service and the Secret of the webhooks. Unset: the namespace of the Pod.")
+	fs.StringVar(&w.Service, "webhook-service", w.Service, "Service of the webhooks.")
+	fs.StringVar(&w.Secret, "webhook-secret", w.Secret, "Secret with the certificate of the webhooks.")
+	fs.StringVar(&w.ValidatingConfiguration, "webhook-validating-configuration", w.ValidatingConfiguration, "ValidatingWebhookConfiguration to keep the CA in.")
+	fs.StringVar(&w.MutatingConfiguration, "webhook-mutating-configuration", w.MutatingConfiguration, "MutatingWebhookConfiguration to keep the CA in.")
+}
+
+// complete finds out the namespace.
+func (w *WebhookOptions) complete() {
+	if w.Namespace != "" || !w.SelfManaged {
+		return
+	}
+	if data, err := os.ReadFile(namespaceFile); err == nil {
+		w.Namespace = strings.TrimSpace(string(data))
+	}
+}
+
+func (w *WebhookOptions) validate() []error {
+	var errs []error
+	if w.Port < 1 || w.Port > 65535 {
+		errs = append(errs, fmt.Errorf("--webhook-port is %d, but must be from 1 to 65535", w.Port))
+	}
+	if w.CertDir == "" {
+		errs = append(errs, fmt.Errorf("--webhook-cert-dir is empty, but must be the folder with tls.crt and tls.key"))
+	}
+	if !w.SelfManaged {
+		return errs
+	}
+	if w.Namespace == "" {
+		errs = append(errs, fmt.Errorf("--webhook-namespace is not set, and there is no Pod to take it from; --webhook-self-managed-certs needs it"))
+	}
+	for flag, name := range map[string]string{
+		"--webhook-service": w.Service, "--webhook-secret": w.Secret,
+		"--webhook-validating-configuration": w.ValidatingConfiguration, "--webhook-mutating-configuration": w.MutatingConfiguration,
+	} {
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("%s is %q: %s", flag, name, strings.Join(problems, "; ")))
+		}
+	}
+	return errs
+}

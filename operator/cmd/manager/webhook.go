@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/raygate/raygate/operator/internal/webhook"
+	"github.com/raygate/raygate/operator/internal/webhook/certs"
+)
+
+// addWebhooks serves the webhooks from every replica, leader or not.
+func addWebhooks(mgr ctrl.Manager, o *Options) error {
+	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Port: o.Webhook.Port, CertDir: o.Webhook.CertDir})
+	m := webhook.NewMetrics()
+	if err := errors.Join(ctrlmetrics.Registry.Register(m), ctrlmetrics.Registry.Register(certs.NewExpiryCollector(o.Webhook.CertDir))); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	webhook.Register(server, validationOptions(o), m)
+	// The Service must not send the API server to a replica that has no certificate yet.
+	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if !o.Webhook.SelfManaged {
+		return mgr.Add(server)
+	}
+	ready, err := certs.Add(mgr, certs.Options{
+		Namespace:               o.Webhook.Namespace,
+		Secret:                  o.Webhook.Secret,
+		Dir:                     o.Webhook.CertDir,
+		Service:                 o.Webhook.Service,
+		ValidatingConfiguration: o.Webhook.ValidatingConfiguration,
+		MutatingConfiguration:   o.Webhook.MutatingConfiguration,
+	})
+	if err != nil {
+		return err
+	}
+	return mgr.Add(&lateServer{server: server, ready: ready})
+}
+
+// lateServer is a server that cannot start before there is a certificate.
+type lateServer struct {
+	server ctrlwebhook.Server
+	ready  <-chan struct{}
+}
+
+// Start implements manager.Runnable.
+func (s *lateServer) Start(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return s.server.Start(ctx)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*lateServer) NeedLeaderElection() bool { return false }

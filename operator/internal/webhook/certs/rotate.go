@@ -1,0 +1,73 @@
+package certs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// CRDs are those whose conversion calls the webhook; RayCronJob has one version only.
+var CRDs = []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+
+// Options say where certificates are kept and who has to know the CA. All names are required.
+type Options struct {
+	// Namespace is that of the Secret and of the Service.
+	Namespace string
+	// Secret exists already, be it empty, and is mounted at Dir.
+	Secret string
+	Dir    string
+	// Service is the name that the API server calls.
+	Service string
+	// ValidatingConfiguration and MutatingConfiguration are names of webhook configurations.
+	ValidatingConfiguration, MutatingConfiguration string
+
+	// CALifetime, Lifetime and RenewBefore are for tests; 0 means 10 years, 1 year and 90 days.
+	CALifetime, Lifetime, RenewBefore time.Duration
+	// CheckEvery is how often the certificate is looked at; 0 means every 12 hours.
+	CheckEvery time.Duration
+}
+
+// The rights below are in operator/config/webhook/self-managed, not in the ClusterRole of every installation.
+
+// Add makes the manager look after the certificate. The channel is closed when there is one in Dir and the API server
+// trusts it. Every replica does the work; the Secret is the truth, and whoever comes second finds nothing to do.
+func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
+	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
+	done := make(chan struct{})
+	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace)
+	webhooks := []rotator.WebhookInfo{
+		{Name: o.ValidatingConfiguration, Type: rotator.Validating},
+		{Name: o.MutatingConfiguration, Type: rotator.Mutating},
+	}
+	for _, name := range CRDs {
+		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
+	}
+	err = rotator.AddRotator(withOverlap(mgr, key), &rotator.CertRotator{
+		SecretKey:              key,
+		CertDir:                o.Dir,
+		CAName:                 "raygate-webhook-ca",
+		CAOrganization:         "raygate",
+		DNSName:                host,
+		ExtraDNSNames:          []string{host + ".cluster.local"},
+		IsReady:                done,
+		Webhooks:               webhooks,
+		FieldOwner:             "raygate-operator-certificates",
+		CaCertDuration:         o.CALifetime,
+		ServerCertDuration:     o.Lifetime,
+		LookaheadInterval:      o.RenewBefore,
+		RotationCheckFrequency: o.CheckEvery,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adding the certificate rotator: %w", err)
+	}
+	return done, nil
+}
+
+// withOverlap gives the rotator a client that keeps the old CA beside a new one.
+func withOverlap(mgr ctrl.Manager, key types.NamespacedName) manager.Manager {
+	return overlapping{Manager: mgr, client: &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key}}
+}
