@@ -354,6 +354,9 @@ func (o *Options) Validate() error {
 			refuse("batch-scheduler", "is %q and the feature gate %s is on, but a Pod has one scheduler; leave one out", name, features.KubernetesWAS)
 		}
 	}
+	if o.Webhooks {
+		errs = append(errs, o.Webhook.validate()...)
+	}
 	return errors.Join(append(errs, o.Logs.validate()...)...)
 }
 

@@ -16,7 +16,7 @@ func TestWebhookOptions(t *testing.T) {
 	}{
 		"off by default":            {},
 		"KubeRay's switch":          {env: map[string]string{"ENABLE_WEBHOOKS": "true"}, want: true},
-		"KubeRay's switch is exact": {env: map[string]string{"ENABLE_WEBHOOKS": "True"}},
+		"KubeRay's switch is exact": {env: map[string]string{"ENABLE_WEBHOOKS": "True"}, wantErr: "ENABLE_WEBHOOKS"},
 		"the flag":                  {args: []string{"--enable-webhooks"}, want: true},
 		"the flag wins":             {args: []string{"--enable-webhooks=false"}, env: map[string]string{"ENABLE_WEBHOOKS": "true"}},
 		"no such port":              {args: []string{"--enable-webhooks", "--webhook-port=0"}, wantErr: "--webhook-port"},
