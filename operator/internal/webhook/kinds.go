@@ -34,15 +34,15 @@ var kinds = []kind{
 	}),
 	kindOf("RayJob", "rayjobs", rayv1.SetRayJobDefaults, rules[rayv1.RayJob]{
 		create: validation.RayJob, createWarnings: validation.RayJobWarningList,
-		update: ratcheted(validation.RayJob), updateWarnings: ratchetedWarnings(validation.RayJob, validation.RayJobWarningList),
+		update: validation.RayJobUpdate, updateWarnings: validation.RayJobUpdateWarningList,
 	}),
 	kindOf("RayService", "rayservices", rayv1.SetRayServiceDefaults, rules[rayv1.RayService]{
 		create: validation.RayService, createWarnings: validation.RayServiceWarningList,
-		update: ratcheted(validation.RayService), updateWarnings: ratchetedWarnings(validation.RayService, validation.RayServiceWarningList),
+		update: validation.RayServiceUpdate, updateWarnings: validation.RayServiceUpdateWarningList,
 	}),
 	kindOf("RayCronJob", "raycronjobs", rayv1.SetRayCronJobDefaults, rules[rayv1.RayCronJob]{
 		create: validation.RayCronJob, createWarnings: validation.RayCronJobWarningList,
-		update: ratcheted(validation.RayCronJob), updateWarnings: ratchetedWarnings(validation.RayCronJob, validation.RayCronJobWarningList),
+		update: validation.RayCronJobUpdate, updateWarnings: validation.RayCronJobUpdateWarningList,
 	}),
 }
 
@@ -96,35 +96,4 @@ func kindOf[T any](name, resource string, setDefaults func(*T), r rules[T]) kind
 			return plain, filled, nil
 		},
 	}
-}
-
-// ratcheted lets an update pass with the errors that the stored object has already, at the same field and in the same
-// words, for kinds whose rules have no entry point for updates.
-func ratcheted[T any](create func(*T, validation.Options) field.ErrorList) func(after, before *T, o validation.Options) field.ErrorList {
-	return func(after, before *T, o validation.Options) field.ErrorList {
-		fresh, _ := divide(create(after, o), create(before, o))
-		return fresh
-	}
-}
-
-func ratchetedWarnings[T any](create, warn func(*T, validation.Options) field.ErrorList) func(after, before *T, o validation.Options) field.ErrorList {
-	return func(after, before *T, o validation.Options) field.ErrorList {
-		_, known := divide(create(after, o), create(before, o))
-		return append(warn(after, o), known...)
-	}
-}
-
-func divide(errs, before field.ErrorList) (fresh, known field.ErrorList) {
-	had := map[string]bool{}
-	for _, err := range before {
-		had[err.Origin+err.Error()] = true
-	}
-	for _, err := range errs {
-		if had[err.Origin+err.Error()] {
-			known = append(known, err)
-		} else {
-			fresh = append(fresh, err)
-		}
-	}
-	return fresh, known
 }
