@@ -11,14 +11,7 @@ import (
 
 // validateDeletion checks what is deleted after the job ended, and when.
 func validateDeletion(j *job, path *field.Path) field.ErrorList {
-	ttlPath := path.Child("ttlSecondsAfterFinished")
-	var errs field.ErrorList
-	switch ttl := j.spec.TTLSecondsAfterFinished; {
-	case ttl < 0:
-		errs = append(errs, invalid("RJ-023", ttlPath, ttl, "must be at least 0"))
-	case ttl > 0 && !j.spec.ShutdownAfterJobFinishes:
-		errs = append(errs, invalid("RJ-024", ttlPath, ttl, "needs shutdownAfterJobFinishes: true"))
-	}
+	errs := validateTTL(j, path.Child("ttlSecondsAfterFinished"))
 	s := j.spec.DeletionStrategy
 	if s == nil {
 		return errs
@@ -27,20 +20,37 @@ func validateDeletion(j *job, path *field.Path) field.ErrorList {
 	if !j.options.enabled(GateDeletionPolicy) {
 		errs = append(errs, forbidden("RJ-025", path, "needs the feature gate "+string(GateDeletionPolicy)))
 	}
-	legacy, rulesPath := s.OnSuccess != nil || s.OnFailure != nil, path.Child("deletionRules")
-	switch {
-	case s.DeletionRules != nil && len(s.DeletionRules) == 0:
-		errs = append(errs, required("RJ-001", rulesPath, "give at least one rule, or remove the list"))
-	case len(s.DeletionRules) > 0 && legacy:
-		errs = append(errs, forbidden("RJ-011", path, "onSuccess and onFailure cannot go with deletionRules; keep the rules"))
-	case len(s.DeletionRules) == 0 && (s.OnSuccess == nil || s.OnFailure == nil):
-		errs = append(errs, required("RJ-012", path, "give deletionRules, or both onSuccess and onFailure"))
-	}
+	rulesPath := path.Child("deletionRules")
+	errs = append(errs, validateDeletionForm(s, path)...)
 	errs = append(errs, validateLegacyDeletion(j, s, path)...)
 	if len(s.DeletionRules) > 0 && j.spec.ShutdownAfterJobFinishes {
 		errs = append(errs, forbidden("RJ-026", rulesPath, "cannot go with shutdownAfterJobFinishes; keep the rules"))
 	}
 	return append(errs, validateDeletionRules(j, s.DeletionRules, rulesPath)...)
+}
+
+func validateTTL(j *job, path *field.Path) field.ErrorList {
+	switch ttl := j.spec.TTLSecondsAfterFinished; {
+	case ttl < 0:
+		return field.ErrorList{invalid("RJ-023", path, ttl, "must be at least 0")}
+	case ttl > 0 && !j.spec.ShutdownAfterJobFinishes:
+		return field.ErrorList{invalid("RJ-024", path, ttl, "needs shutdownAfterJobFinishes: true")}
+	}
+	return nil
+}
+
+// validateDeletionForm lets the strategy be told by rules or by the older pair, and by one of them.
+func validateDeletionForm(s *rayv1.DeletionStrategy, path *field.Path) field.ErrorList {
+	legacy := s.OnSuccess != nil || s.OnFailure != nil
+	switch {
+	case s.DeletionRules != nil && len(s.DeletionRules) == 0:
+		return field.ErrorList{required("RJ-001", path.Child("deletionRules"), "give at least one rule, or remove the list")}
+	case len(s.DeletionRules) > 0 && legacy:
+		return field.ErrorList{forbidden("RJ-011", path, "onSuccess and onFailure cannot go with deletionRules; keep the rules")}
+	case len(s.DeletionRules) == 0 && (s.OnSuccess == nil || s.OnFailure == nil):
+		return field.ErrorList{required("RJ-012", path, "give deletionRules, or both onSuccess and onFailure")}
+	}
+	return nil
 }
 
 var deletionPolicies = []rayv1.DeletionPolicyType{rayv1.DeleteCluster, rayv1.DeleteWorkers, rayv1.DeleteSelf, rayv1.DeleteNone}
@@ -133,10 +143,9 @@ func validateDeletionRules(j *job, list []rayv1.DeletionRule, path *field.Path) 
 func validateDeletionRule(j *job, r *rayv1.DeletionRule, path *field.Path) field.ErrorList {
 	policyPath, conditionPath := path.Child("policy"), path.Child("condition")
 	var errs field.ErrorList
-	switch {
-	case r.Policy == "":
+	if r.Policy == "" {
 		errs = append(errs, required("RJ-002", policyPath, "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"))
-	default:
+	} else {
 		errs = append(errs, notIn("RJ-003", policyPath, r.Policy, deletionPolicies...)...)
 	}
 	c := &r.Condition

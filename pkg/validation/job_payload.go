@@ -2,6 +2,7 @@ package validation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -71,11 +72,10 @@ func yamlMap(text string) (map[string]any, error) {
 
 // plainYAMLError keeps names of Go types out of what users see.
 func plainYAMLError(err error) error {
-	text := err.Error()
-	if i := strings.Index(text, "yaml: "); i >= 0 {
-		return fmt.Errorf("%s", clipped(text[i+len("yaml: "):]))
+	if _, text, ok := strings.Cut(err.Error(), "yaml: "); ok {
+		return errors.New(clipped(text))
 	}
-	return fmt.Errorf("it is something else")
+	return errors.New("it is something else")
 }
 
 // runtimeEnvKeys are what Ray knows at the top of a runtime environment.

@@ -125,14 +125,15 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 			return "RC-525", "the operator adds an init container of this name to workers"
 		}
 	}
-	sidecars := c.options.WorkerSidecars
-	if g.head {
-		sidecars = c.options.HeadSidecars
-	}
-	if slices.Contains(sidecars, name) {
-		return "RC-525", "the configuration of the operator adds a container of this name"
-	}
 	return "", ""
+}
+
+// sidecars are the containers that the operator's configuration adds to the Pod.
+func sidecars(c *cluster, g nodeGroup) []string {
+	if g.head {
+		return c.options.HeadSidecars
+	}
+	return c.options.WorkerSidecars
 }
 
 func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
@@ -161,6 +162,8 @@ func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.Err
 			}
 			if id, why := reservedName(c, g, name, isInit); id != "" {
 				errs = append(errs, invalid(id, p, name, why+"; use another name"))
+			} else if slices.Contains(sidecars(c, g), name) {
+				errs = append(errs, invalid("RC-525", p, name, "the configuration of the operator adds a container of this name; use another name"))
 			}
 		}
 	}

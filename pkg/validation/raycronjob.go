@@ -1,7 +1,7 @@
 package validation
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones are those of this program, not of the machine
@@ -100,7 +100,7 @@ func validateSchedule(spec *rayv1.RayCronJobSpec, o Options, path *field.Path) f
 // parseSchedule reads a schedule without a time zone.
 func parseSchedule(text string) (schedule cron.Schedule, err error) {
 	if len(text) > maxSchedule || strings.Contains(text, "TZ") {
-		return nil, fmt.Errorf("no schedule")
+		return nil, errors.New("no schedule")
 	}
 	return cron.ParseStandard(text)
 }

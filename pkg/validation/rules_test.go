@@ -54,7 +54,7 @@ func TestBasesAreValid(t *testing.T) {
 }
 
 func TestExamplesBreakTheirRuleAlone(t *testing.T) {
-	for _, e := range examples.All() {
+	for _, e := range append(examples.All(), examples.Nested()...) {
 		t.Run(e.String(), func(t *testing.T) {
 			v := verdict(t, e, e.Object(), e.Options)
 			var at, others []string
@@ -80,7 +80,7 @@ func TestExamplesBreakTheirRuleAlone(t *testing.T) {
 }
 
 func TestNeighboursAreValid(t *testing.T) {
-	for _, e := range examples.All() {
+	for _, e := range append(examples.All(), examples.Nested()...) {
 		v := verdict(t, e, e.Valid(), e.ValidOptions)
 		if len(v.Errors) > 0 {
 			t.Errorf("%s: the neighbour has errors: %v", e, v.Errors)

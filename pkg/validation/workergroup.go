@@ -223,10 +223,8 @@ func warnReplicas(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	suspended := isTrue(g.Suspend)
 	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
-	if g.Replicas != nil && *g.Replicas > 0 && !suspended {
-		if n := *g.Replicas; g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas && *g.MaxReplicas != 0 {
-			warnings = append(warnings, invalid("RC-507", path.Child("replicas"), n, "is moved into the bounds of minReplicas and maxReplicas; change it or them"))
-		}
+	if g.Replicas != nil && *g.Replicas > 0 && !suspended && outOfBounds(g, *g.Replicas) {
+		warnings = append(warnings, invalid("RC-507", path.Child("replicas"), *g.Replicas, "is moved into the bounds of minReplicas and maxReplicas; change it or them"))
 	}
 	if suspended && g.MinReplicas != nil && *g.MinReplicas > 0 {
 		warnings = append(warnings, invalid("RC-522", path.Child("minReplicas"), *g.MinReplicas, "has no effect while the group is suspended"))
@@ -235,6 +233,11 @@ func warnReplicas(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 		warnings = append(warnings, invalid("RC-522", path.Child("maxReplicas"), *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it"))
 	}
 	return warnings
+}
+
+// outOfBounds leaves a maxReplicas of 0 to a rule of its own.
+func outOfBounds(g *rayv1.WorkerGroupSpec, n int32) bool {
+	return g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas && *g.MaxReplicas != 0
 }
 
 func warnWorkersToDelete(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {

@@ -34,8 +34,8 @@ func metadata() []row[cluster] {
 		{ID: "RC-585", Name: "a long text", Mutate: headEnv("DATA", strings.Repeat("a", 1<<20)), WantFields: at("spec"), Warning: true},
 		{ID: "RC-120", Name: "suspending and suspended", Mutate: func(rc *cluster) {
 			rc.Status.Conditions = []metav1.Condition{
-				{Type: string(rayv1.RayClusterSuspending), Status: metav1.ConditionTrue},
-				{Type: string(rayv1.RayClusterSuspended), Status: metav1.ConditionTrue},
+				{Type: string(rayv1.RayClusterSuspending), Status: metav1.ConditionTrue, Reason: "UserRequest", LastTransitionTime: metav1.Unix(0, 0)},
+				{Type: string(rayv1.RayClusterSuspended), Status: metav1.ConditionTrue, Reason: "UserRequest", LastTransitionTime: metav1.Unix(0, 0)},
 			}
 		}, WantFields: at("status.conditions[1].status")},
 		{ID: "RC-022", Name: "unknown controller", Mutate: func(rc *cluster) { rc.Spec.ManagedBy = new("me") }, WantFields: at("spec.managedBy")},
@@ -132,7 +132,7 @@ func startParams() []row[cluster] {
 		{ID: "RC-517", Name: "text for a number", Mutate: headParam("resources", `'{"a":"x"}'`), WantFields: param("resources"), Warning: true},
 		{ID: "RC-518", Name: "name for a port", Mutate: headParam("port", "http"), WantFields: param("port"), Warning: true},
 		{ID: "RC-518", Name: "min above max", Mutate: both(headParam("min-worker-port", "20"), headParam("max-worker-port", "10")), WantFields: param("min-worker-port"), Warning: true},
-		{ID: "RC-519", Name: "two numbers", Mutate: both(port("dashboard", 8265), port("gcs-server", 6380), headParam("port", "6379")), WantFields: at(headContainer + ".ports[1].containerPort"), Warning: true},
+		{ID: "RC-519", Name: "two numbers", Mutate: both(port("dashboard", 8265), port("gcs-server", 6380), port("serve", 8000), headParam("port", "6379")), WantFields: at(headContainer + ".ports[1].containerPort"), Warning: true},
 		{ID: "RC-520", Name: "misspelt", Mutate: headParam("num-cpu", "1"), WantFields: param("num-cpu"), Warning: true},
 		{ID: "RC-520", Name: "of the head, on a worker", Mutate: workerParam("dashboard-port", "8265"), WantFields: at(group0 + ".rayStartParams[dashboard-port]"), Warning: true},
 		{ID: "RC-521", Name: "block", Mutate: headParam("block", "true"), WantFields: param("block"), Warning: true},

@@ -4,6 +4,9 @@
 package examples
 
 import (
+	"maps"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +117,69 @@ func All() []Example {
 	all = append(all, examplesOf("RayJob", BaseJob, rayv1.SetRayJobDefaults, jobRows())...)
 	all = append(all, examplesOf("RayService", BaseService, rayv1.SetRayServiceDefaults, serviceRows())...)
 	return append(all, examplesOf("RayCronJob", BaseCronJob, rayv1.SetRayCronJobDefaults, cronJobRows())...)
+}
+
+// Nested returns the examples about a RayClusterSpec again, for clusters that stand in a RayJob, a RayService or a
+// RayCronJob. Rules that hold for a RayCluster alone are not among them.
+func Nested() []Example {
+	of := map[string]bool{}
+	for _, r := range validation.Rules() {
+		of[r.ID] = r.Kind == validation.KindClusterSpec
+	}
+	var nested []Example
+	for _, e := range Of("RayCluster") {
+		if !of[e.ID] || e.Update || len(e.Also) > 0 || ownByOwner[e.ID] {
+			continue
+		}
+		nested = append(nested,
+			e.within("RayJob", "spec.rayClusterSpec", func(spec rayv1.RayClusterSpec) validation.Object {
+				rj := BaseJob()
+				rj.Spec.RayClusterSpec = &spec
+				return rj
+			}),
+			e.within("RayService", "spec.rayClusterConfig", func(spec rayv1.RayClusterSpec) validation.Object {
+				rs := BaseService()
+				rs.Spec.RayClusterSpec = spec
+				return rs
+			}),
+			e.within("RayCronJob", "spec.jobTemplate.rayClusterSpec", func(spec rayv1.RayClusterSpec) validation.Object {
+				cj := BaseCronJob()
+				cj.Spec.JobTemplate.RayClusterSpec = &spec
+				return cj
+			}))
+	}
+	return nested
+}
+
+// ownByOwner are rules whose examples cannot be told within another object without breaking a rule of that object.
+var ownByOwner = map[string]bool{
+	"RC-015": true,                                 // a type of upgrade is refused at all
+	"RC-094": true, "RC-095": true, "RC-096": true, // tokens of Kubernetes are refused at all
+	"RC-125": true, // clusters of a RayService get new claims, which it is warned of
+	"RC-558": true, // a RayService names no head Service
+	"RC-559": true, // an error of the owner
+}
+
+func (e Example) within(kind, root string, around func(rayv1.RayClusterSpec) validation.Object) Example {
+	n := e
+	n.Kind, n.WantFields = kind, nil
+	for _, f := range e.WantFields {
+		n.WantFields = append(n.WantFields, root+strings.TrimPrefix(f, "spec"))
+	}
+	inside := func(object func() validation.Object) func() validation.Object {
+		return func() validation.Object { return around(object().(*rayv1.RayCluster).Spec) }
+	}
+	n.old, n.object, n.valid = inside(e.old), inside(e.object), inside(e.valid)
+	n.Options, n.ValidOptions = withCronJobs(e.Options), withCronJobs(e.ValidOptions)
+	return n
+}
+
+// withCronJobs keeps RayCronJobs from saying that nothing happens to them.
+func withCronJobs(o validation.Options) validation.Options {
+	gates := map[validation.Gate]bool{validation.GateCronJob: true}
+	maps.Copy(gates, o.Gates)
+	o.Gates = gates
+	return o
 }
 
 // Of returns the examples of one kind.

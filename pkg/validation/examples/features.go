@@ -216,7 +216,7 @@ func updates() []row[cluster] {
 			Mutate: withGCS(rayv1.GcsFaultToleranceOptions{RedisAddress: "x", ExternalStorageNamespace: "b"}), WantFields: at(o + ".externalStorageNamespace"), Warning: true},
 		{ID: "RC-575", Name: "removed", Update: true, Before: func(rc *cluster) {
 			rc.Spec.Suspend = new(true)
-			rc.Status.Conditions = []metav1.Condition{{Type: string(rayv1.RayClusterSuspended), Status: metav1.ConditionTrue}}
+			rc.Status.Conditions = []metav1.Condition{{Type: string(rayv1.RayClusterSuspended), Status: metav1.ConditionTrue, Reason: "UserRequest", LastTransitionTime: metav1.Unix(0, 0)}}
 		}, Mutate: func(rc *cluster) { rc.Spec.Suspend = nil }, WantFields: at("spec.suspend"), Warning: true},
 		{ID: "RC-580", Name: "token", Update: true, Mutate: tokenAuth, WantFields: at("spec.authOptions.mode"), Warning: true},
 	}
