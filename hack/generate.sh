@@ -8,3 +8,4 @@ step "API deep copies and CRDs" hack/generate-api.sh
 step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
 step "rule catalogue" go run ./hack/rulesdoc
+step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update

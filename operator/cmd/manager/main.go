@@ -32,7 +32,7 @@ func printError(w io.Writer, err error) {
 
 // problems takes joined errors apart.
 func problems(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // one that is wrapped again has a prefix that must not be lost
+	joined, ok := err.(interface{ Unwrap() []error }) // one that is wrapped again has a prefix to keep
 	if !ok {
 		return []error{err}
 	}

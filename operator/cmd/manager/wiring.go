@@ -80,6 +80,9 @@ func run(ctx context.Context, o *Options) error {
 	}
 	defer stopLogging()
 	klog.Background().Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates))
+	if err := checkKubernetes(o); err != nil {
+		return err
+	}
 	mgr, err := newManager(o)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ const fileHead = "apiVersion: config.ray.io/v1alpha1\nkind: Configuration\n"
 
 // apart takes joined errors apart.
 func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error only
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}

@@ -78,23 +78,45 @@ const (
 	KubernetesWAS featuregate.Feature = "KubernetesWAS"
 )
 
-var specs = map[featuregate.Feature]featuregate.FeatureSpec{
-	RayClusterStatusConditions:       {Default: true, PreRelease: featuregate.Beta, LockToDefault: true},
-	RayJobDeletionPolicy:             {Default: true, PreRelease: featuregate.Beta},
-	RayMultiHostIndexing:             {Default: true, PreRelease: featuregate.Beta},
-	RayServiceIncrementalUpgrade:     {Default: true, PreRelease: featuregate.Beta},
-	RayCronJob:                       {Default: false, PreRelease: featuregate.Alpha},
-	SidecarSubmitterRestart:          {Default: false, PreRelease: featuregate.Alpha},
-	RayClusterNetworkPolicy:          {Default: false, PreRelease: featuregate.Alpha},
-	GCSFaultToleranceEmbeddedStorage: {Default: false, PreRelease: featuregate.Alpha},
-	RayClusterMTLS:                   {Default: false, PreRelease: featuregate.Alpha},
-	RayClusterHistoryServer:          {Default: false, PreRelease: featuregate.Alpha},
-	KubernetesWAS:                    {Default: false, PreRelease: featuregate.Alpha},
+// gate is a feature gate with what the documentation says about it.
+type gate struct {
+	featuregate.FeatureSpec
+	effect string
+}
+
+func stable(effect string) gate {
+	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta, LockToDefault: true}, effect}
+}
+
+func beta(effect string) gate {
+	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}, effect}
+}
+
+func alpha(effect string) gate {
+	return gate{featuregate.FeatureSpec{Default: false, PreRelease: featuregate.Alpha}, effect}
+}
+
+var gates = map[featuregate.Feature]gate{
+	RayClusterStatusConditions:       stable("Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."),
+	RayJobDeletionPolicy:             beta("`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."),
+	RayMultiHostIndexing:             beta("Labels with the indices of replica and host; the Pods of a replica of several hosts live and die together."),
+	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService. Off: it is refused."),
+	RayCronJob:                       alpha("The controller of RayCronJob."),
+	SidecarSubmitterRestart:          alpha("Restarts of the container that submits a job from within the head Pod. Needs Kubernetes 1.35 and Ray 2.54."),
+	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused."),
+	GCSFaultToleranceEmbeddedStorage: alpha("The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."),
+	RayClusterMTLS:                   alpha("`tlsOptions` of RayCluster, by cert-manager. Off: it is refused."),
+	RayClusterHistoryServer:          alpha("`historyServerOptions` of RayCluster. Off: it is refused."),
+	KubernetesWAS:                    alpha("Gangs for the scheduler of Kubernetes itself. Excludes `--batch-scheduler`."),
 }
 
 // New returns a gate with all features at their defaults.
 func New() featuregate.MutableFeatureGate {
 	g := featuregate.NewFeatureGate()
+	specs := make(map[featuregate.Feature]featuregate.FeatureSpec, len(gates))
+	for name, gate := range gates {
+		specs[name] = gate.FeatureSpec
+	}
 	// Adding fails for contradictory specs only, which the tests would show.
 	runtime.Must(g.Add(specs))
 	return g
@@ -119,6 +141,9 @@ func Set(g featuregate.MutableFeatureGate, values map[string]bool) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Effect says in one or two sentences what a gate does; empty for a gate that is not ours.
+func Effect(name featuregate.Feature) string { return gates[name].effect }
 
 // Names are the names of all gates, sorted.
 func Names(g featuregate.MutableFeatureGate) []string {

@@ -133,7 +133,7 @@ func (r *run) read(ctx context.Context, it *item) (*unstructured.Unstructured, e
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	u := empty(it, r.w.Owner.Namespace)
-	var reader client.Reader = r.config.Live
+	reader := r.config.Live
 	cached := r.kinds.synced(it.Kind)
 	if cached {
 		reader = r.cache

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"k8s.io/component-base/featuregate"
+
+	"github.com/raygate/raygate/operator/internal/config"
+	"github.com/raygate/raygate/operator/internal/features"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of docs/operator.md")
+
+// TestDocumentation holds the tables of docs/operator.md to the program.
+func TestDocumentation(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "operator.md")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(before)
+	for name, lines := range map[string][]string{
+		"flags": flagTable(), "old flags": oldFlagTable(), "fields": fieldTable(), "environment": environmentTable(), "gates": gateTable(),
+	} {
+		text = replaceBlock(t, text, name, lines)
+	}
+	switch {
+	case text == string(before):
+	case *update:
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("docs/operator.md is not what the program says; run: go test ./operator/cmd/manager -run TestDocumentation -update")
+	}
+}
+
+func replaceBlock(t *testing.T, text, name string, lines []string) string {
+	t.Helper()
+	const end = "<!-- end -->"
+	head, rest, ok1 := strings.Cut(text, "<!-- "+name+": generated -->\n")
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("docs/operator.md has no block for %s", name)
+	}
+	return head + "<!-- " + name + ": generated -->\n" + strings.Join(lines, "\n") + "\n" + end + tail
+}
+
+// flagFields are the fields of the file by the flags that they are the settings of.
+func flagFields() map[string]string {
+	o := NewOptions()
+	o.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	c := &config.Configuration{}
+	v := reflect.ValueOf(c).Elem()
+	for _, field := range v.Fields() {
+		if field.Kind() == reflect.Pointer {
+			set := reflect.New(field.Type().Elem())
+			switch set.Elem().Kind() { // anything but zero
+			case reflect.Int:
+				set.Elem().SetInt(1)
+			case reflect.String:
+				set.Elem().SetString("x")
+			}
+			field.Set(set)
+		}
+	}
+	o.merge(c)
+	o.fromFile["feature-gates"] = "featureGates"
+	return o.fromFile
+}
+
+func allFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	NewOptions().AddFlags(fs)
+	return fs
+}
+
+func flagTable() []string {
+	fields := flagFields()
+	old := map[string]string{}
+	for name, now := range oldNames {
+		old[now] = name
+	}
+	lines := []string{"| Flag | Old name | In the file | Default | Effect |", "|---|---|---|---|---|"}
+	allFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Deprecated != "" {
+			return
+		}
+		usage, _, _ := strings.Cut(f.Usage, "\n") // the gates have a table of their own
+		usage = strings.TrimSuffix(usage, " Known:")
+		usage, _, _ = strings.Cut(usage, " (Old name:")
+		lines = append(lines, row("`--"+f.Name+"`", code(old[f.Name], "--"), code(fields[f.Name], ""), code(f.DefValue, ""), usage))
+	})
+	return lines
+}
+
+func oldFlagTable() []string {
+	fields := flagFields()
+	lines := []string{"| Flag | In the file | Note |", "|---|---|---|"}
+	allFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Deprecated != "" {
+			lines = append(lines, row("`--"+f.Name+"`", code(fields[f.Name], ""), f.Deprecated))
+		}
+	})
+	return lines
+}
+
+// fileOnly is what the fields do that no flag sets.
+var fileOnly = map[string]string{
+	"headSidecarContainers":        "containers that are added to each head Pod",
+	"workerSidecarContainers":      "containers that are added to each worker Pod",
+	"defaultContainerEnvs":         "environment variables of Ray containers; a variable of the user wins",
+	"defaultPodAnnotations":        "annotations of Pods; an annotation of the user wins",
+	"defaultPodLabels":             "labels of Pods; a label of the user wins",
+	"deleteRayJobAfterJobFinishes": "delete the RayJob itself when it is over and its cluster shut down",
+}
+
+func fieldTable() []string {
+	flags := map[string]bool{"apiVersion": true, "kind": true}
+	for _, field := range flagFields() {
+		flags[field] = true
+	}
+	lines := []string{"| Field | Effect |", "|---|---|"}
+	t := reflect.TypeFor[config.Configuration]()
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !flags[name] {
+			lines = append(lines, row("`"+name+"`", cmp.Or(fileOnly[name], "MISSING")))
+		}
+	}
+	return lines
+}
+
+func environmentTable() []string {
+	lines := []string{"| Variable | Unset | Effect |", "|---|---|---|"}
+	for _, v := range variables {
+		lines = append(lines, row("`"+v.name+"`", v.unset, v.effect))
+	}
+	return lines
+}
+
+func gateTable() []string {
+	g := features.New()
+	all := g.GetAll()
+	lines := []string{"| Gate | Stage | Default | Effect |", "|---|---|---|---|"}
+	for _, name := range features.Names(g) {
+		f := featuregate.Feature(name)
+		if effect := features.Effect(f); effect != "" {
+			lines = append(lines, row("`"+name+"`", strings.ToLower(string(all[f].PreRelease)), onOff(all[f].Default), effect))
+		}
+	}
+	return lines
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+func code(text, prefix string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + prefix + text + "`"
+}
+
+// TestDocumentedFile: what the page shows can be used.
+func TestDocumentedFile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operator.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), "```")
+	tested := 0
+	for i := 1; i < len(parts); i += 2 {
+		if example, ok := strings.CutPrefix(parts[i], "yaml\n"); ok {
+			tested++
+			c, err := config.Decode([]byte(example))
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, example)
+			}
+			if problems := c.Validate(); len(problems) > 0 {
+				t.Errorf("%v in\n%s", problems, example)
+			}
+		}
+	}
+	if tested != 2 {
+		t.Errorf("found %d examples, want 2", tested)
+	}
+}
+
+// TestEverythingIsDocumented: no variable is read, no gate known and no field of the file taken that is not told of.
+func TestEverythingIsDocumented(t *testing.T) {
+	described := map[string]bool{}
+	for _, v := range variables {
+		described[v.name] = true
+	}
+	read := map[string]bool{}
+	o, err := parse(t, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &environment{get: func(name string) string { read[name] = true; return "" }}
+	o.completeFromEnvironment(env)
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		if !described[name] {
+			t.Errorf("environment variable %s is not documented", name)
+		}
+		delete(described, name)
+	}
+	if len(described) > 0 {
+		t.Errorf("documented, but never read: %v", described)
+	}
+	if text := fmt.Sprint(fieldTable()); strings.Contains(text, "MISSING") {
+		t.Errorf("a field has no description: %s", text)
+	}
+	for _, name := range features.Names(features.New()) {
+		if features.Effect(featuregate.Feature(name)) == "" && name != "AllAlpha" && name != "AllBeta" {
+			t.Errorf("feature gate %s has no description", name)
+		}
+	}
+}
