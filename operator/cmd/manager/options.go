@@ -197,7 +197,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 func (o *Options) completeFromEnvironment(env *environment) {
 	o.Pod = pod.Options{
 		ClusterDomain:         env.domain("CLUSTER_DOMAIN"),
-		OperatorVersion:       version.Get().GitVersion,
+		OperatorVersion:       "raygate-" + version.Get().GitVersion, // no version of KubeRay's, whose hashes are not comparable
 		NoInitContainer:       !env.flag("ENABLE_INIT_CONTAINER_INJECTION", true),
 		NoProbes:              !env.flag("ENABLE_PROBES_INJECTION", true),
 		LoginShell:            env.flag("ENABLE_LOGIN_SHELL", false),

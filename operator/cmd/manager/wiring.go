@@ -155,6 +155,8 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
+	ctrlmetrics.RegisterRESTClientMetrics(ctrlmetrics.MetricRequestLatency, ctrlmetrics.MetricDNSResolutionLatency,
+		ctrlmetrics.MetricRequestSize, ctrlmetrics.MetricResponseSize, ctrlmetrics.MetricRateLimiterLatency, ctrlmetrics.MetricRequestRetry)
 	r := raycluster.New(raycluster.Config{
 		Client:               mgr.GetClient(),
 		Live:                 mgr.GetAPIReader(),

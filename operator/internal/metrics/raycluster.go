@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,7 +26,9 @@ type RayCluster struct {
 	info                *prometheus.Desc
 	provisioned         *prometheus.Desc
 	invalid             *prometheus.Desc
+	stalled             *prometheus.Desc
 	violations          *prometheus.CounterVec
+	warnings            *prometheus.CounterVec
 
 	mu        sync.Mutex
 	durations map[types.UID]float64
@@ -47,11 +50,18 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 			"One per RayCluster, with the value of the condition RayClusterProvisioned.", append(object, "condition"), nil),
 		invalid: prometheus.NewDesc("raygate_invalid_objects",
 			"Objects whose spec is refused at present.", []string{"kind"}, nil),
-		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "raygate_validation_failures_total",
-			Help: "Broken rules found by the operator, once per version of an object.",
-		}, []string{"kind", "rule"}),
+		stalled: prometheus.NewDesc("raygate_cluster_condition_stalled",
+			"One per RayCluster that makes no progress, with the reason of the condition Stalled.", append(object, "reason"), nil),
+		violations: counter("raygate_validation_failures_total", "Broken rules that refused an object, once per version of it."),
+		warnings:   counter("raygate_validation_warnings_total", "Rules that only warn, once per version of an object."),
 	}
+}
+
+// counter counts verdicts by the layer that gave them; this process is the layer "controller".
+func counter(name, help string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: name, Help: help, ConstLabels: prometheus.Labels{"layer": "controller"},
+	}, []string{"kind", "rule"})
 }
 
 // ObserveProvisioned notes that the cluster became provisioned for the first time, this long after its creation.
@@ -62,11 +72,16 @@ func (m *RayCluster) ObserveProvisioned(rc *rayv1.RayCluster, after time.Duratio
 }
 
 // ObserveViolation counts one broken rule of a RayCluster. An empty id is counted as unknown.
-func (m *RayCluster) ObserveViolation(rule string) {
+func (m *RayCluster) ObserveViolation(rule string) { observe(m.violations, rule) }
+
+// ObserveWarning counts a rule that warns of something in a RayCluster. An empty id is counted as unknown.
+func (m *RayCluster) ObserveWarning(rule string) { observe(m.warnings, rule) }
+
+func observe(c *prometheus.CounterVec, rule string) {
 	if rule == "" {
 		rule = "unknown"
 	}
-	m.violations.WithLabelValues("RayCluster", rule).Inc()
+	c.WithLabelValues("RayCluster", rule).Inc()
 }
 
 // Describe implements prometheus.Collector.
@@ -75,12 +90,15 @@ func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.info
 	ch <- m.provisioned
 	ch <- m.invalid
+	ch <- m.stalled
 	m.violations.Describe(ch)
+	m.warnings.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 	m.violations.Collect(ch)
+	m.warnings.Collect(ch)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	var list rayv1.RayClusterList
@@ -104,6 +122,9 @@ func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 		}
 		if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterInvalidSpec) {
 			invalid++
+		}
+		if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterStalled); c != nil && c.Status == metav1.ConditionTrue {
+			ch <- one(m.stalled, append(object, c.Reason)...)
 		}
 	}
 	for uid := range m.durations {

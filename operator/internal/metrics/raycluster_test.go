@@ -21,13 +21,15 @@ func TestRayCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := raytest.RayCluster("ns/good", raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue))
-	bad := raytest.RayCluster("ns/bad", raytest.Condition(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue))
+	bad := raytest.RayCluster("ns/bad", raytest.Condition(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue),
+		raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue))
 	gone := raytest.RayCluster("ns/gone")
 	m := metrics.NewRayCluster(fake.NewClientBuilder().WithScheme(scheme).WithObjects(good, bad).Build())
 	m.ObserveProvisioned(good, 3*time.Second)
 	m.ObserveProvisioned(gone, time.Second)
 	m.ObserveViolation("RC-501")
 	m.ObserveViolation("")
+	m.ObserveWarning("RC-118")
 
 	registry := prometheus.NewPedanticRegistry() // also checks that Describe announces every series
 	if err := registry.Register(m); err != nil {
@@ -46,7 +48,9 @@ func TestRayCluster(t *testing.T) {
 		"kuberay_cluster_condition_provisioned":        2,
 		"kuberay_cluster_provisioned_duration_seconds": 1, // not of the cluster that is gone
 		"raygate_invalid_objects":                      1,
+		"raygate_cluster_condition_stalled":            1,
 		"raygate_validation_failures_total":            2,
+		"raygate_validation_warnings_total":            1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)

@@ -13,7 +13,7 @@ import (
 
 // pods are the Pods of one cluster, each list sorted by name.
 type pods struct {
-	all     []*corev1.Pod // those that are not being deleted
+	all     []*corev1.Pod // those that are not being deleted, heads first
 	heads   []*corev1.Pod
 	workers map[string]workers // by group
 	groups  []string           // keys of workers, sorted
@@ -40,6 +40,10 @@ func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 		}
 	}
 	slices.Sort(own.groups)
+	own.all = slices.Clone(own.heads)
+	for _, group := range own.groups {
+		own.all = append(own.all, own.workers[group].staying...)
+	}
 	return own
 }
 
@@ -48,7 +52,6 @@ func (own *pods) add(pod *corev1.Pod) {
 	switch kind := rayv1.RayNodeType(pod.Labels[rayv1.LabelNodeType]); {
 	case kind == rayv1.HeadNode && leaving:
 		own.leavingHeads = append(own.leavingHeads, pod)
-		return
 	case kind == rayv1.HeadNode:
 		own.heads = append(own.heads, pod)
 	case kind == rayv1.WorkerNode:
@@ -63,13 +66,7 @@ func (own *pods) add(pod *corev1.Pod) {
 			w.staying = append(w.staying, pod)
 		}
 		own.workers[group] = w
-		if leaving {
-			return
-		}
-	default:
-		return // such as the Pod that cleans up Redis: not part of the running cluster
-	}
-	own.all = append(own.all, pod)
+	} // others, such as the Pod that cleans up Redis, are not part of the running cluster
 }
 
 // byName sorts by namespace and name; of equal ones the Pod that is being deleted comes first.

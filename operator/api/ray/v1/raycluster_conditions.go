@@ -62,6 +62,35 @@ const (
 	// RayClusterBatchSchedulerProblem is True while the batch scheduler is not told, or cannot do, what the labels of the
 	// cluster ask it for. The Pods are made all the same.
 	RayClusterBatchSchedulerProblem = "BatchSchedulerProblem"
+	// RayClusterStalled is True while the cluster cannot become what the spec asks for unless somebody does something
+	// about it; the message says which Pod is concerned and why.
+	RayClusterStalled = "Stalled"
+)
+
+// Reasons of the condition Stalled. Of several the first of this list is given, and the message has all.
+const (
+	// ReasonQuotaExceeded says that a quota keeps Pods from being created.
+	ReasonQuotaExceeded = "QuotaExceeded"
+	// ReasonAdmissionDenied says that a webhook or a policy keeps Pods from being created.
+	ReasonAdmissionDenied = "AdmissionDenied"
+	// ReasonRequestRefused says that something else keeps objects from being created or deleted.
+	ReasonRequestRefused = "RequestRefused"
+	// ReasonHeadRestartDisabled says that the head is gone and an annotation forbids to replace it.
+	ReasonHeadRestartDisabled = "HeadRestartDisabled"
+	// ReasonPodsHeld says that no Pods may be created before something else is ready.
+	ReasonPodsHeld = "PodsHeld"
+	// ReasonUnschedulable says that a Pod has not found a node for long.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonSchedulingGated says that a Pod has been held back by scheduling gates for long.
+	ReasonSchedulingGated = "SchedulingGated"
+	// ReasonImagePullFailed says that an image cannot be had.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonContainerCannotStart says that a container cannot be started, for example because a Secret is missing.
+	ReasonContainerCannotStart = "ContainerCannotStart"
+	// ReasonCrashLoop says that a container ends again and again.
+	ReasonCrashLoop = "CrashLoop"
+	// ReasonTerminationStuck says that a deleted Pod does not go away, which also keeps a new head from being created.
+	ReasonTerminationStuck = "TerminationStuck"
 )
 
 // Reasons of the condition InvalidSpec.

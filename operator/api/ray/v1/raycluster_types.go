@@ -369,11 +369,10 @@ type RayClusterList struct {
 type ClusterState string
 
 const (
-	// ClusterStateReady is reached when all Pods ran and were ready, and is kept when they no longer are.
+	// ClusterStateReady is reached when all Pods run and are ready, and is kept for as long as the head is: workers that
+	// come and go do not change it.
 	ClusterStateReady ClusterState = "ready"
-	// ClusterStateFailed is never written.
-	//
-	// Deprecated: look at the condition ReplicaFailure.
+	// ClusterStateFailed means that the spec is refused.
 	ClusterStateFailed ClusterState = "failed"
 	// ClusterStateSuspended means that the cluster is suspended and has no Pods.
 	ClusterStateSuspended ClusterState = "suspended"
@@ -381,11 +380,11 @@ const (
 
 // RayClusterStatus is the state of a Ray cluster that the operator saw last.
 type RayClusterStatus struct {
-	// state is a one-word summary: ready, suspended or empty. Prefer the conditions.
+	// state is a one-word summary: ready, suspended, failed (the spec is refused) or empty. Prefer the conditions.
 	// +optional
 	State ClusterState `json:"state,omitempty"`
 
-	// reason is a text about the state, for example the last error.
+	// reason says why the state is failed, or what keeps the cluster from what the spec asks for. Empty if nothing does.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
@@ -443,7 +442,7 @@ type RayClusterStatus struct {
 	Head HeadInfo `json:"head,omitempty"`
 
 	// conditions of the cluster; their types are RayClusterProvisioned, HeadPodReady, ReplicaFailure,
-	// RayClusterSuspending, RayClusterSuspended and InvalidSpec.
+	// RayClusterSuspending, RayClusterSuspended, InvalidSpec and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +24,21 @@ func clip(message string) string {
 
 func setCondition(s *scope, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&s.cluster.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: clip(message), ObservedGeneration: s.cluster.Generation,
+		Type: kind, Status: status, Reason: asReason(reason), Message: clip(message), ObservedGeneration: s.cluster.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
 	})
+}
+
+// reasonForm is what the schema of conditions takes for a reason, besides the length.
+var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// asReason replaces a reason, which may come from a Pod and so from anybody, that would make the API server refuse the
+// whole status.
+func asReason(reason string) string {
+	if len(reason) > 1024 || !reasonForm.MatchString(reason) {
+		return rayv1.ReasonUnknown
+	}
+	return reason
 }
 
 func isTrue(s *scope, kind string) bool {
@@ -125,6 +139,9 @@ func status(b bool) metav1.ConditionStatus {
 func setProvisioned(s *scope, t tally) {
 	switch {
 	case isTrue(s, rayv1.RayClusterProvisioned) || isTrue(s, rayv1.RayClusterSuspended):
+		if c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned); c != nil {
+			setCondition(s, c.Type, c.Status, c.Reason, c.Message) // still so for this generation
+		}
 	case t.allReady():
 		setCondition(s, rayv1.RayClusterProvisioned, metav1.ConditionTrue, rayv1.ReasonAllPodRunningAndReadyFirstTime,
 			"All Ray Pods are ready for the first time")

@@ -13,6 +13,8 @@ const (
 	actionCreate   = "Create"
 	actionDelete   = "Delete"
 	actionSchedule = "Schedule"
+	// actionReconcile is for what concerns the cluster as a whole.
+	actionReconcile = "Reconcile"
 )
 
 // notice is something that happened, to be told to the user once the status that goes with it is saved. Reasons are those
@@ -35,8 +37,16 @@ func eventInvalidSpec(summary string) notice {
 	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec is refused: "+summary)
 }
 
+func eventWarnedSpec(summary string) notice {
+	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec works, but not well: "+summary)
+}
+
 func eventHeadServiceFailed(message string) notice {
 	return newEvent(corev1.EventTypeWarning, "FailedToCreateService", actionCreate, message)
+}
+
+func eventStalled(reason, message string) notice {
+	return newEvent(corev1.EventTypeWarning, reason, actionReconcile, "The cluster makes no progress: "+message)
 }
 
 // eventsForPods tells of all Pods that one reconcile created and deleted. One event each for creation and deletion, and

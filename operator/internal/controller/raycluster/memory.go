@@ -27,6 +27,8 @@ type remembered struct {
 	changedSince time.Time
 	// adopted is the head whose annotations we have replaced.
 	adopted types.UID
+	// warned is the generation whose warnings were counted.
+	warned int64
 	// pods is the number of Pods at the last look.
 	pods int
 }
@@ -63,6 +65,15 @@ func (m *memory) adopted(rc *rayv1.RayCluster) types.UID {
 		return r.adopted
 	}
 	return ""
+}
+
+// warn reports whether the warnings of this version were counted before.
+func (m *memory) warn(rc *rayv1.RayCluster) (before bool) {
+	m.update(rc, func(r *remembered) {
+		before = r.warned == rc.Generation
+		r.warned = rc.Generation
+	})
+	return before
 }
 
 // stale reports whether rc is a version that we ourselves have replaced.

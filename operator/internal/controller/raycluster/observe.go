@@ -29,6 +29,7 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 	}
 	s := &scope{
 		cluster:  rc.DeepCopy(),
+		now:      r.clock.Now(),
 		pods:     r.expectations.viewPods(rc.UID, pointers(podList.Items)),
 		services: r.expectations.viewServices(rc.UID, pointers(serviceList.Items)),
 	}

@@ -24,6 +24,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
 // world is a namespace of a real control plane, seen by a user.
@@ -89,6 +90,9 @@ func (w *writes) seen() []string {
 	return append([]string(nil), w.list...)
 }
 
+// testVersion is the version of the operator in these tests.
+const testVersion = "raygate-test"
+
 // startOperator runs the controller for the namespace of the world. The returned function ends it and waits; it is called
 // at the end of the test at the latest.
 //
@@ -118,6 +122,7 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 		Recorder:       mgr.GetEventRecorder("raycluster-controller"),
 		Clock:          clock.RealClock{},
 		ReplicaIndices: true,
+		Pod:            pod.Options{OperatorVersion: testVersion},
 	}
 	for _, change := range changes {
 		change(&c)

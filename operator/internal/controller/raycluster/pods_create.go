@@ -122,6 +122,7 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 	for _, err := range failed {
 		if unreachable(err) {
 			r.failUnreachable(fmt.Errorf("creating workers of group %s: %w", g.GroupName, err))
+			r.retries.interrupted(rc, g.GroupName)
 			continue
 		}
 		refused = true

@@ -20,7 +20,8 @@ func (r *podsRun) delete(ctx context.Context, list []podplan.Deletion) {
 		return
 	}
 	rc := r.s.cluster
-	r.o.allDeleted = list[0].Reason == podplan.ReasonSuspended || list[0].Reason == podplan.ReasonRecreate && list[0].Group == rayv1.HeadGroupName
+	first := list[0]
+	r.o.allDeleted = first.Reason == podplan.ReasonSuspended || first.Reason == podplan.ReasonRecreate && first.Group == rayv1.HeadGroupName
 	failed := slowStart(ctx, r.slots, rc.UID, len(list), func(ctx context.Context, i int) error {
 		victim := list[i].Pod
 		err := r.client.Delete(ctx, &corev1.Pod{ObjectMeta: objectKey(victim)}, client.Preconditions{UID: &victim.UID})

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -43,7 +44,8 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 		WithInterceptorFuncs(faults).
 		Build()
 	b := &bench{t: t, client: c, clock: clocktesting.NewFakeClock(raytest.Epoch.Time), recorder: events.NewFakeRecorder(100), rc: rc}
-	b.reconciler = New(Config{Client: c, Live: c, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true})
+	b.reconciler = New(Config{Client: c, Live: c, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true,
+		Pod: pod.Options{OperatorVersion: "v1"}})
 	return b
 }
 

@@ -87,7 +87,7 @@ func New(c Config) *Reconciler {
 		// The order of work.
 		steps: []step{
 			&finalize{}, // first: an object with an invalid spec must still be deletable
-			&admit{options: c.Validation, metrics: c.Metrics}, // refuse an invalid spec before anything is created from it
+			&admit{options: c.Validation, metrics: c.Metrics, memory: memory}, // refuse an invalid spec before anything is created from it
 			&headService{ // workers find the head through it
 				writer:       apply.Writer{Client: c.Client, Live: c.Live},
 				options:      c.Service,
@@ -100,7 +100,7 @@ func New(c Config) *Reconciler {
 				expectations: x,
 				memory:       memory,
 				retries:      retries,
-				slots:        newFairSlots(maxInFlight),
+				slots:        newFairSlots(maxInFlight, maxParallel),
 				gangs:        gangs,
 				random:       func() string { return rand.String(5) },
 				options:      c.Pod,

@@ -51,14 +51,24 @@ func (r *retries) refused(rc *rayv1.RayCluster, group string) time.Duration {
 	return r.backoff.Get(id)
 }
 
+func interruptedID(rc *rayv1.RayCluster, group string) string {
+	return fmt.Sprintf("%s/interrupted/%s", rc.UID, group)
+}
+
+// interrupted notes that the API server could not be asked for all Pods of the group. It makes nobody wait.
+func (r *retries) interrupted(rc *rayv1.RayCluster, group string) {
+	r.backoff.Next(interruptedID(rc, group), r.clock.Now())
+}
+
 // accepted notes that creating Pods of the group works.
 func (r *retries) accepted(rc *rayv1.RayCluster, group string) {
 	r.backoff.DeleteEntry(refusedID(rc, group))
+	r.backoff.DeleteEntry(interruptedID(rc, group))
 }
 
-// refusedLately reports whether the last attempt for the group and this version of the spec was refused.
+// refusedLately reports whether the last attempt for the group did not get all Pods, so that a replica may be unfinished.
 func (r *retries) refusedLately(rc *rayv1.RayCluster, group string) bool {
-	return r.backoff.Get(refusedID(rc, group)) > 0
+	return r.backoff.Get(refusedID(rc, group)) > 0 || r.backoff.Get(interruptedID(rc, group)) > 0
 }
 
 // wait returns how long the group still has to wait, zero if it does not, and whether a refusal is the reason.

@@ -12,6 +12,8 @@ import (
 type scope struct {
 	// cluster is a copy whose status becomes the new one. Set by observe.
 	cluster *rayv1.RayCluster
+	// now is when the run began. Set by observe.
+	now time.Time
 	// pods are all Pods that the cluster controls, our own recent writes included. They belong to the cache: never change
 	// one. Set by observe, brought up to date by the step pods.
 	pods []*corev1.Pod
@@ -35,6 +37,8 @@ type scope struct {
 	retrying bool
 	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
 	deleting bool
+	// lookAgain is how long it takes until the status changes by itself; zero if it does not. Set by conditions.
+	lookAgain time.Duration
 	// events are sent when the status is saved. Appended to by steps and conditions.
 	events []notice
 }

@@ -35,7 +35,7 @@ func grants(t *testing.T, f *fairSlots, holder types.UID, taken int, queue []typ
 }
 
 func TestAFreeSlotGoesToTheClusterWithTheFewest(t *testing.T) {
-	f := newFairSlots(4)
+	f := newFairSlots(4, 4)
 	for range 4 {
 		if err := f.acquire(t.Context(), "big"); err != nil {
 			t.Fatal(err)
@@ -51,8 +51,31 @@ func TestAFreeSlotGoesToTheClusterWithTheFewest(t *testing.T) {
 	}
 }
 
+func TestAClusterAloneLeavesSlotsForOthers(t *testing.T) {
+	f := newFairSlots(3, 2)
+	for range 2 {
+		if err := f.acquire(t.Context(), "big"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := make(chan error, 1)
+	go func() { third <- f.acquire(t.Context(), "big") }()
+	if err := f.acquire(t.Context(), "small"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-third:
+		t.Error("big has three slots, want at most two")
+	default:
+	}
+	f.release("big")
+	if err := <-third; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASlotIsNotLostWithItsContext(t *testing.T) {
-	f := newFairSlots(1)
+	f := newFairSlots(1, 1)
 	if err := f.acquire(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func slowStart(ctx context.Context, limit *fairSlots, cluster types.UID, n int, 
 		defer mu.Unlock()
 		failed[i] = err
 	}
-	for start, size := 0, firstBatch; start < n && len(failed) == 0; size = min(2*size, maxInFlight) {
+	for start, size := 0, firstBatch; start < n && len(failed) == 0; size = min(2*size, maxParallel) {
 		end := min(start+size, n)
 		var batch sync.WaitGroup
 		for i := start; i < end; i++ {

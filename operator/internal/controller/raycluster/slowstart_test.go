@@ -23,7 +23,7 @@ func TestSlowStart(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var tried, inFlight, most atomic.Int32
-			failed := slowStart(t.Context(), newFairSlots(maxInFlight), "a", tc.n, func(_ context.Context, i int) error {
+			failed := slowStart(t.Context(), newFairSlots(maxInFlight, maxParallel), "a", tc.n, func(_ context.Context, i int) error {
 				tried.Add(1)
 				now := inFlight.Add(1)
 				defer inFlight.Add(-1)
@@ -37,7 +37,7 @@ func TestSlowStart(t *testing.T) {
 			if tried.Load() != tc.wantTried || len(failed) != tc.wantBad {
 				t.Errorf("tried %d, %d failed; want %d and %d", tried.Load(), len(failed), tc.wantTried, tc.wantBad)
 			}
-			if most.Load() > maxInFlight {
+			if most.Load() > maxParallel {
 				t.Errorf("%d requests at once", most.Load())
 			}
 		})

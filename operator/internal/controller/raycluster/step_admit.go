@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
@@ -15,6 +16,7 @@ import (
 type admit struct {
 	options validation.Options
 	metrics *metrics.RayCluster
+	memory  *memory
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
@@ -25,6 +27,7 @@ type admit struct {
 func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	errs := validation.RayCluster(s.cluster, a.options)
 	if len(errs) == 0 {
+		a.warn(s)
 		return outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
@@ -39,6 +42,30 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
 	s.events = append(s.events, eventInvalidSpec(s.invalid))
 	return outcome{stop: true}, nil
+}
+
+// restartRule warns of a restart policy that the first autoscaler cannot live with. As KubeRay 1.7 does, this one is told by
+// an event; the others are for whoever looks at the metrics, and told by admission and raygate validate.
+const restartRule = "RC-118"
+
+// warn looks at each new version of an object, until the status says that it was seen.
+func (a *admit) warn(s *scope) {
+	if s.cluster.Status.ObservedGeneration == s.cluster.Generation {
+		return
+	}
+	counted := a.memory.warn(s.cluster)
+	var restarts field.ErrorList
+	for _, w := range validation.RayClusterWarningList(s.cluster, a.options) {
+		if a.metrics != nil && !counted {
+			a.metrics.ObserveWarning(w.Origin)
+		}
+		if w.Origin == restartRule {
+			restarts = append(restarts, w)
+		}
+	}
+	if len(restarts) > 0 {
+		s.events = append(s.events, eventWarnedSpec(validation.Summary(restarts)))
+	}
 }
 
 // toldBefore reports whether the user has been told of exactly these problems of this version of the object. The stored

@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
 // indexController finds Pods and Services by the UID of the RayCluster that controls them.
@@ -74,6 +76,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err := IndexFields(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	if o.RateLimiter == nil {
+		// The default waits for up to a quarter of an hour. After an outage of the API server that is too long.
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](cacheLag, lastRetry)
+	}
 	changed := predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
@@ -91,7 +97,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Complete(r)
 }
 
-// matters drops updates of Pods that change no decision and no status: heartbeats, being scheduled, image pulls.
+// matters drops updates of Pods that change no decision and no status: heartbeats, being scheduled, image pulls that work.
 func matters(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*corev1.Pod)
 	after, ok2 := e.ObjectNew.(*corev1.Pod)
@@ -104,6 +110,7 @@ func matters(e event.UpdateEvent) bool {
 		podReady(before) != podReady(after) ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
 		terminations(before) != terminations(after) ||
+		troubled(before) != troubled(after) ||
 		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 		head && !equality.Semantic.DeepEqual(before.Status, after.Status) // the head's status is copied to ours
@@ -118,6 +125,15 @@ func terminations(p *corev1.Pod) int {
 	}
 	return n
 }
+
+// troubled is what keeps a Pod from running, however long it has been so.
+func troubled(p *corev1.Pod) string {
+	t, _ := podplan.TroubleOf(p, p.CreationTimestamp.Add(farLater))
+	return t.Reason
+}
+
+// farLater is after any time in the life of a Pod.
+const farLater = 100 * 365 * 24 * time.Hour
 
 // children maps Pods and Services to the cluster that controls them, a little later, so that a burst of changes is looked
 // at once.

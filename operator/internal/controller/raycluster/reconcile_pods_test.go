@@ -1,0 +1,164 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// replicasIn counts the Pods by the name of their replica.
+func replicasIn(list []corev1.Pod) map[string]int {
+	count := map[string]int{}
+	for _, p := range list {
+		if name := p.Labels[rayv1.LabelWorkerGroupReplicaName]; name != "" {
+			count[name]++
+		}
+	}
+	return count
+}
+
+func TestAReplicaThatAQuotaCutShortIsFinished(t *testing.T) {
+	room := 5 // for workers
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("tpu", 2, raytest.Hosts(4))), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if o.GetLabels()[rayv1.LabelGroup] == "tpu" {
+				if room--; room < 0 {
+					room = 0
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde", errors.New("exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5"))
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	b.mustReconcile()
+	made := replicasIn(b.pods())
+	if len(b.pods()) != 6 {
+		t.Fatalf("%d Pods, replicas %v; want 5 workers", len(b.pods()), made)
+	}
+	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterStalled)
+	if c == nil || c.Reason != rayv1.ReasonQuotaExceeded || strings.Contains(c.Message, "used") {
+		t.Errorf("condition %+v, want one about the quota that does not count", c)
+	}
+	for range 4 { // the quota stays
+		b.clock.Step(2 * lastRetry)
+		b.mustReconcile()
+	}
+	if got := len(b.pods()); got > 6 || got < 5 {
+		t.Errorf("%d Pods after some retries: replicas are torn down", got)
+	}
+	room = 100
+	for range 3 {
+		b.clock.Step(2 * lastRetry)
+		b.mustReconcile()
+	}
+	after := replicasIn(b.pods())
+	if len(after) != 2 {
+		t.Errorf("replicas %v, want 2", after)
+	}
+	kept := 0
+	for name, n := range after {
+		if n != 4 {
+			t.Errorf("replica %s has %d Pods, want 4", name, n)
+		}
+		if made[name] > 0 {
+			kept++
+		}
+	}
+	if kept == 0 {
+		t.Errorf("replicas were made anew: before %v, after %v", made, after)
+	}
+}
+
+func annotated(p *corev1.Pod, hash, version string) *corev1.Pod {
+	p.Annotations = map[string]string{rayv1.AnnotationUpgradeStrategyRecreateHash: hash, rayv1.AnnotationKubeRayVersion: version}
+	return p
+}
+
+func TestRecreateReplacesAllPodsOnce(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2), raytest.Recreate())
+	b := newBench(t, rc, interceptor.Funcs{},
+		annotated(raytest.HeadPod(rc, "h"), "other", "v1"), raytest.WorkerPod(rc, "cpu", "a"), raytest.WorkerPod(rc, "cpu", "b"))
+	b.mustReconcile()
+	if got := len(b.pods()); got != 0 {
+		t.Errorf("%d Pods, want none before the old head is gone", got)
+	}
+	b.mustReconcile()
+	list := b.pods()
+	if len(list) != 3 {
+		t.Fatalf("%d Pods, want 3 new ones", len(list))
+	}
+	for _, p := range list {
+		if p.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash] == "" || p.Annotations[rayv1.AnnotationKubeRayVersion] != "v1" {
+			t.Errorf("Pod %s does not tell what it was made from: %v", p.Name, p.Annotations)
+		}
+	}
+	b.mustReconcile()
+	b.mustReconcile()
+	if got := b.events(); len(got) != 2 || !strings.Contains(got[0], "DeletedPod") || !strings.Contains(got[1], "CreatedHeadPod") {
+		t.Errorf("events %q, want one of deletion and one of creation", got)
+	}
+}
+
+func TestTheHeadOfAnotherOperatorIsAdoptedOnce(t *testing.T) {
+	patches := 0
+	rc := raytest.RayCluster("ns/demo", raytest.Recreate())
+	b := newBench(t, rc, interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			patches++
+			return c.Patch(ctx, o, p, opts...)
+		},
+	}, annotated(raytest.HeadPod(rc, "h"), "theirs", "nightly"))
+	b.mustReconcile()
+	b.mustReconcile()
+	list := b.pods()
+	if len(list) != 1 || list[0].UID != "uid-of-pod-h" || patches != 1 {
+		t.Fatalf("%d Pods, %d patches; want the old head, patched once", len(list), patches)
+	}
+	if v := list[0].Annotations[rayv1.AnnotationKubeRayVersion]; v != "v1" {
+		t.Errorf("version %q", v)
+	}
+	// From now on a change of the spec is noticed.
+	changed := &rayv1.RayCluster{}
+	if err := b.client.Get(t.Context(), key(rc), changed); err != nil {
+		t.Fatal(err)
+	}
+	changed.Spec.RayVersion = "2.53.0"
+	if err := b.client.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	b.mustReconcile()
+	if got := len(b.pods()); got != 0 {
+		t.Errorf("%d Pods after the spec has changed", got)
+	}
+}
+
+func TestAServerThatCannotBeAskedIsNoRefusal(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1)), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*corev1.Pod); ok {
+				return apierrors.NewServerTimeout(schema.GroupResource{Resource: "pods"}, "create", 1)
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	if _, err := b.reconcile(); err == nil {
+		t.Error("the work queue is not asked to try again")
+	}
+	if meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) != nil {
+		t.Error("an answer that did not come is told as a refusal")
+	}
+	if got := b.events(); len(got) != 0 {
+		t.Errorf("events %q", got)
+	}
+}

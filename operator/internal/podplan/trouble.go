@@ -1,0 +1,153 @@
+package podplan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// Patience is how long a Pod may wait for a node, or take longer to end than it was given, before that is trouble. A node
+// that has to be started first often takes longer; what is told then is true nevertheless.
+const Patience = time.Minute
+
+// manyRestarts of a container that is still not ready are a crash loop also at the moments when it runs.
+const manyRestarts = 3
+
+// Trouble is why a Pod will not run, or not go, unless somebody does something about it.
+type Trouble struct {
+	// Reason is one word, of the condition Stalled.
+	Reason string
+	// Message completes "Pod X ...". It does not change while the trouble is the same, as far as Kubernetes lets it.
+	Message string
+}
+
+// TroubleOf returns the trouble of the Pod, with an empty reason if there is none. A later above zero is how long it takes
+// until what is happening now becomes trouble.
+func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
+	if !pod.DeletionTimestamp.IsZero() { // the timestamp has the grace period in it
+		return after(Patience-now.Sub(pod.DeletionTimestamp.Time), Trouble{
+			rayv1.ReasonTerminationStuck, "does not end; if its node is lost for good, delete the node, or the Pod with --force",
+		})
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || pod.Spec.NodeName != "" {
+			continue
+		}
+		since := cmp.Or(c.LastTransitionTime.Time, pod.CreationTimestamp.Time)
+		if c.Reason == corev1.PodReasonSchedulingGated {
+			return after(Patience-now.Sub(since), Trouble{rayv1.ReasonSchedulingGated, "is held back by its scheduling gates"})
+		}
+		return after(Patience-now.Sub(since), Trouble{rayv1.ReasonUnschedulable, withDetail("finds no node", c.Message)})
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if t := troubleOfContainer(s); t.Reason != "" {
+			return t, 0
+		}
+	}
+	return Trouble{}, 0
+}
+
+func after(wait time.Duration, t Trouble) (Trouble, time.Duration) {
+	if wait > 0 {
+		return Trouble{}, wait
+	}
+	return t, 0
+}
+
+func troubleOfContainer(s corev1.ContainerStatus) Trouble {
+	var reason, message string
+	if s.State.Waiting != nil {
+		reason, message = s.State.Waiting.Reason, s.State.Waiting.Message
+	}
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff":
+		// The two take turns, the latter often with the text of the former behind its own.
+		_, cause, _ := strings.Cut(message, "ErrImagePull: ")
+		if reason == "ErrImagePull" {
+			cause = message
+		}
+		return Trouble{rayv1.ReasonImagePullFailed, withDetail(fmt.Sprintf("cannot pull the image %s of container %s", s.Image, s.Name), cause)}
+	case "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+		return Trouble{rayv1.ReasonImagePullFailed, withDetail(fmt.Sprintf("cannot use the image %s of container %s", s.Image, s.Name), message)}
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError":
+		return Trouble{rayv1.ReasonContainerCannotStart, withDetail("cannot start its container "+s.Name, message)}
+	}
+	if last := s.LastTerminationState.Terminated; reason == "CrashLoopBackOff" || last != nil && !s.Ready && s.RestartCount >= manyRestarts {
+		how := ""
+		if last != nil {
+			how = fmt.Sprintf("it ended with code %d the last time", last.ExitCode)
+			if last.Reason != "" && last.Reason != "Error" {
+				how += " (" + last.Reason + ")"
+			}
+		}
+		return Trouble{rayv1.ReasonCrashLoop, withDetail("starts its container "+s.Name+" again and again", how)}
+	}
+	return Trouble{}
+}
+
+func withDetail(text, detail string) string {
+	if detail == "" {
+		return text
+	}
+	return text + ": " + detail
+}
+
+// TroublesOf sums up the trouble of all Pods of a cluster: one sentence per group and reason, the head first, then groups
+// by name; the reason is that of the first. Which Pod it is about is said of one per sentence. Later is as for TroubleOf.
+func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
+	type key struct {
+		worker        bool
+		group, reason string
+	}
+	found := map[key][]string{} // names
+	first := map[string]Trouble{}
+	for _, pod := range list {
+		kind := rayv1.RayNodeType(pod.Labels[rayv1.LabelNodeType])
+		if kind != rayv1.HeadNode && kind != rayv1.WorkerNode {
+			continue
+		}
+		one, wait := TroubleOf(pod, now)
+		if wait > 0 && (later == 0 || wait < later) {
+			later = wait
+		}
+		if one.Reason == "" {
+			continue
+		}
+		k := key{kind == rayv1.WorkerNode, pod.Labels[rayv1.LabelGroup], one.Reason}
+		found[k] = append(found[k], pod.Name)
+		first[pod.Name] = one
+	}
+	var sentences []string
+	order := func(a, b key) int {
+		if a.worker != b.worker {
+			if b.worker {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.reason, b.reason))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(found), order) {
+		name := slices.Min(found[k])
+		who := "head Pod " + name
+		if k.worker {
+			who = "worker Pod " + name + " in group " + k.group
+		}
+		if len(found[k]) > 1 {
+			who += ", like others," // without their number, which would change all the time
+		}
+		sentences = append(sentences, who+" "+first[name].Message)
+		if t.Reason == "" {
+			t.Reason = k.reason
+		}
+	}
+	t.Message = strings.Join(sentences, "; ")
+	return t, later
+}
