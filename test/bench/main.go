@@ -34,6 +34,10 @@ type Options struct {
 	Clusters int
 	// Workers is the number of workers that the scenario scale goes up to.
 	Workers int
+	// IdleClusters is the number of RayClusters of the scenario idle.
+	IdleClusters int
+	// BigWorkers is the number of workers that the large cluster of the scenario starve goes up to.
+	BigWorkers int
 	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
 	Calls int
 	// Parallel is how many requests the benchmark has in flight when it creates objects directly.
@@ -56,6 +60,9 @@ var scenarios = []scenario{
 	{"clusters", clusters},
 	{"scale", scale},
 	{"writes", writes},
+	{"webhookdelay", webhookdelay},
+	{"starve", starve},
+	{"idle", idle},
 	{"gateway", gateway},
 }
 
@@ -72,9 +79,11 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenario clusters; scale does one less")
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
+	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
+	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle and starve, which make thousands of Pods, have twice as long")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
@@ -90,7 +99,7 @@ func (o *Options) Validate() error {
 	if o.Output != "table" && o.Output != "json" {
 		problems = append(problems, fmt.Errorf("--output: %q is neither table nor json", o.Output))
 	}
-	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "calls": o.Calls, "parallel": o.Parallel} {
+	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("--%s is too small", flag))
 		}
@@ -147,7 +156,11 @@ func run(ctx context.Context, o Options, out, progress io.Writer) error {
 }
 
 func runScenario(ctx context.Context, s scenario, o Options, report *Report, progress io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	limit := o.Timeout
+	if s.name == "idle" || s.name == "starve" {
+		limit *= 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	begin := time.Now()
 	logf := func(format string, args ...any) {

@@ -96,6 +96,25 @@ func (p *process) cpu() (float64, error) {
 	return parseCPU(string(data))
 }
 
+// memory is what the program has in RAM, in MiB, as Linux counts it.
+func (p *process) memory() (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading memory of %s: %w", p.name, err)
+	}
+	return parseMemory(string(data))
+}
+
+func parseMemory(status string) (float64, error) {
+	for line := range strings.Lines(status) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" && fields[2] == "kB" {
+			kib, err := strconv.Atoi(fields[1])
+			return float64(kib) / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("reading memory: no VmRSS in %q", status)
+}
+
 // cpuOfFamily is the processor time of the program and of its children, by their names.
 func (p *process) cpuOfFamily() (map[string]float64, error) {
 	pid := p.cmd.Process.Pid

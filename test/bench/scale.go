@@ -28,7 +28,7 @@ func scale(ctx context.Context, s *session) error {
 	var operated, direct, cpu []float64
 	rounds := max(1, s.opts.Rounds-1)
 	for round := range rounds {
-		seconds, used, err := s.scaleUp(ctx, namespace)
+		seconds, used, err := s.scaleTo(ctx, namespace, s.opts.Workers)
 		if err != nil {
 			return err
 		}
@@ -50,30 +50,25 @@ func scale(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (s *session) scaleUp(ctx context.Context, namespace string) (seconds, cpu float64, err error) {
+// scaleTo measures the seconds from the patch of replicas until the status shows as many ready workers, and the CPU seconds
+// of the operator. It leaves nothing behind.
+func (s *session) scaleTo(ctx context.Context, namespace string, workers int) (seconds, cpu float64, err error) {
 	operator, err := s.startOperator(ctx, s.kubeconfig)
 	if err != nil {
 		return 0, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, 1, hasReadyWorkers(1))
+	rc, err := s.bigCluster(ctx, namespace, int32(workers))
 	if err != nil {
-		return 0, 0, err
-	}
-	rc := cluster(namespace, "large", 1)
-	rc.Spec.WorkerGroupSpecs[0].MaxReplicas = new(int32(s.opts.Workers))
-	if err := s.create(ctx, []client.Object{rc}); err != nil {
-		return 0, 0, err
-	}
-	if err := wait(); err != nil {
 		return 0, 0, err
 	}
 	if err := pause(ctx, settle); err != nil {
 		return 0, 0, err
 	}
 
-	if wait, err = s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, 1, hasReadyWorkers(int32(s.opts.Workers))); err != nil {
+	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, 1, hasReadyWorkers(int32(workers)))
+	if err != nil {
 		return 0, 0, err
 	}
 	meter, err := s.meter(operator)
@@ -81,9 +76,8 @@ func (s *session) scaleUp(ctx context.Context, namespace string) (seconds, cpu f
 		return 0, 0, err
 	}
 	begin := time.Now()
-	patch := fmt.Sprintf(`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":%d}]`, s.opts.Workers)
-	if err := s.client.Patch(ctx, rc, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
-		return 0, 0, fmt.Errorf("scaling up: %w", err)
+	if err := s.setReplicas(ctx, rc, workers); err != nil {
+		return 0, 0, err
 	}
 	if err := wait(); err != nil {
 		return 0, 0, err
@@ -95,9 +89,18 @@ func (s *session) scaleUp(ctx context.Context, namespace string) (seconds, cpu f
 	if cpu, err = meter(); err != nil {
 		return 0, 0, err
 	}
-	if err := s.checkChildren(ctx, namespace, 1+s.opts.Workers, 1); err != nil {
+	if err := s.checkChildren(ctx, namespace, 1+workers, 1); err != nil {
 		return 0, 0, err
 	}
 	s.stop(operator)
 	return seconds, cpu, s.clear(ctx, namespace)
+}
+
+// setReplicas changes the first group of the cluster as the autoscaler does.
+func (s *session) setReplicas(ctx context.Context, rc *rayv1.RayCluster, workers int) error {
+	patch := fmt.Sprintf(`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":%d}]`, workers)
+	if err := s.client.Patch(ctx, rc, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
+		return fmt.Errorf("scaling up: %w", err)
+	}
+	return nil
 }

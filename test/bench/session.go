@@ -127,8 +127,8 @@ func (s *session) start(program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// startOperator starts the operator and waits until it is ready.
-func (s *session) startOperator(ctx context.Context, kubeconfig string) (*process, error) {
+// startOperator starts the operator, with more flags of the scenario if it has any, and waits until it is ready.
+func (s *session) startOperator(ctx context.Context, kubeconfig string, flags ...string) (*process, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *session) startOperator(ctx context.Context, kubeconfig string) (*proces
 		"--metrics-bind-address=" + ports[0],
 		"--health-probe-bind-address=" + ports[1],
 		"--leader-elect=false",
-	}, s.opts.OperatorFlags...)...)
+	}, slices.Concat(flags, s.opts.OperatorFlags)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,4 +12,7 @@
 //   - A worker that has to go does not keep other groups, or its own replacement, waiting for another round.
 //   - Workers of groups that are no longer in the spec are deleted.
 //   - A group shrinks by the workers that matter least.
+//   - A replica of several hosts that was cut short by a quota is finished instead of made anew, its successor does not get
+//     the index of hosts that still run, and Pods from before replicas had names count.
+//   - Under the upgrade strategy Recreate workers tell what they were made from, too, since they can outlive the head.
 package podplan

@@ -41,14 +41,38 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	slices.SortFunc(whole, byWorthOfReplica)
 	slices.SortFunc(unfinished, byWorthOfReplica)
 	refused := p.refused(g.GroupName)
-	if n := len(unfinished); refused && n > 1 {
+	if refused && len(unfinished) > 1 {
 		// Two halves hold what one whole needs. Let go of the smaller, and the better one can be finished.
 		p.deleteReplica(unfinished[0], ReasonScaleDown, "other replicas of the worker group need its room to become complete")
 		unfinished = unfinished[1:]
 	}
+	whole, unfinished = p.shrink(g, whole, unfinished)
+	for _, r := range slices.Concat(whole, unfinished) {
+		p.Keep = append(p.Keep, r.pods...)
+	}
+	missing := DesiredReplicas(g) - int64(len(whole)+len(unfinished))
+	if missing < 0 {
+		return // nothing more may be taken, and nothing has to be added
+	}
+	if refused && len(unfinished) > 0 {
+		// One after the other, or none gets finished.
+		unfinished, missing = unfinished[len(unfinished)-1:], 0
+	}
+	slices.SortFunc(unfinished, func(a, b replica) int { return cmp.Compare(a.index, b.index) })
+	c := creation{Create: Create{Group: index}, hosts: hosts(g), room: MaxCreates}
+	for _, r := range unfinished {
+		c.finish(r)
+	}
+	// Indices of replicas that are on their way out are still taken: they name hosts that still run.
+	c.begin(missing, indicesOf(slices.Concat(w.staying, w.leaving)))
+	if c.Pods() > 0 {
+		p.CreateWorkers = append(p.CreateWorkers, c.Create)
+	}
+}
 
-	desired := DesiredReplicas(g)
-	surplus := int64(len(whole)+len(unfinished)) - desired
+// shrink plans the end of replicas beyond the desired number, the first of each list first, and returns the others.
+func (p *planner) shrink(g *rayv1.WorkerGroupSpec, whole, unfinished []replica) (keepWhole, keepUnfinished []replica) {
+	surplus := int64(len(whole)+len(unfinished)) - DesiredReplicas(g)
 	for ; surplus > 0 && len(unfinished) > 0 && (p.mayShrink() || unfinished[0].name != ""); surplus-- {
 		// What is not complete serves nobody, so this does not wait for the autoscaler.
 		p.deleteReplica(unfinished[0], ReasonScaleDown, scaleDownMessage)
@@ -58,29 +82,7 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 		p.deleteReplica(whole[0], ReasonScaleDown, scaleDownMessage)
 		whole = whole[1:]
 	}
-	for _, r := range slices.Concat(whole, unfinished) {
-		p.Keep = append(p.Keep, r.pods...)
-	}
-	if surplus > 0 {
-		return // nothing may be taken, and nothing has to be added
-	}
-
-	c := creation{Create: Create{Group: index}, hosts: hosts(g), room: MaxCreates}
-	if refused && len(unfinished) > 1 {
-		unfinished = unfinished[len(unfinished)-1:] // one after the other, or none gets finished
-	}
-	missing := desired - int64(len(whole)+len(unfinished))
-	slices.SortFunc(unfinished, func(a, b replica) int { return cmp.Compare(a.index, b.index) })
-	for _, r := range unfinished {
-		c.finish(r)
-	}
-	if !refused || len(unfinished) == 0 {
-		// Indices of replicas that are on their way out are still taken: they name hosts that still run.
-		c.begin(missing, indicesOf(slices.Concat(w.staying, w.leaving)))
-	}
-	if c.Pods() > 0 {
-		p.CreateWorkers = append(p.CreateWorkers, c.Create)
-	}
+	return whole, unfinished
 }
 
 // survivors plans the end of replicas that cannot stay, and of Pods that their replica has too many of, and returns the

@@ -2,9 +2,11 @@ package podplan
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
@@ -171,10 +173,15 @@ func (in Input) mayShrink() bool {
 	return on == nil || !*on || in.ShrinkWithAutoscaler
 }
 
-// refused reports whether workers of the group could not be created lately. The status remembers it over a restart.
+// RefusedWorkers is how the message of the condition ReplicaFailure speaks of a group whose workers cannot be created. It is
+// read back after a restart.
+func RefusedWorkers(group string) string { return "creating workers of group " + group + ": " }
+
+// refused reports whether workers of the group could not be created lately.
 func (in Input) refused(group string) bool {
+	c := meta.FindStatusCondition(in.Cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 	return in.Refused != nil && in.Refused(group) ||
-		meta.IsStatusConditionTrue(in.Cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
+		c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, RefusedWorkers(group))
 }
 
 func wantsSuspension(rc *rayv1.RayCluster) bool { return rc.Spec.Suspend != nil && *rc.Spec.Suspend }

@@ -126,8 +126,10 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 			continue
 		}
 		refused = true
-		message := fmt.Sprintf("creating workers of group %s: %s", g.GroupName, steady(err, model.GenerateName))
-		r.fail(failure{reason: rayv1.ReasonFailedCreateWorkerPod, message: message})
+		r.fail(failure{
+			reason:  rayv1.ReasonFailedCreateWorkerPod,
+			message: podplan.RefusedWorkers(g.GroupName) + steady(err, model.GenerateName),
+		})
 	}
 	switch {
 	case refused:

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+const (
+	idleFor = time.Minute
+	// fleetLimit is for the fleet to become ready.
+	fleetLimit = 10 * time.Minute
+)
+
+// idle measures what a fleet costs in which nothing happens: memory and CPU of the operator and its requests in a minute.
+func idle(ctx context.Context, s *session) error {
+	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
+	if err != nil {
+		return err
+	}
+	defer proxy.close()
+	kubeconfig, err := s.writeKubeconfig("counting.kubeconfig", proxy.url())
+	if err != nil {
+		return err
+	}
+	operator, err := s.startOperator(ctx, kubeconfig, "--leader-elect", "--leader-election-namespace="+namespace)
+	if err != nil {
+		return err
+	}
+	if err := s.makeFleet(ctx, namespace); err != nil {
+		return err
+	}
+	if err := pause(ctx, 2*eventsSettle); err != nil {
+		return err
+	}
+	proxy.reset()
+	meter, err := s.meter(operator)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, idleFor); err != nil {
+		return err
+	}
+	cpu, err := meter()
+	if err != nil {
+		return err
+	}
+	memory, err := operator.memory()
+	if err != nil {
+		return err
+	}
+	counts := proxy.reset()
+	if err := s.checkChildren(ctx, namespace, s.opts.IdleClusters*(1+smallWorkers), s.opts.IdleClusters); err != nil {
+		return err
+	}
+	s.reportIdle(counts, memory, cpu)
+	return nil
+}
+
+// makeFleet creates the clusters a hundred at a time, so that what is measured later is not the memory of a rush.
+func (s *session) makeFleet(ctx context.Context, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, fleetLimit)
+	defer cancel()
+	const step = 100
+	for from := 0; from < s.opts.IdleClusters; from += step {
+		var objects []client.Object
+		for i := from; i < min(from+step, s.opts.IdleClusters); i++ {
+			objects = append(objects, cluster(namespace, clusterName(0, i), smallWorkers))
+		}
+		wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, from+len(objects), hasReadyWorkers(smallWorkers))
+		if err != nil {
+			return err
+		}
+		if err := s.create(ctx, objects); err != nil {
+			return err
+		}
+		if err := wait(); err != nil {
+			return err
+		}
+		s.logf("%d RayClusters are ready", from+len(objects))
+	}
+	return nil
+}
+
+func (s *session) reportIdle(counts map[request]int, memory, cpu float64) {
+	others, leases, watches := 0, 0, 0
+	for q, n := range counts {
+		switch {
+		case q.verb == "watch":
+			watches += n
+		case q.resource == "leases.coordination.k8s.io":
+			leases += n
+		default:
+			others += n
+			s.logf("%d times %s %s", n, q.verb, q.resource)
+		}
+	}
+	fleet := fmt.Sprintf("%d idle RayClusters of 1+%d Pods: ", s.opts.IdleClusters, smallWorkers)
+	one := func(v float64) []float64 { return []float64{v} }
+	s.report.Add(s.name, fleet+"memory of the operator", "MiB", one(memory), nil, nil)
+	s.report.Add(s.name, fleet+"CPU of the operator in a minute", "s", one(cpu), nil, nil)
+	s.report.Add(s.name, fleet+"API requests in a minute besides leases and watches", "", one(float64(others)), nil, atMost(0))
+	s.report.Add(s.name, "  requests for leases", "", one(float64(leases)), nil, nil)
+	s.report.Add(s.name, "  watches begun", "", one(float64(watches)), nil, nil)
+}
