@@ -25,7 +25,7 @@ func validateAuth(c *cluster, path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateAuthVersion(c.spec.RayVersion, byKubernetes, path.Child("rayVersion"))...)
 	if byKubernetes && o.SecretName != nil && *o.SecretName != "" {
-		errs = append(errs, forbidden("RC-095", authPath.Child("secretName"), "is not used with enableK8sTokenAuth; keep one of the two"))
+		errs = append(errs, invalid("RC-095", authPath.Child("secretName"), *o.SecretName, "is not used with enableK8sTokenAuth; keep one of the two"))
 	}
 	return errs
 }

@@ -35,7 +35,7 @@ func validateAutoscaler(c *cluster, path *field.Path) field.ErrorList {
 		errs = append(errs, required("RC-071", path.Child("enableInTreeAutoscaling"), "the head sets "+envAutoscalerV2+"; set this to true, or remove the variable"))
 	}
 	if c.autoscaling && c.versionOption() != "" && hasEnv(head, envAutoscalerV2) {
-		errs = append(errs, forbidden("RC-073", path.Child("autoscalerOptions", "version"), "the head sets "+envAutoscalerV2+" too; remove the variable"))
+		errs = append(errs, invalid("RC-073", path.Child("autoscalerOptions", "version"), string(c.versionOption()), "the head sets "+envAutoscalerV2+" too; remove the variable"))
 	}
 	errs = append(errs, validateAutoscalerOptions(c, path.Child("autoscalerOptions"))...)
 	errs = append(errs, validatePriorityVersion(c, path.Child("rayVersion"))...)

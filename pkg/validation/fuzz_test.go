@@ -2,7 +2,6 @@ package validation_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
@@ -120,50 +118,5 @@ func TestNilObjects(t *testing.T) {
 		if errs := checks.Status(nil, validation.Options{}); len(errs) > 0 {
 			t.Errorf("%s: the status of nothing has errors: %v", checks.Kind, errs)
 		}
-	}
-}
-
-// largeCluster has groups of three containers each, with the usual trimmings.
-func largeCluster(groups int) *rayv1.RayCluster {
-	rc := examples.Base()
-	base := rc.Spec.WorkerGroupSpecs[0]
-	rc.Spec.WorkerGroupSpecs = nil
-	for i := range groups {
-		g := base.DeepCopy()
-		g.GroupName = fmt.Sprintf("group-%d", i)
-		for c := range 2 {
-			g.Template.Spec.Containers = append(g.Template.Spec.Containers, corev1.Container{Name: fmt.Sprintf("sidecar-%d", c), Image: "sidecar:1"})
-		}
-		for c := range g.Template.Spec.Containers {
-			for e := range 10 {
-				g.Template.Spec.Containers[c].Env = append(g.Template.Spec.Containers[c].Env, corev1.EnvVar{Name: fmt.Sprintf("E%d", e), Value: "v"})
-			}
-		}
-		rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *g)
-	}
-	return rc
-}
-
-func BenchmarkRayClusterLarge(b *testing.B) {
-	rc := largeCluster(50)
-	if errs := validation.RayCluster(rc, validation.Options{}); len(errs) > 0 {
-		b.Fatalf("the cluster is invalid: %v", errs)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		validation.RayCluster(rc, validation.Options{})
-	}
-}
-
-// BenchmarkRayClusterScale shows that the time grows with the size: compare ns/group.
-func BenchmarkRayClusterScale(b *testing.B) {
-	for _, groups := range []int{10, 100, 1000} {
-		b.Run(fmt.Sprintf("groups=%d", groups), func(b *testing.B) {
-			rc := largeCluster(groups)
-			for b.Loop() {
-				validation.RayCluster(rc, validation.Options{})
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(groups), "ns/group")
-		})
 	}
 }

@@ -47,11 +47,11 @@ func validateFTAnnotations(c *cluster) field.ErrorList {
 	}
 	path := field.NewPath("metadata", "annotations")
 	var errs field.ErrorList
-	if c.meta.Annotations[rayv1.AnnotationFTEnabled] != "" {
-		errs = append(errs, forbidden("RC-053", path.Key(rayv1.AnnotationFTEnabled), "gcsFaultToleranceOptions says so already; remove the annotation"))
+	if v := c.meta.Annotations[rayv1.AnnotationFTEnabled]; v != "" {
+		errs = append(errs, invalid("RC-053", path.Key(rayv1.AnnotationFTEnabled), v, "gcsFaultToleranceOptions says so already; remove the annotation"))
 	}
-	if c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace] != "" {
-		errs = append(errs, forbidden("RC-058", path.Key(rayv1.AnnotationExternalStorageNamespace), "use gcsFaultToleranceOptions.externalStorageNamespace"))
+	if v := c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace]; v != "" {
+		errs = append(errs, invalid("RC-058", path.Key(rayv1.AnnotationExternalStorageNamespace), v, "use gcsFaultToleranceOptions.externalStorageNamespace"))
 	}
 	return errs
 }
@@ -99,7 +99,7 @@ func validateCredential(credential *rayv1.RedisCredential, path *field.Path) fie
 func validateRocksDB(c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if !c.options.enabled(GateEmbeddedGCSStorage) {
-		errs = append(errs, forbidden("RC-059", path.Child("backend"), "rocksdb needs the feature gate "+string(GateEmbeddedGCSStorage)))
+		errs = append(errs, invalid("RC-059", path.Child("backend"), string(o.Backend), "needs the feature gate "+string(GateEmbeddedGCSStorage)))
 	}
 	const remedy = "belongs to the backend redis; remove it"
 	if o.RedisAddress != "" {
@@ -112,7 +112,7 @@ func validateRocksDB(c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.
 		errs = append(errs, forbidden("RC-062", path.Child("redisPassword"), remedy))
 	}
 	if o.ExternalStorageNamespace != "" {
-		errs = append(errs, forbidden("RC-063", path.Child("externalStorageNamespace"), remedy))
+		errs = append(errs, invalid("RC-063", path.Child("externalStorageNamespace"), o.ExternalStorageNamespace, remedy))
 	}
 	return errs
 }
@@ -135,7 +135,7 @@ func validateRocksDBOnHead(c *cluster, path *field.Path) field.ErrorList {
 	}
 	for i := range pod.Volumes {
 		if pod.Volumes[i].Name == rayv1.VolumeGCSStorage {
-			errs = append(errs, forbidden("RC-067", path.Child("volumes").Index(i).Child("name"), "the operator adds "+rayv1.VolumeGCSStorage+"; use gcsFaultToleranceOptions.storage"))
+			errs = append(errs, invalid("RC-067", path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name, "the operator adds "+rayv1.VolumeGCSStorage+"; use gcsFaultToleranceOptions.storage"))
 		}
 	}
 	return errs
@@ -149,7 +149,7 @@ func validateGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.Err
 	}
 	var errs field.ErrorList
 	if s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0) {
-		errs = append(errs, forbidden("RC-064", path.Child("claimName"), "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"))
+		errs = append(errs, invalid("RC-064", path.Child("claimName"), s.ClaimName, "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"))
 	}
 	if s.DeletionPolicy != nil {
 		errs = append(errs, notIn("RC-010", path.Child("deletionPolicy"), *s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)...)

@@ -49,7 +49,7 @@ func validateOwnedCluster(c *cluster, ids ownedRules, path *field.Path) field.Er
 			"is possible for a RayCluster alone; use authOptions.mode token with a secret"))
 	}
 	if s := c.spec.UpgradeStrategy; s != nil && s.Type != nil {
-		errs = append(errs, forbidden(ids.upgrade, path.Child("upgradeStrategy", "type"), "the cluster belongs to a "+c.within+", which decides about upgrades; remove it"))
+		errs = append(errs, invalid(ids.upgrade, path.Child("upgradeStrategy", "type"), string(*s.Type), "the cluster belongs to a "+c.within+", which decides about upgrades; remove it"))
 	}
 	container := rayContainer(&c.spec.HeadGroupSpec.Template)
 	if container != nil && len(container.Ports) > 0 && !slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard)) {

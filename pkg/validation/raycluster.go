@@ -22,12 +22,12 @@ var clusterRules = &kindRules[rayv1.RayCluster]{
 // RayCluster returns every error of a RayCluster that is being created. A nil object counts as one without a spec.
 // The object is expected to have its schema defaults; without them only the rules that need a value say so.
 func RayCluster(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterRules.create(rc, o).Errors
+	return clusterRules.createErrors(rc, o)
 }
 
 // RayClusterWarningList returns what works in a RayCluster but may surprise its author.
 func RayClusterWarningList(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterRules.create(rc, o).Warnings
+	return clusterRules.createWarnings(rc, o)
 }
 
 // RayClusterWarnings is RayClusterWarningList as text, "path: text (rule)", in the order of the fields.

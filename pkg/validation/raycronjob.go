@@ -33,12 +33,12 @@ var cronJobRules = &kindRules[rayv1.RayCronJob]{
 // RayCronJob returns every error of a RayCronJob that is being created, with its schema defaults. A nil object counts as
 // one without a spec.
 func RayCronJob(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.create(cj, o).Errors
+	return cronJobRules.createErrors(cj, o)
 }
 
 // RayCronJobWarningList returns what works in a RayCronJob but may surprise its author.
 func RayCronJobWarningList(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.create(cj, o).Warnings
+	return cronJobRules.createWarnings(cj, o)
 }
 
 // RayCronJobUpdate is RayClusterUpdate for a RayCronJob.

@@ -26,11 +26,11 @@ var jobRules = &kindRules[rayv1.RayJob]{
 
 // RayJob returns every error of a RayJob that is being created, with its schema defaults. A nil object counts as one
 // without a spec.
-func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobRules.create(rj, o).Errors }
+func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobRules.createErrors(rj, o) }
 
 // RayJobWarningList returns what works in a RayJob but may surprise its author.
 func RayJobWarningList(rj *rayv1.RayJob, o Options) field.ErrorList {
-	return jobRules.create(rj, o).Warnings
+	return jobRules.createWarnings(rj, o)
 }
 
 // RayJobUpdate is RayClusterUpdate for a RayJob.

@@ -34,12 +34,12 @@ var serviceRules = &kindRules[rayv1.RayService]{
 // RayService returns every error of a RayService that is being created, with its schema defaults. A nil object counts as
 // one without a spec.
 func RayService(rs *rayv1.RayService, o Options) field.ErrorList {
-	return serviceRules.create(rs, o).Errors
+	return serviceRules.createErrors(rs, o)
 }
 
 // RayServiceWarningList returns what works in a RayService but may surprise its author.
 func RayServiceWarningList(rs *rayv1.RayService, o Options) field.ErrorList {
-	return serviceRules.create(rs, o).Warnings
+	return serviceRules.createWarnings(rs, o)
 }
 
 // RayServiceUpdate is RayClusterUpdate for a RayService.

@@ -23,7 +23,7 @@ func validateTLS(c *cluster, path *field.Path) field.ErrorList {
 		errs = append(errs, forbidden("RC-106", tlsPath, "needs the feature gate "+string(GateMTLS)+", even to say enabled: false"))
 	}
 	if c.tls && c.options.CertManagerMissing {
-		errs = append(errs, forbidden("RC-119", tlsPath.Child("enabled"), "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"))
+		errs = append(errs, invalid("RC-119", tlsPath.Child("enabled"), true, "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"))
 	}
 	return errs
 }
@@ -40,7 +40,7 @@ func validateTLSTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorL
 	}
 	for i := range g.template.Spec.Volumes {
 		if g.template.Spec.Volumes[i].Name == rayv1.VolumeTLS {
-			errs = append(errs, forbidden("RC-573", path.Child("volumes").Index(i).Child("name"), "the operator adds the volume "+rayv1.VolumeTLS+"; use another name"))
+			errs = append(errs, invalid("RC-573", path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS, "the operator adds the volume "+rayv1.VolumeTLS+"; use another name"))
 		}
 	}
 	return errs

@@ -28,5 +28,5 @@ func validateUpgradeOwner(c *cluster, path *field.Path) field.ErrorList {
 	if s == nil || s.Type == nil || owner != "RayJob" && owner != "RayService" {
 		return nil
 	}
-	return field.ErrorList{forbidden("RC-117", path, "the cluster belongs to a "+owner+", which decides about upgrades; remove it")}
+	return field.ErrorList{invalid("RC-117", path, string(*s.Type), "the cluster belongs to a "+owner+", which decides about upgrades; remove it")}
 }

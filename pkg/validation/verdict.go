@@ -114,10 +114,21 @@ type kindRules[T any] struct {
 
 // create gives the verdict on an object alone. A nil object counts as an empty one.
 func (k *kindRules[T]) create(object *T, o Options) Verdict {
+	return Verdict{Errors: k.createErrors(object, o), Warnings: k.createWarnings(object, o)}
+}
+
+func (k *kindRules[T]) createErrors(object *T, o Options) field.ErrorList {
 	if object == nil {
 		object = new(T)
 	}
-	return Verdict{Errors: k.errors(object, o), Warnings: k.warnings(object, o)}
+	return k.errors(object, o)
+}
+
+func (k *kindRules[T]) createWarnings(object *T, o Options) field.ErrorList {
+	if object == nil {
+		object = new(T)
+	}
+	return k.warnings(object, o)
 }
 
 func (k *kindRules[T]) checkStatus(object *T, o Options) field.ErrorList {

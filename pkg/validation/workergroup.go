@@ -146,10 +146,10 @@ func validateGroupSuspend(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path
 	}
 	var errs field.ErrorList
 	if !c.options.enabled(GateDeletionPolicy) {
-		errs = append(errs, forbidden("RC-070", path, "needs the feature gate "+string(GateDeletionPolicy)))
+		errs = append(errs, invalid("RC-070", path, true, "needs the feature gate "+string(GateDeletionPolicy)))
 	}
 	if c.autoscaling {
-		errs = append(errs, forbidden("RC-072", path, "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"))
+		errs = append(errs, invalid("RC-072", path, true, "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"))
 	}
 	return errs
 }
@@ -163,7 +163,7 @@ func validateGroupIdleTimeout(c *cluster, g *rayv1.WorkerGroupSpec, path *field.
 		errs = append(errs, invalid("RC-047", path, *g.IdleTimeoutSeconds, "must be at least 0"))
 	}
 	if !c.autoscalerV2 {
-		errs = append(errs, forbidden("RC-048", path, "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"))
+		errs = append(errs, invalid("RC-048", path, *g.IdleTimeoutSeconds, "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"))
 	}
 	return errs
 }
@@ -172,7 +172,7 @@ func validateGroupPriority(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Pat
 	if g.Priority == nil || *g.Priority == 0 || c.autoscalerV2 {
 		return nil
 	}
-	return field.ErrorList{forbidden("RC-052", path, "needs the autoscaler v2: set autoscalerOptions.version to v2")}
+	return field.ErrorList{invalid("RC-052", path, *g.Priority, "needs the autoscaler v2: set autoscalerOptions.version to v2")}
 }
 
 func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
