@@ -110,7 +110,7 @@ func warnSwitches(annotations map[string]string, path *field.Path) field.ErrorLi
 func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	labels := meta.Labels
-	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" {
+	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" && !byValue(o.BatchScheduler) {
 		warnings = append(warnings, invalid("RC-577", path.Key(rayv1.LabelGangSchedulingEnabled), v, "turns gang scheduling on, whatever its value; remove the label to turn it off"))
 	}
 	warnings = append(warnings, warnForeignScheduler(labels, o.BatchScheduler, path)...)
@@ -123,6 +123,9 @@ func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.Erro
 	}
 	return warnings
 }
+
+// byValue reports whether gangs are made by the scheduler of Kubernetes, the only one to which false means no.
+func byValue(scheduler *string) bool { return scheduler != nil && *scheduler == "kubernetes-was" }
 
 // schedulerOf says which batch scheduler reads a label.
 var schedulerOf = []struct{ label, scheduler string }{

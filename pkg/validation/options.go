@@ -50,7 +50,8 @@ type Options struct {
 	// Gates overrides defaults of feature gates. A gate that is not a key has its default.
 	Gates map[Gate]bool
 
-	// BatchScheduler is the scheduler that the operator was started with; "" says that it has none. Nil means not known,
+	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
+	// "" says that it has none. Nil means not known,
 	// and silences the warnings about scheduler labels.
 	BatchScheduler *string
 

@@ -29,6 +29,17 @@ func TestOptions(t *testing.T) {
 		"flags of KubeRay": {args: []string{"--enable-leader-election=false", "--metrics-addr=0", "--qps=7", "--burst=9", "--forced-cluster-upgrade"}, check: func(o *Options) bool {
 			return !o.LeaderElect && o.MetricsBindAddress == "0" && o.QPS == 7 && o.Burst == 9
 		}},
+		"the command line of KubeRay's chart": {
+			args: []string{
+				"--feature-gates=RayClusterStatusConditions=true,RayJobDeletionPolicy=true,RayMultiHostIndexing=true,RayServiceIncrementalUpgrade=true,RayCronJob=false,RayClusterMTLS=false,RayClusterNetworkPolicy=false,RayClusterHistoryServer=false",
+				"--batch-scheduler=volcano", "--log-stdout-encoder=json", "--log-file-path=/var/log/kuberay/operator.log", "--log-file-encoder=json",
+				"--enable-leader-election=true", "--enable-metrics=true", "--watch-namespace=team-a,team-b", "--reconcile-concurrency=1",
+				"--qps=100.0", "--burst=200", "--use-kubernetes-proxy",
+			},
+			check: func(o *Options) bool {
+				return o.LeaderElect && o.Metrics && len(o.WatchNamespaces) == 2 && o.ReconcileConcurrency == 1 && o.QPS == 100 && o.BatchScheduler == "volcano" && o.UseKubernetesProxy
+			},
+		},
 		"environment of KubeRay": {env: map[string]string{"ENABLE_PROBES_INJECTION": "False", "CLUSTER_DOMAIN": "x.y"}, check: func(o *Options) bool { return o.Pod.NoProbes && o.Pod.ClusterDomain == "x.y" }},
 		"environment left alone": {check: func(o *Options) bool {
 			return !o.Webhooks && o.RedisCleanup && o.Resync == 0 && o.RayService.ZeroDowntime && o.RayJob.StatusCheckTimeout == 300*time.Second

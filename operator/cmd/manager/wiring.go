@@ -106,7 +106,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("filling the scheme: %w", err)
 	}
-	caches := cache.Options{ByObject: raycluster.CacheByObject()}
+	caches := cache.Options{ByObject: raycluster.CacheByObject(), DefaultTransform: cache.TransformStripManagedFields()}
 	for _, ns := range o.WatchNamespaces {
 		if caches.DefaultNamespaces == nil {
 			caches.DefaultNamespaces = map[string]cache.Config{}

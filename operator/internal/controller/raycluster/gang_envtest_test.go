@@ -289,3 +289,61 @@ func TestKubernetesGang(t *testing.T) {
 		t.Errorf("%d Pods, want 5", got)
 	}
 }
+
+// TestKubernetesGangGrowsInPlace: from Kubernetes 1.37 on the size of a gang can be changed.
+func TestKubernetesGangGrowsInPlace(t *testing.T) {
+	w := newWorld(t)
+	w.install("kubernetes-workload")
+	w.install("kubernetes-podgroup")
+	workload := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1beta1", Kind: "Workload"}
+	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1beta1", Kind: "PodGroup"}
+	minCount := []string{"spec", "schedulingPolicy", "gang", "minCount"}
+	counted, _ := w.startOperator(withScheduler(registry.Kubernetes()))
+	w.create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
+	first := w.eventuallyNumber(group, "demo-cluster", 2, minCount...)
+	if ref, _, _ := unstructured.NestedStringMap(first.Object, "spec", "workloadRef"); ref["workloadName"] != "demo" || ref["templateName"] != "cluster" {
+		t.Errorf("workloadRef %v", ref)
+	}
+	w.change("demo", replicas(3))
+	second := w.eventuallyNumber(group, "demo-cluster", 4, minCount...)
+	if second.GetUID() != first.GetUID() {
+		t.Error("the PodGroup was made again")
+	}
+	templates, _, _ := unstructured.NestedSlice(w.foreign(workload, "demo").Object, "spec", "podGroupTemplates")
+	want := []any{map[string]any{
+		"name": "cluster", "disruptionMode": "Single",
+		"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(4)}},
+	}}
+	if diff := cmp.Diff(want, templates); diff != "" {
+		t.Errorf("templates (-want +got):\n%s", diff)
+	}
+	w.eventually("4 Pods", func() bool { return len(w.pods("demo")) == 4 })
+	if got := named(counted.seen(), "scheduling.k8s.io"); got != 4 || w.problem("demo") != "" {
+		t.Errorf("wrote %d times, want two creates and two updates; problem %q", got, w.problem("demo"))
+	}
+}
+
+// TestPodGroupsOfKubeRayAreTakenOver: what KubeRay made for a running cluster is found right, and not written again.
+func TestPodGroupsOfKubeRayAreTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.install("volcano")
+	rc := w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelVolcanoQueueName, "research"), raytest.Suspend(true))
+	w.create(rc)
+	group := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"minMember": int64(3), "minResources": map[string]any{"cpu": "3000m", "memory": "4Gi"}, "queue": "research",
+		},
+		"status": map[string]any{"phase": "Running"},
+	}}
+	group.SetGroupVersionKind(volcanoGroup)
+	group.SetNamespace(w.namespace)
+	group.SetName("ray-demo-pg")
+	group.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))})
+	w.create(group)
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(false) })
+	counted, _ := w.startOperator(batchScheduler("volcano"))
+	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+	if got := named(counted.seen(), "podgroups"); got != 0 || w.problem("demo") != "" {
+		t.Errorf("wrote the PodGroup %d times, problem %q", got, w.problem("demo"))
+	}
+}
