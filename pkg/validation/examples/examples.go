@@ -198,6 +198,17 @@ func clusterRows() []row[cluster] {
 	for _, list := range [][]row[cluster]{metadata(), groups(), nodes(), startParams(), pods(), services(), gcs(), autoscaler(), security(), history(), network(), updates(), clusterFacts()} {
 		rows = append(rows, list...)
 	}
+	fixes := clusterFixes()
+	for i := range rows {
+		key := rows[i].ID + "/" + rows[i].Name
+		if fix, known := fixes[key]; known {
+			rows[i].Fix = fix
+			delete(fixes, key)
+		}
+	}
+	for key := range fixes {
+		panic("no example is called " + key)
+	}
 	return rows
 }
 

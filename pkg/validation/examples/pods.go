@@ -78,7 +78,7 @@ func services() []row[cluster] {
 	}
 	ingress := func(o rayv1.IngressOptions) func(*cluster) {
 		return func(rc *cluster) {
-			rc.Spec.HeadGroupSpec.EnableIngress, rc.Spec.HeadGroupSpec.IngressOptions = new(true), &o
+			rc.Spec.HeadGroupSpec.EnableIngress, rc.Spec.HeadGroupSpec.IngressOptions = new(true), o.DeepCopy()
 		}
 	}
 	const svc, ing = "spec.headGroupSpec.headService", "spec.headGroupSpec.ingressOptions"
