@@ -12,24 +12,21 @@ import (
 )
 
 // startCommand renders "ray start". Each flag has a blank on either side, so that two stand between flags and one at
-// the end: the text is visible in the Pod and in the environment, and equal to KubeRay's.
-func startCommand(kind rayv1.RayNodeType, params map[string]string) string {
+// the end: the text is visible in the Pod and equal to KubeRay's. Values go through the function.
+func startCommand(kind rayv1.RayNodeType, params map[string]string, value func(string) string) string {
 	var b strings.Builder
 	b.WriteString("ray start ")
 	if kind.IsHead() {
 		b.WriteString("--head ")
 	}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
-		value := params[key]
-		switch {
-		case takesBoolean(key):
-			b.WriteString(" --" + key + "=" + value + " ")
-		case isTrue(value):
+		switch v := params[key]; {
+		case isTrue(v) && !takesBoolean(key):
 			b.WriteString(" --" + key + " ")
-		case strings.EqualFold(value, "false"):
+		case strings.EqualFold(v, "false") && !takesBoolean(key):
 			// A flag that is off is left out.
 		default:
-			b.WriteString(" --" + key + "=" + quoted(value) + " ")
+			b.WriteString(" --" + key + "=" + value(v) + " ")
 		}
 	}
 	return b.String()
@@ -38,6 +35,8 @@ func startCommand(kind rayv1.RayNodeType, params map[string]string) string {
 // quoted protects a value from the shell where nobody can have meant anything else. Users write quotes, $VARIABLES and
 // backslashes on purpose, so such a value is left alone, unless it is a bare JSON object, of which the shell would leave
 // no quote. So is one with further flags behind a blank. KubeRay quotes nothing: a blank then ends the value.
+//
+// It is for the line that the operator itself gives to a shell. In the variable values stay as they are (see unquoted).
 func quoted(value string) string {
 	const (
 		wordBreaking = " \t\r\n;&|<>()"
@@ -51,6 +50,10 @@ func quoted(value string) string {
 	}
 	return "'" + value + "'"
 }
+
+// unquoted is for the variable KUBERAY_GEN_RAY_START_CMD. Commands of users contain it as $KUBERAY_GEN_RAY_START_CMD, where
+// a shell splits at blanks but takes no quotes away: any that were added would reach Ray.
+func unquoted(value string) string { return value }
 
 // takesBoolean reports whether the flag wants true or false spelt out.
 func takesBoolean(flag string) bool {

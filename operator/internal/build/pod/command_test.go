@@ -80,28 +80,49 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// TestStartCommandInAShell lets a shell show the words that Ray gets to see.
+// TestStartCommandInAShell lets a shell show the words that Ray gets to see, from the operator's own command and from one
+// of the user that contains the variable.
 func TestStartCommandInAShell(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash here")
 	}
-	dir := fakeRay(t, `printf '%s\n' "$@"`)
-	line := startCommand("worker", map[string]string{
+	path := "PATH=" + fakeRay(t, `printf '%s\n' "$@"`) + ":" + os.Getenv("PATH")
+	worker := func(params map[string]string, opts ...raytest.ClusterOption) *corev1.Container {
+		rc := raytest.RayCluster("ns/demo", append(opts, raytest.Workers("cpu", 1, raytest.GroupContainer(func(c *corev1.Container) {
+			c.Resources = corev1.ResourceRequirements{}
+		}), raytest.GroupParams(params)))...)
+		return &Worker(rc, &rc.Spec.WorkerGroupSpecs[0], Options{}).Spec.Containers[0]
+	}
+	words := func(line string, env ...string) []string {
+		cmd := exec.CommandContext(t.Context(), bash, "-c", "--", line)
+		cmd.Env = append(append(os.Environ(), path), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+
+	own := worker(map[string]string{
 		"temp-dir": "/my data", "resources": quoteResources(map[string]float64{"it's": 1}), "system-config": `{"a": "b"}`,
-		"redis-password": "$REDIS_PASSWORD", "block": "true", "no-monitor": "False", "log-color": "false",
+		"redis-password": "$REDIS_PASSWORD", "no-monitor": "False", "log-color": "false", "address": "a:1",
 	})
-	cmd := exec.CommandContext(t.Context(), bash, "-c", "--", line)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "REDIS_PASSWORD=secret")
-	got, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, got)
-	}
 	want := []string{
-		"start", "--block", "--log-color=false", "--redis-password=secret", `--resources={"it\u0027s":1}`, `--system-config={"a": "b"}`, "--temp-dir=/my data",
+		"start", "--address=a:1", "--block", "--dashboard-agent-listen-port=52365", "--log-color=false", "--metrics-export-port=8080",
+		"--redis-password=secret", `--resources={"it\u0027s":1}`, `--system-config={"a": "b"}`, "--temp-dir=/my data",
 	}
-	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(string(got)), "\n")); diff != "" {
-		t.Errorf("words of the command (-want +got):\n%s", diff)
+	line := strings.Replace(own.Args[0], "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536};", "", 1) // more than the test may have
+	if diff := cmp.Diff(want, words(line, "REDIS_PASSWORD=secret")); diff != "" {
+		t.Errorf("words of the operator's command (-want +got):\n%s", diff)
+	}
+
+	variable := envOf(worker(map[string]string{"system-config": `{"a":"b;c"}`, "address": "a:1"}))["KUBERAY_GEN_RAY_START_CMD"]
+	want = []string{
+		"start", "--address=a:1", "--block", "--dashboard-agent-listen-port=52365", "--metrics-export-port=8080", `--system-config={"a":"b;c"}`,
+	}
+	if diff := cmp.Diff(want, words("$KUBERAY_GEN_RAY_START_CMD", "KUBERAY_GEN_RAY_START_CMD="+variable)); diff != "" {
+		t.Errorf("words of the user's command (-want +got):\n%s", diff)
 	}
 }
 

@@ -45,7 +45,6 @@ func (n *node) build() *corev1.Pod {
 	}
 	user := &n.template.Spec.Containers[0]
 	params := n.params(user.Resources)
-	start := startCommand(n.kind, params)
 	c := parts{
 		ray:        user.DeepCopy(),
 		autoscaler: n.newAutoscaler(user),
@@ -59,14 +58,14 @@ func (n *node) build() *corev1.Pod {
 	n.addAuth(s, c.ray, c.waitHead, c.autoscaler, c.collector)
 	n.addTLS(s, c.ray, c.waitHead, c.autoscaler)
 	n.addAutoscalerOptions(c.autoscaler)
-	n.addRayEnv(environment{&c.ray.Env}, start)
+	n.addRayEnv(environment{&c.ray.Env}, startCommand(n.kind, params, unquoted))
 	n.addExportEnv(c.ray)
 	if _, own := n.startParams["plasma-directory"]; !own {
 		addSharedMemory(s, c.ray)
 	}
 	addLogs(s, c)
 	addMetricsPort(c.ray)
-	setCommand(c.ray, p.Annotations, start, n.o.LoginShell)
+	setCommand(c.ray, p.Annotations, startCommand(n.kind, params, quoted), n.o.LoginShell)
 	if !n.o.NoProbes {
 		n.addProbes(c.ray, params)
 	}
