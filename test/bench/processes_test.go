@@ -19,6 +19,16 @@ func TestParseCPU(t *testing.T) {
 	}
 }
 
+func TestParseMemory(t *testing.T) {
+	got, err := parseMemory("Name:\traygate-operator\nVmPeak:\t  999999 kB\nVmRSS:\t  102912 kB\nThreads:\t9\n")
+	if err != nil || got != 100.5 {
+		t.Errorf("parseMemory = %v, %v; want 100.5", got, err)
+	}
+	if _, err := parseMemory("Name:\tgone\n"); err == nil {
+		t.Error("parseMemory without VmRSS succeeds")
+	}
+}
+
 func TestProcess(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -100,7 +100,7 @@ func New(c Config) *Reconciler {
 				expectations: x,
 				memory:       memory,
 				retries:      retries,
-				slots:        newFairSlots(maxInFlight, maxParallel),
+				slots:        newFairSlots(c.Clock, maxInFlight, maxParallel),
 				gangs:        gangs,
 				random:       func() string { return rand.String(5) },
 				options:      c.Pod,

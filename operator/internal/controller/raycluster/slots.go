@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -15,23 +17,45 @@ const (
 	// maxParallel bounds those of a single cluster. It is enough to keep an API server busy whose admission webhooks take
 	// their time, and leaves half for clusters that come later, which then do not queue up behind it.
 	maxParallel = 32
+	// fewParallel is what a cluster always gets that has asked for more than manyRequests while others are active. What a
+	// Pod costs the control plane after its creation is several times as much, so that a single request at a time would
+	// already keep a small one busy.
+	fewParallel = 2
+	// manyRequests tells a large change from a small one, which is let through as it comes.
+	manyRequests = 2 * firstBatch
+	// activeFor is how long a cluster counts as active after a request: about as long as its Pods take to become ready.
+	activeFor = 5 * time.Second
 )
 
-// fairSlots divides the requests in flight among clusters. When several want more than there are, a slot that becomes free
-// goes to the cluster with the fewest, so that a cluster of thousands of Pods cannot keep a small one waiting.
+// fairSlots divides the requests in flight among clusters. One that is alone may have maxParallel of them. When others are
+// active, those that have had many make room, because the API server, the scheduler and the nodes behind the operator serve
+// who comes first; and when several want more than there are, a slot that becomes free goes to the cluster with the
+// fewest. So a cluster of thousands of Pods cannot keep a small one waiting.
 type fairSlots struct {
-	each int
+	clock clock.PassiveClock
+	each  int
 
 	mu      sync.Mutex
 	free    int
 	held    map[types.UID]int
 	waiting map[types.UID][]chan struct{}
 	order   []types.UID // keys of waiting, longest unserved first
+	active  map[types.UID]activity
+	swept   time.Time // when active was last cleared of what is over
+}
+
+// activity is what a cluster has had since it was last idle for activeFor.
+type activity struct {
+	requests int
+	last     time.Time
 }
 
 // newFairSlots returns n slots, of which a cluster can have as many as each says.
-func newFairSlots(n, each int) *fairSlots {
-	return &fairSlots{free: n, each: each, held: map[types.UID]int{}, waiting: map[types.UID][]chan struct{}{}}
+func newFairSlots(c clock.PassiveClock, n, each int) *fairSlots {
+	return &fairSlots{
+		clock: c, free: n, each: each,
+		held: map[types.UID]int{}, waiting: map[types.UID][]chan struct{}{}, active: map[types.UID]activity{},
+	}
 }
 
 // acquire waits for a slot for the cluster. It fails only when the context ends.
@@ -67,19 +91,58 @@ func (f *fairSlots) release(cluster types.UID) {
 	f.grant()
 }
 
-// grant gives free slots to those who wait; the caller holds the lock.
+// grant gives free slots to those who wait; the caller holds the lock. Whoever waits although slots are free has one in
+// flight, and is looked at again when that is done.
 func (f *fairSlots) grant() {
-	for f.free > 0 && len(f.order) > 0 {
-		next := slices.MinFunc(f.order, func(a, b types.UID) int { return f.held[a] - f.held[b] }) // the first of equals
-		if f.held[next] >= f.each {
+	f.sweep()
+	for f.free > 0 {
+		var next types.UID
+		found := false
+		for _, cluster := range f.order {
+			if f.held[cluster] < f.limit(cluster) && (!found || f.held[cluster] < f.held[next]) {
+				next, found = cluster, true
+			}
+		}
+		if !found {
 			return
 		}
 		f.free--
 		f.held[next]++
+		f.active[next] = activity{requests: f.active[next].requests + 1, last: f.clock.Now()}
 		close(f.waiting[next][0])
 		f.remove(next, 0)
 		if len(f.waiting[next]) > 0 {
 			f.order = append(f.order, next)
+		}
+	}
+}
+
+// limit is how many slots the cluster may have now.
+func (f *fairSlots) limit(cluster types.UID) int {
+	others := len(f.active)
+	if _, ok := f.active[cluster]; ok {
+		others--
+	}
+	switch {
+	case others == 0:
+		return f.each
+	case f.active[cluster].requests < manyRequests:
+		return min(firstBatch, f.each)
+	default:
+		return min(max(fewParallel, f.each/(1+others)), f.each)
+	}
+}
+
+// sweep forgets clusters that are no longer active, now and then.
+func (f *fairSlots) sweep() {
+	now := f.clock.Now()
+	if now.Sub(f.swept) < activeFor/10 {
+		return
+	}
+	f.swept = now
+	for cluster, a := range f.active {
+		if now.Sub(a.last) >= activeFor && f.held[cluster] == 0 {
+			delete(f.active, cluster)
 		}
 	}
 }

@@ -3,8 +3,11 @@ package raycluster
 import (
 	"context"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // grants lets clusters queue up for slots that are all taken, then frees one after the other and returns who got them.
@@ -35,7 +38,7 @@ func grants(t *testing.T, f *fairSlots, holder types.UID, taken int, queue []typ
 }
 
 func TestAFreeSlotGoesToTheClusterWithTheFewest(t *testing.T) {
-	f := newFairSlots(4, 4)
+	f := newFairSlots(clock.RealClock{}, 4, 4)
 	for range 4 {
 		if err := f.acquire(t.Context(), "big"); err != nil {
 			t.Fatal(err)
@@ -52,7 +55,7 @@ func TestAFreeSlotGoesToTheClusterWithTheFewest(t *testing.T) {
 }
 
 func TestAClusterAloneLeavesSlotsForOthers(t *testing.T) {
-	f := newFairSlots(3, 2)
+	f := newFairSlots(clock.RealClock{}, 3, 2)
 	for range 2 {
 		if err := f.acquire(t.Context(), "big"); err != nil {
 			t.Fatal(err)
@@ -74,8 +77,47 @@ func TestAClusterAloneLeavesSlotsForOthers(t *testing.T) {
 	}
 }
 
+func TestALargeChangeMakesRoomWhileOthersAreActive(t *testing.T) {
+	c := clocktesting.NewFakeClock(time.Unix(0, 0))
+	f := newFairSlots(c, 64, 32)
+	limits := func() [2]int {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.sweep()
+		return [2]int{f.limit("big"), f.limit("small")}
+	}
+	use := func(cluster types.UID, n int) {
+		for range n {
+			if err := f.acquire(t.Context(), cluster); err != nil {
+				t.Fatal(err)
+			}
+			f.release(cluster)
+		}
+	}
+	use("big", 100)
+	if got := limits(); got != [2]int{32, firstBatch} {
+		t.Errorf("limits alone are %v", got)
+	}
+	for i := range 20 {
+		use(types.UID(string(rune('a'+i))), 4)
+	}
+	use("small", 4)
+	if got := limits(); got != [2]int{fewParallel, firstBatch} {
+		t.Errorf("limits beside 21 small clusters are %v", got)
+	}
+	c.Step(activeFor / 2)
+	use("big", 1)
+	c.Step(activeFor / 2)
+	if got := limits(); got[0] != 32 {
+		t.Errorf("limits after the others are done are %v", got)
+	}
+	if len(f.active) != 1 {
+		t.Errorf("%d clusters are remembered, want the big one", len(f.active))
+	}
+}
+
 func TestASlotIsNotLostWithItsContext(t *testing.T) {
-	f := newFairSlots(1, 1)
+	f := newFairSlots(clock.RealClock{}, 1, 1)
 	if err := f.acquire(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}

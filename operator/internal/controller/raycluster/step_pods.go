@@ -3,7 +3,6 @@ package raycluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -149,14 +148,13 @@ func (r *podsRun) fail(f failure) {
 	r.o.failures = append(r.o.failures, f)
 }
 
-// failUnreachable notes an error that says nothing about the request. The work queue tries again.
+// failUnreachable notes an error that says nothing about the request. The work queue tries again. One of them stands for
+// all: they differ in nothing but the port of the connection.
 func (r *podsRun) failUnreachable(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.o.unreachable == nil {
 		r.o.unreachable = err
-	} else if !errors.Is(r.o.unreachable, err) && r.o.unreachable.Error() != err.Error() {
-		r.o.unreachable = errors.Join(r.o.unreachable, err)
 	}
 }
 

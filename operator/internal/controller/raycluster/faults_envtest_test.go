@@ -1,0 +1,285 @@
+package raycluster
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// stalled returns the condition Stalled if it is True.
+func (w *world) stalled(name string) *metav1.Condition {
+	w.t.Helper()
+	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterStalled); truth(c) {
+		return c
+	}
+	return nil
+}
+
+func (w *world) inGroup(name, group string) int {
+	w.t.Helper()
+	n := 0
+	for _, p := range w.pods(name) {
+		if p.Labels[rayv1.LabelGroup] == group && p.DeletionTimestamp == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-bulk"}}
+	w.create(class) // by it the quota knows the Pods of one group
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "bulk"},
+		Spec: corev1.ResourceQuotaSpec{
+			Hard: corev1.ResourceList{corev1.ResourcePods: *resourceQuantity("2")},
+			ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+				ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{class.Name},
+			}}},
+		},
+	}
+	w.create(quota)
+	w.eventually("the quota to be counted", func() bool {
+		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
+			t.Fatal(err)
+		}
+		return len(quota.Status.Hard) > 0
+	})
+	w.create(w.cluster("demo",
+		raytest.Workers("bulk", 5, raytest.Group(func(g *rayv1.WorkerGroupSpec) { g.Template.Spec.PriorityClassName = class.Name })),
+		raytest.Workers("cpu", 2)))
+	w.eventually("what the quota allows, the other group and the explanation", func() bool {
+		c := w.stalled("demo")
+		return w.inGroup("demo", "bulk") == 2 && w.get("demo").Status.ReadyWorkerReplicas == 4 &&
+			c != nil && c.Reason == rayv1.ReasonQuotaExceeded && strings.Contains(c.Message, "group bulk") && strings.Contains(c.Message, "quota: bulk")
+	})
+	if got := w.events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
+		t.Errorf("told of the refusal %d times, want once: %q", len(got), got)
+	}
+	raise := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hard":{"pods":"5"}}}`))
+	if err := w.client.Patch(t.Context(), quota, raise); err != nil {
+		t.Fatal(err)
+	}
+	w.eventuallyReady("demo")
+	if got := w.inGroup("demo", "bulk"); got != 5 || w.stalled("demo") != nil {
+		t.Errorf("%d Pods after the quota was raised, condition %v", got, w.stalled("demo"))
+	}
+}
+
+// refuseGroup installs a webhook that denies Pods of one worker group until it is told to open.
+func (w *world) refuseGroup(group string) (open func()) {
+	w.t.Helper()
+	var opened atomic.Bool
+	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		var p corev1.Pod
+		if json.NewDecoder(r.Body).Decode(&review) != nil || json.Unmarshal(review.Request.Object.Raw, &p) != nil {
+			http.Error(rw, "no review", http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: opened.Load() || p.Labels[rayv1.LabelGroup] != group}
+		if !review.Response.Allowed {
+			review.Response.Result = &metav1.Status{Message: "images of this registry are not allowed"}
+		}
+		_ = json.NewEncoder(rw).Encode(review)
+	}))
+	w.t.Cleanup(server.Close)
+	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "images.example.com",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      new(server.URL),
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	w.create(hook)
+	w.t.Cleanup(func() { _ = w.client.Delete(context.Background(), hook.DeepCopy()) })
+	probe := func() error {
+		p := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "probe-", Labels: map[string]string{rayv1.LabelGroup: group}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}
+		if err := w.client.Create(w.t.Context(), p); err != nil {
+			return err
+		}
+		return w.client.Delete(w.t.Context(), p)
+	}
+	w.eventually("the webhook to be asked", func() bool {
+		err := probe()
+		return err != nil && strings.Contains(err.Error(), "not allowed")
+	})
+	return func() { opened.Store(true) }
+}
+
+func TestAWebhookThatRefusesPodsIsQuoted(t *testing.T) {
+	w := newWorld(t)
+	open := w.refuseGroup("bad")
+	w.startOperator()
+	w.create(w.cluster("demo", raytest.Workers("bad", 2), raytest.Workers("good", 2)))
+	w.eventually("the other group and the explanation", func() bool {
+		c := w.stalled("demo")
+		return w.get("demo").Status.ReadyWorkerReplicas == 2 && c != nil && c.Reason == rayv1.ReasonAdmissionDenied &&
+			strings.Contains(c.Message, "group bad") && strings.Contains(c.Message, "images of this registry are not allowed")
+	})
+	if got := w.inGroup("demo", "bad"); got != 0 {
+		t.Errorf("%d Pods were let in", got)
+	}
+	open()
+	w.eventuallyReady("demo")
+}
+
+func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
+	const workers = 40
+	w := newWorld(t)
+	w.startOperator()
+	w.create(w.cluster("demo", raytest.Workers("cpu", workers)))
+	w.eventually("some Pods", func() bool { return len(w.pods("demo")) > 4 })
+	env, err := controlPlane()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := env.RestartAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	w.eventuallyReady("demo")
+	if got := w.inGroup("demo", "cpu"); got != workers {
+		t.Errorf("%d workers, want %d", got, workers)
+	}
+	if got := w.inGroup("demo", rayv1.HeadGroupName); got != 1 {
+		t.Errorf("%d heads", got)
+	}
+	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterReplicaFailure); c != nil {
+		t.Errorf("the outage is told as a refusal: %+v", c)
+	}
+}
+
+func TestConflictsLoseNothing(t *testing.T) {
+	w := newWorld(t)
+	_, stop := w.startOperator()
+	w.create(w.cluster("demo", raytest.Workers("cpu", 1)))
+	done := make(chan struct{})
+	var user sync.WaitGroup
+	user.Go(func() { // who writes to the object all the time
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			rc := &rayv1.RayCluster{}
+			if err := w.client.Get(t.Context(), key(w.cluster("demo")), rc); err == nil {
+				rc.Annotations = map[string]string{"count": fmt.Sprint(i)}
+				_ = w.client.Update(t.Context(), rc)
+			}
+		}
+	})
+	w.eventuallyReady("demo")
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
+	w.eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
+	close(done)
+	user.Wait()
+	stop()
+	if rc := w.get("demo"); rc.Annotations["count"] == "" || *rc.Spec.WorkerGroupSpecs[0].Replicas != 3 {
+		t.Errorf("what the user wrote is lost: %v, %d replicas", rc.Annotations, *rc.Spec.WorkerGroupSpecs[0].Replicas)
+	}
+	if got := len(w.events("demo", "CreatedHeadPod")) + len(w.events("demo", "CreatedWorkerPod")); got > 3 {
+		t.Errorf("%d events of creation", got)
+	}
+}
+
+func TestALostHostTakesItsReplicaAlong(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.create(w.cluster("demo", raytest.Workers("tpu", 2, raytest.Hosts(2))))
+	w.eventuallyReady("demo")
+	before := replicasIn(w.pods("demo"))
+	if len(before) != 2 {
+		t.Fatalf("replicas %v, want 2", before)
+	}
+	lost := slices.Min(slices.Collect(maps.Keys(before)))
+	for _, p := range w.pods("demo") {
+		if p.Labels[rayv1.LabelWorkerGroupReplicaName] == lost && p.Labels[rayv1.LabelReplicaHostIndex] == "0" {
+			if err := w.client.Delete(t.Context(), &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.eventually("a new replica", func() bool {
+		now := replicasIn(w.pods("demo"))
+		return len(now) == 2 && now[lost] == 0 && w.get("demo").Status.ReadyWorkerReplicas == 4
+	})
+	for name, n := range replicasIn(w.pods("demo")) {
+		if n != 2 {
+			t.Errorf("replica %s has %d hosts", name, n)
+		}
+		if name != lost && before[name] > 0 {
+			delete(before, name)
+		}
+	}
+	if len(before) != 1 {
+		t.Errorf("the replica that was whole did not stay; lost %v", before)
+	}
+}
+
+func TestRecreateReplacesEveryPodOfAChangedSpec(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.create(w.cluster("demo", raytest.Workers("cpu", 2), raytest.Recreate()))
+	w.eventuallyReady("demo")
+	old := map[string]bool{}
+	for _, p := range w.pods("demo") {
+		old[string(p.UID)] = true
+	}
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
+	w.eventually("another worker", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
+	kept := 0
+	for _, p := range w.pods("demo") {
+		if old[string(p.UID)] {
+			kept++
+		}
+	}
+	if kept != 3 {
+		t.Errorf("%d of 3 Pods were kept when the number of workers changed", kept)
+	}
+	w.change("demo", func(rc *rayv1.RayCluster) {
+		rc.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "CHANGED", Value: "yes"}}
+	})
+	w.eventually("new Pods", func() bool {
+		list := w.pods("demo")
+		return len(list) == 4 && !slices.ContainsFunc(list, func(p corev1.Pod) bool { return old[string(p.UID)] || !podReady(&p) })
+	})
+	w.eventuallyReady("demo")
+}
