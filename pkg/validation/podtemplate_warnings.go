@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,7 @@ func warnPodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList 
 	spec := path.Child("spec")
 	warnings = append(warnings, warnRayContainer(g.template, spec.Child("containers"))...)
 	warnings = append(warnings, warnOperatorEnv(rayContainer(g.template), spec.Child("containers").Index(0).Child("env"))...)
-	warnings = append(warnings, warnSharedPorts(g.template, spec.Child("containers"))...)
+	warnings = append(warnings, warnSharedPorts(g, spec.Child("containers"))...)
 	return warnings
 }
 
@@ -82,9 +83,16 @@ func warnOperatorEnv(c *corev1.Container, path *field.Path) field.ErrorList {
 }
 
 // warnSharedPorts tells of containers of one Pod, which share its address, that listen at one port.
-func warnSharedPorts(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func warnSharedPorts(g nodeGroup, path *field.Path) field.ErrorList {
+	t := g.template
+	if len(t.Spec.Containers) < 2 {
+		return nil
+	}
 	var warnings field.ErrorList
 	owner := map[protocolPort]int{}
+	for _, port := range addedPorts(g) {
+		owner[portKey(port, corev1.ProtocolTCP)] = 0
+	}
 	for i := range t.Spec.Containers {
 		for j, port := range t.Spec.Containers[i].Ports {
 			key := portKey(port.ContainerPort, port.Protocol)
@@ -97,6 +105,20 @@ func warnSharedPorts(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorLis
 		}
 	}
 	return warnings
+}
+
+// addedPorts are where Ray listens although the template does not say so. A start parameter that moves a port is the
+// matter of another rule.
+func addedPorts(g nodeGroup) []int32 {
+	listed := g.template.Spec.Containers[0].Ports
+	var ports []int32
+	for _, s := range servicePorts {
+		byDefault := g.head && len(listed) == 0 || s.name == rayv1.PortMetrics && !slices.ContainsFunc(listed, named(s.name))
+		if byDefault && g.rayStartParams[s.param] == "" {
+			ports = append(ports, s.byDefault)
+		}
+	}
+	return ports
 }
 
 // warnHostNetwork tells of Pods that want the same ports of a node.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -177,10 +178,22 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 // validationOptions are what the rules know of this operator, whoever asks them.
 func validationOptions(o *Options) validation.Options {
 	return validation.Options{
-		Gates:            validationGates(o.Gates),
-		BatchScheduler:   new(o.schedulerName()),
-		NoInitContainers: o.Pod.NoInitContainer,
+		Gates:                validationGates(o.Gates),
+		BatchScheduler:       new(o.schedulerName()),
+		NoInitContainers:     o.Pod.NoInitContainer,
+		HeadSidecars:         containerNames(o.Pod.HeadSidecars),
+		WorkerSidecars:       containerNames(o.Pod.WorkerSidecars),
+		HeadClusterIPService: o.Service.HeadClusterIP,
+		NoZeroDowntime:       !o.RayService.ZeroDowntime,
 	}
+}
+
+func containerNames(containers []corev1.Container) []string {
+	names := make([]string, len(containers))
+	for i := range containers {
+		names[i] = containers[i].Name
+	}
+	return names
 }
 
 // validationGates tells the rules about the gates that they know by the same names.

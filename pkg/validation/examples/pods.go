@@ -55,6 +55,11 @@ func pods() []row[cluster] {
 				workerPod(rc).Containers[i].Ports = []corev1.ContainerPort{{ContainerPort: 8080}}
 			}
 		}), WantFields: at(group0 + ".template.spec.containers[1].ports[0].containerPort"), Warning: true},
+		{ID: "RC-548", Name: "the port of the dashboard", Mutate: func(rc *cluster) {
+			side := sidecar("web")
+			side.Ports = []corev1.ContainerPort{{ContainerPort: 8265}}
+			headPod(rc).Containers = append(headPod(rc).Containers, side)
+		}, Fix: func(rc *cluster) { headPod(rc).Containers[1].Ports[0].ContainerPort = 8266 }, WantFields: at("spec.headGroupSpec.template.spec.containers[1].ports[0].containerPort"), Warning: true},
 		{ID: "RC-549", Name: "no such volume", Mutate: func(rc *cluster) { mount(worker(rc), "data", "/data") }, WantFields: at(workerContainer + ".volumeMounts[0].name")},
 		{ID: "RC-560", Name: "sometimes", Mutate: func(rc *cluster) { workerPod(rc).RestartPolicy = "Sometimes" }, WantFields: at(group0 + ".template.spec.restartPolicy")},
 		{ID: "RC-565", Name: "request above limit", Mutate: func(rc *cluster) {
