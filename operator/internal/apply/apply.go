@@ -2,22 +2,37 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // ErrNotOwned says that an object of the wanted name exists and has another controller, or none. It is never changed.
 var ErrNotOwned = errors.New("exists and belongs to something else")
+
+// NotOwnedError is an ErrNotOwned that says who has the object.
+type NotOwnedError struct {
+	// Controller controls the object; nil if nothing does.
+	Controller *metav1.OwnerReference
+	what       string
+}
+
+// Error implements error.
+func (e *NotOwnedError) Error() string {
+	whose := "it has no controller"
+	if e.Controller != nil {
+		whose = fmt.Sprintf("its controller is %s %s", e.Controller.Kind, e.Controller.Name)
+	}
+	return fmt.Sprintf("%s %s: %s; rename or delete it", e.what, ErrNotOwned, whose)
+}
+
+// Is makes errors.Is know an ErrNotOwned.
+func (e *NotOwnedError) Is(target error) bool { return target == ErrNotOwned }
 
 // ErrBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
 var ErrBeingDeleted = errors.New("is being deleted")
@@ -32,6 +47,8 @@ const (
 	Created Result = "Created"
 	// Patched says that the object differed from what was asked for.
 	Patched Result = "Patched"
+	// Needed says that the object differs from what was asked for, but patches are held back.
+	Needed Result = "Needed"
 )
 
 // Writer writes children of one kind of owner.
@@ -40,44 +57,69 @@ type Writer struct {
 	Client client.Client
 	// Live reads from the API server itself. It is asked only when a create finds the name taken.
 	Live client.Reader
+	// Keep, if set, is called with our own object as it was found, before desired is compared with it. It can take over into
+	// desired what others put there and may stay.
+	Keep func(current client.Object)
+	// HoldBack puts patches off: Object then answers Needed instead of writing to an object that exists.
+	HoldBack bool
 }
 
 // Object makes current look like desired. current is what the cache shows under that name, and nil when it shows
-// nothing. desired must name owner as its controller; on return without error it is the object as the server has it.
+// nothing; it may be the metadata alone, and then only metadata is compared. desired must name owner as its controller; on
+// return without error it is the object as the server has it, or has its metadata.
 //
 // Fields that desired leaves empty, and labels and annotations that it does not mention, are not touched: they may be
-// defaults, or belong to the user. Errors can be ErrNotOwned, ErrBeingDeleted or those of the API server.
+// defaults, or belong to the user. Only an annotation that an earlier desired asked for goes when it is no longer asked for.
+// What is peculiar to a kind is in kinds.go. Errors can be ErrNotOwned, ErrBeingDeleted or those of the API server.
 func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, current client.Object) (Result, error) {
+	track(desired)
 	if current == nil {
-		created, err := w.create(ctx, desired)
+		taken, err := w.Create(ctx, desired)
 		if err != nil {
 			return Unchanged, err
 		}
-		if created == nil {
+		if taken == nil {
 			return Created, nil
 		}
-		current = created
+		current = taken
 	}
 	what, err := describe(desired, w.Client)
 	if err != nil {
 		return Unchanged, err
 	}
 	if !metav1.IsControlledBy(current, owner) {
-		return Unchanged, fmt.Errorf("%s %w: %s; rename or delete it", what, ErrNotOwned, controllerOf(current))
+		return Unchanged, &NotOwnedError{what: what, Controller: metav1.GetControllerOf(current)}
 	}
 	if current.GetDeletionTimestamp() != nil {
 		return Unchanged, fmt.Errorf("%s %w", what, ErrBeingDeleted)
 	}
-	wanted, err := wantedOf(desired)
+	if w.Keep != nil {
+		w.Keep(current)
+	}
+	return w.patch(ctx, what, desired, current)
+}
+
+func (w Writer) patch(ctx context.Context, what string, desired, current client.Object) (Result, error) {
+	gvk, err := apiutil.GVKForObject(desired, w.Client.Scheme())
+	if err != nil {
+		return Unchanged, fmt.Errorf("finding the kind of %s: %w", what, err)
+	}
+	r := kinds[gvk.Kind]
+	wanted, err := wantedOf(desired, current, r)
 	if err != nil {
 		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
 	}
-	found, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
+	found, err := bodyOf(current)
 	if err != nil {
 		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
 	}
-	if covers(wanted, found) {
-		return Unchanged, copyInto(current, desired)
+	if satisfied(wanted, found, r) {
+		copyInto(current, desired)
+		return Unchanged, nil
+	}
+	if w.HoldBack {
+		copyInto(current, desired)
+		return Needed, nil
 	}
 	patch, err := patchFor(wanted, current)
 	if err != nil {
@@ -88,15 +130,72 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 	if err := w.Client.Patch(ctx, target, patch); err != nil {
 		return Unchanged, fmt.Errorf("patching %s: %w", what, err)
 	}
-	return Patched, copyInto(target, desired)
+	copyInto(target, desired)
+	return Patched, nil
 }
 
-// create returns the object that was in the way, or nil after success.
-func (w Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
+// Remove deletes what an earlier state of the owner asked for. current is as in Object; nothing is done, and false returned,
+// when it is nil, on its way out, or not the owner's. The UID goes along, so that an object that took the name since is safe.
+func (w Writer) Remove(ctx context.Context, owner metav1.Object, current client.Object) (bool, error) {
+	if current == nil || current.GetDeletionTimestamp() != nil || !metav1.IsControlledBy(current, owner) {
+		return false, nil
+	}
+	target := current.DeepCopyObject().(client.Object)
+	err := w.Client.Delete(ctx, target, client.Preconditions{UID: new(current.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	switch {
+	case err == nil:
+		return true, nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return false, nil // it is gone, or another has its name
+	}
+	what, describeErr := describe(current, w.Client)
+	if describeErr != nil {
+		return false, describeErr
+	}
+	return false, fmt.Errorf("deleting %s: %w", what, err)
+}
+
+// SetController makes owner the controller of current, or takes that away. It is for objects whose life the user may tie to
+// the owner or not. An object with another controller is refused with ErrNotOwned when it is to be owned, and left alone
+// otherwise. current is not changed; the answer says whether something was written.
+func (w Writer) SetController(ctx context.Context, owner metav1.Object, ref metav1.OwnerReference, current client.Object, want bool) (bool, error) {
+	if metav1.IsControlledBy(current, owner) == want {
+		return false, nil
+	}
+	what, err := describe(current, w.Client)
+	if err != nil {
+		return false, err
+	}
+	if other := metav1.GetControllerOf(current); want && other != nil {
+		return false, &NotOwnedError{what: what, Controller: other}
+	}
+	var refs []metav1.OwnerReference
+	for _, r := range current.GetOwnerReferences() {
+		if r.UID != owner.GetUID() {
+			refs = append(refs, r)
+		}
+	}
+	if want {
+		refs = append(refs, ref)
+	}
+	patch, err := patchFor(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
+	if err != nil {
+		return false, fmt.Errorf("building the patch for %s: %w", what, err)
+	}
+	if err := w.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch); err != nil {
+		return false, fmt.Errorf("patching the owner of %s: %w", what, err)
+	}
+	return true, nil
+}
+
+// Create makes desired, which then is the object as the server has it. If the name is taken it returns the object that has it,
+// whoever's that is; nil after success.
+func (w Writer) Create(ctx context.Context, desired client.Object) (client.Object, error) {
 	attempt := desired.DeepCopyObject().(client.Object)
 	err := w.Client.Create(ctx, attempt)
 	if err == nil {
-		return nil, copyInto(attempt, desired)
+		copyInto(attempt, desired)
+		return nil, nil
 	}
 	what, describeErr := describe(desired, w.Client)
 	if describeErr != nil {
@@ -113,87 +212,6 @@ func (w Writer) create(ctx context.Context, desired client.Object) (client.Objec
 	return live, nil
 }
 
-// wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status.
-func wantedOf(desired client.Object) (map[string]any, error) {
-	if s, ok := desired.(*corev1.Service); ok {
-		// What a Service cannot change once it exists would make every later patch fail.
-		s = s.DeepCopy()
-		s.Spec.ClusterIP, s.Spec.ClusterIPs = "", nil
-		desired = s
-	}
-	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
-	if err != nil {
-		return nil, err
-	}
-	meta := map[string]any{}
-	if l := desired.GetLabels(); len(l) > 0 {
-		meta["labels"] = stringMap(l)
-	}
-	if a := desired.GetAnnotations(); len(a) > 0 {
-		meta["annotations"] = stringMap(a)
-	}
-	body["metadata"] = meta
-	for _, key := range []string{"status", "apiVersion", "kind"} {
-		delete(body, key)
-	}
-	return body, nil
-}
-
-func stringMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
-// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
-// of one length, so that an element that is no longer wanted is noticed.
-//
-// equality.Semantic.DeepDerivative is not used: to it a number or boolean that was left out differs from its default, and
-// a shorter list is covered by a longer one.
-func covers(wanted, found any) bool {
-	switch w := wanted.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		f, _ := found.(map[string]any)
-		for k, v := range w {
-			if !covers(v, f[k]) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		if len(w) == 0 {
-			return true
-		}
-		f, _ := found.([]any)
-		if len(f) != len(w) {
-			return false
-		}
-		for i := range w {
-			if !covers(w[i], f[i]) {
-				return false
-			}
-		}
-		return true
-	default:
-		return reflect.ValueOf(w).IsZero() || w == found
-	}
-}
-
-// patchFor returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
-// somebody else in between is a conflict and not lost.
-func patchFor(wanted map[string]any, current client.Object) (client.Patch, error) {
-	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
-	raw, err := json.Marshal(wanted)
-	if err != nil {
-		return nil, err
-	}
-	return client.RawPatch(types.MergePatchType, raw), nil
-}
-
 func describe(o client.Object, c client.Client) (string, error) {
 	gvk, err := apiutil.GVKForObject(o, c.Scheme())
 	if err != nil {
@@ -202,20 +220,15 @@ func describe(o client.Object, c client.Client) (string, error) {
 	return fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()), nil
 }
 
-func controllerOf(o client.Object) string {
-	if c := metav1.GetControllerOf(o); c != nil {
-		return fmt.Sprintf("its controller is %s %s", c.Kind, c.Name)
+// copyInto overwrites dst with src, or only its metadata if src is no more than that.
+func copyInto(src, dst client.Object) {
+	if from, partial := src.(*metav1.PartialObjectMetadata); partial {
+		dst.SetUID(from.UID)
+		dst.SetResourceVersion(from.ResourceVersion)
+		dst.SetLabels(from.Labels)
+		dst.SetAnnotations(from.Annotations)
+		dst.SetOwnerReferences(from.OwnerReferences)
+		return
 	}
-	return "it has no controller"
-}
-
-// copyInto overwrites dst with src; both have the same type.
-func copyInto(src, dst client.Object) error {
-	switch d := dst.(type) {
-	case *corev1.Service:
-		src.(*corev1.Service).DeepCopyInto(d)
-		return nil
-	default:
-		return fmt.Errorf("objects of type %T are not supported", dst)
-	}
+	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src.DeepCopyObject()).Elem())
 }

@@ -105,6 +105,9 @@ const (
 	AnnotationDisableProvisionedHeadRestart = "ray.io/disable-provisioned-head-restart"
 	// AnnotationCronJobScheduledTimestamp is the time that a RayJob of a RayCronJob was scheduled for.
 	AnnotationCronJobScheduledTimestamp = "ray.io/cronjob-scheduled-timestamp"
+	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
+	// put there. KubeRay does not have it.
+	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"
 	// AnnotationYuniKornTaskGroupName is the YuniKorn task group of a Pod.
 	AnnotationYuniKornTaskGroupName = "yunikorn.apache.org/task-group-name"
 	// AnnotationYuniKornTaskGroups describes all YuniKorn task groups of an application.

@@ -21,6 +21,7 @@ func Serve(rc *rayv1.RayCluster) *corev1.Service {
 			Name:      names.ServeService(rc.Name),
 			Namespace: rc.Namespace,
 			Labels: map[string]string{
+				rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
 				rayv1.LabelOriginatedFromCRName: rc.Name,
 				rayv1.LabelOriginatedFromCRD:    "RayCluster",
 				rayv1.LabelServe:                names.LabelValue(rc.Name + "-serve"),

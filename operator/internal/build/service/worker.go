@@ -20,9 +20,12 @@ func NeedsHeadless(rc *rayv1.RayCluster) bool {
 func Headless(rc *rayv1.RayCluster) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            names.HeadlessService(rc.Name),
-			Namespace:       rc.Namespace,
-			Labels:          map[string]string{rayv1.LabelHeadlessWorkerService: rc.Name},
+			Name:      names.HeadlessService(rc.Name),
+			Namespace: rc.Namespace,
+			Labels: map[string]string{
+				rayv1.LabelCluster:               rc.Name, // KubeRay has it not; the operator's cache goes by it
+				rayv1.LabelHeadlessWorkerService: rc.Name,
+			},
 			OwnerReferences: ownedBy(rc),
 		},
 		Spec: corev1.ServiceSpec{
