@@ -1,0 +1,34 @@
+package mtls
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// ready reports whether the Certificate is as its spec says.
+func ready(c *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(c.Object, "status", "conditions")
+	for _, item := range conditions {
+		condition, ok := item.(map[string]any)
+		if !ok || condition["type"] != "Ready" || condition["status"] != "True" {
+			continue
+		}
+		observed, _, _ := unstructured.NestedInt64(condition, "observedGeneration")
+		return observed == c.GetGeneration()
+	}
+	return false
+}
+
+// issued reports whether there is a key pair, of whatever age.
+func issued(c *unstructured.Unstructured) bool {
+	_, ok := notAfter(c)
+	return ok || ready(c)
+}
+
+// notAfter is the end of the certificate that was issued last.
+func notAfter(c *unstructured.Unstructured) (time.Time, bool) {
+	text, _, _ := unstructured.NestedString(c.Object, "status", "notAfter")
+	t, err := time.Parse(time.RFC3339, text)
+	return t, err == nil
+}

@@ -1,0 +1,57 @@
+package mtls
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// memory is what need not be done or said again. All of it can be lost at any time: it is then done or said once more.
+type memory struct {
+	mu      sync.Mutex
+	told    map[types.NamespacedName]map[string]string // cluster, subject, text
+	secrets map[types.UID]struct{}                     // Certificates whose Secret has its owner
+}
+
+func newMemory() *memory {
+	return &memory{told: map[types.NamespacedName]map[string]string{}, secrets: map[types.UID]struct{}{}}
+}
+
+// news notes the text on the subject and reports whether it differs from the last.
+func (m *memory) news(cluster types.NamespacedName, subject, text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.told[cluster] == nil {
+		m.told[cluster] = map[string]string{}
+	}
+	if m.told[cluster][subject] == text {
+		return false
+	}
+	m.told[cluster][subject] = text
+	return true
+}
+
+func (m *memory) forget(cluster types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.told, cluster)
+}
+
+func (m *memory) adopted(certificate types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.secrets[certificate]
+	return ok
+}
+
+func (m *memory) adopt(certificate types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.secrets[certificate] = struct{}{}
+}
+
+func (m *memory) release(certificate types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.secrets, certificate)
+}
