@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"time"
@@ -26,6 +27,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apis"
+	"github.com/raygate/raygate/operator/internal/controller/mtls"
+	"github.com/raygate/raygate/operator/internal/controller/networkpolicy"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
@@ -88,8 +92,18 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addRayCluster(ctx, mgr, o); err != nil {
+	kinds, err := apis.New(mgr, namespaces(o), clock.RealClock{})
+	if err != nil {
+		return err
+	}
+	if err := addRayCluster(ctx, mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the RayCluster controller: %w", err)
+	}
+	if err := addNetworkPolicy(mgr, o); err != nil {
+		return fmt.Errorf("setting up the NetworkPolicy controller: %w", err)
+	}
+	if err := addMTLS(mgr, o, kinds); err != nil {
+		return fmt.Errorf("setting up the mTLS controller: %w", err)
 	}
 	if o.Webhooks {
 		if err := addWebhooks(mgr, o); err != nil {
@@ -107,13 +121,12 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("filling the scheme: %w", err)
 	}
-	caches := cache.Options{ByObject: raycluster.CacheByObject(), DefaultTransform: cache.TransformStripManagedFields()}
-	for _, ns := range o.WatchNamespaces {
-		if caches.DefaultNamespaces == nil {
-			caches.DefaultNamespaces = map[string]cache.Config{}
-		}
-		caches.DefaultNamespaces[ns] = cache.Config{}
+	caches := cache.Options{
+		ByObject:          raycluster.CacheByObject(),
+		DefaultNamespaces: namespaces(o),
+		DefaultTransform:  cache.TransformStripManagedFields(),
 	}
+	maps.Copy(caches.ByObject, networkpolicy.CacheByObject())
 	mgr, err := ctrl.NewManager(o.Config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        klog.Background(),
@@ -136,6 +149,18 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
+// namespaces are those that caches hold; nil means all.
+func namespaces(o *Options) map[string]cache.Config {
+	var m map[string]cache.Config
+	for _, ns := range o.WatchNamespaces {
+		if m == nil {
+			m = map[string]cache.Config{}
+		}
+		m[ns] = cache.Config{}
+	}
+	return m
+}
+
 // cacheSynced says whether the operator has seen what it has to look after.
 func cacheSynced(ctx context.Context, c cache.Cache) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -148,7 +173,7 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
@@ -164,15 +189,46 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		Recorder:             mgr.GetEventRecorder(eventSource),
 		Clock:                clock.RealClock{},
 		Metrics:              collector,
+		APIs:                 kinds,
 		Validation:           validationOptions(o),
 		Pod:                  o.Pod,
 		Service:              o.Service,
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
+		CleanUpRedis:         o.RedisCleanup,
+		IngressOnOpenShift:   o.IngressOnOpenShift,
+		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
 		Resync:               o.Resync,
 		Scheduler:            o.scheduler(),
 	})
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+// addNetworkPolicy runs also while the gate is off, to take away policies from the time when it was on.
+func addNetworkPolicy(mgr ctrl.Manager, o *Options) error {
+	r := networkpolicy.New(networkpolicy.Config{
+		Client:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Recorder:   mgr.GetEventRecorder(networkpolicy.EventSource),
+		Validation: validationOptions(o),
+		Enabled:    o.Gates.Enabled(features.RayClusterNetworkPolicy),
+	})
+	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+func addMTLS(mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
+	if !o.Gates.Enabled(features.RayClusterMTLS) {
+		return nil
+	}
+	r := mtls.New(mtls.Config{
+		Client:        mgr.GetClient(),
+		Live:          mgr.GetAPIReader(),
+		APIs:          kinds,
+		Recorder:      mgr.GetEventRecorder(mtls.EventSource),
+		Clock:         clock.RealClock{},
+		ClusterDomain: o.Pod.ClusterDomain,
+	})
+	return r.SetupWithManager(mgr, controller.Options{})
 }
 
 // validationOptions are what the rules know of this operator, whoever asks them.

@@ -62,6 +62,10 @@ const (
 	// RayClusterBatchSchedulerProblem is True while the batch scheduler is not told, or cannot do, what the labels of the
 	// cluster ask it for. The Pods are made all the same.
 	RayClusterBatchSchedulerProblem = "BatchSchedulerProblem"
+	// RayClusterChildFailure is True while something besides the Pods and the head Service cannot be made or brought up to
+	// date: a permission, an Ingress, a Secret, a volume claim, a certificate. Its reason is that of the event about the first
+	// of them.
+	RayClusterChildFailure = "ChildFailure"
 	// RayClusterStalled is True while the cluster cannot become what the spec asks for unless somebody does something
 	// about it; the message says which Pod is concerned and why.
 	RayClusterStalled = "Stalled"

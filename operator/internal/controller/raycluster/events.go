@@ -11,8 +11,10 @@ import (
 const (
 	actionValidate = "Validate"
 	actionCreate   = "Create"
+	actionUpdate   = "Update"
 	actionDelete   = "Delete"
 	actionSchedule = "Schedule"
+	actionCleanup  = "Cleanup"
 	// actionReconcile is for what concerns the cluster as a whole.
 	actionReconcile = "Reconcile"
 )

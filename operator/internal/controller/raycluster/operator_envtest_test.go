@@ -24,6 +24,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
@@ -33,6 +34,7 @@ type world struct {
 	client    client.Client
 	config    *rest.Config
 	namespace string
+	operator  string // the user that the operator acts as; empty for an administrator
 }
 
 func newWorld(t *testing.T) *world {
@@ -96,11 +98,14 @@ const testVersion = "raygate-test"
 // startOperator runs the controller for the namespace of the world. The returned function ends it and waits; it is called
 // at the end of the test at the latest.
 //
-// changes are applied to the configuration of the controller.
+// Optional kinds are known. changes are applied to the configuration of the controller.
 func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	w.t.Helper()
 	counted := &writes{}
 	config := rest.CopyConfig(w.config)
+	if w.operator != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: w.operator}
+	}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		counted.next = next
 		return counted
@@ -116,6 +121,10 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	kinds, err := apis.New(mgr, map[string]cache.Config{w.namespace: {}}, clock.RealClock{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	c := Config{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
@@ -123,6 +132,8 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 		Clock:          clock.RealClock{},
 		ReplicaIndices: true,
 		Pod:            pod.Options{OperatorVersion: testVersion},
+		APIs:           kinds,
+		CleanUpRedis:   true,
 	}
 	for _, change := range changes {
 		change(&c)

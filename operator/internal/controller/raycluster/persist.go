@@ -22,6 +22,7 @@ const settleTime = 2 * time.Second
 // persist saves the status if it changed, then sends the events. It asks to look again when it put the saving off.
 func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *scope) (time.Duration, error) {
 	if s.deleting {
+		r.send(s.cluster, s.events)
 		return 0, nil
 	}
 	updateStatus(s)
@@ -84,7 +85,7 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 	for _, kind := range []string{
 		rayv1.RayClusterInvalidSpec, rayv1.RayClusterReplicaFailure, rayv1.RayClusterStalled,
 		rayv1.RayClusterProvisioned, rayv1.RayClusterSuspending, rayv1.RayClusterSuspended,
-		rayv1.RayClusterBatchSchedulerProblem,
+		rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterChildFailure,
 	} {
 		b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
 		if truth(b) != truth(a) || truth(a) && b.Message != a.Message {

@@ -2,18 +2,22 @@ package raycluster
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/rand"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/gang"
@@ -33,6 +37,10 @@ type Config struct {
 	Clock clock.WithTicker
 	// Metrics counts what happens; nil counts nothing.
 	Metrics *metrics.RayCluster
+	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	APIs *apis.Kinds
+	// Random is where tokens come from; nil means crypto/rand.
+	Random io.Reader
 
 	// Validation are the facts that rules ask for.
 	Validation validation.Options
@@ -48,6 +56,12 @@ type Config struct {
 	ShrinkWithAutoscaler bool
 	// Resync is how often to look at a cluster without cause; 0 means never, which is enough: everything is watched.
 	Resync time.Duration
+	// CleanUpRedis keeps clusters with GCS fault tolerance on Redis until their metadata is gone from there.
+	CleanUpRedis bool
+	// MTLS honours spec.tlsOptions (feature gate RayClusterMTLS).
+	MTLS bool
+	// IngressOnOpenShift publishes the dashboard by an Ingress also where Routes are served.
+	IngressOnOpenShift bool
 }
 
 // Reconciler brings RayClusters to the state that their specs ask for.
@@ -61,6 +75,7 @@ type Reconciler struct {
 	retries      *retries
 	resync       time.Duration
 	gangs        *gangs
+	children     *children
 	steps        []step
 }
 
@@ -74,6 +89,17 @@ func New(c Config) *Reconciler {
 	retries := newRetries(c.Clock)
 	memory := newMemory()
 	gangs := newGangs(c)
+	slots := newFairSlots(c.Clock, maxInFlight, maxParallel)
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	children := &children{
+		client: c.Client,
+		live:   c.Live,
+		apis:   &apis.Watches{Kinds: c.APIs},
+		clock:  c.Clock,
+		memory: newChildMemory(),
+	}
 	return &Reconciler{
 		client:       c.Client,
 		recorder:     c.Recorder,
@@ -84,15 +110,32 @@ func New(c Config) *Reconciler {
 		retries:      retries,
 		resync:       c.Resync,
 		gangs:        gangs,
+		children:     children,
 		// The order of work.
 		steps: []step{
-			&finalize{}, // first: an object with an invalid spec must still be deletable
-			&admit{options: c.Validation, metrics: c.Metrics, memory: memory}, // refuse an invalid spec before anything is created from it
+			&finalize{ // first: an object with an invalid spec must still be deletable
+				client:       c.Client,
+				children:     children,
+				clock:        c.Clock,
+				expectations: x,
+				slots:        slots,
+				cleanUp:      c.CleanUpRedis,
+				options:      c.Pod,
+			},
+			&admit{options: c.Validation, metrics: c.Metrics, memory: memory, certManager: certManager(c, children)}, // refuse an invalid spec before anything is created from it
+			&guard{client: c.Client, cleanUp: c.CleanUpRedis},                                                        // before anything that has to be cleaned up after
+			&autoscalerRBAC{children: children},                                                                      // the head Pod names this ServiceAccount
+			&ingress{children: children, neverRoute: c.IngressOnOpenShift},                                           // leads to the head Service, which may come later
+			&authSecret{children: children, random: c.Random},                                                        // Pods take their token from it
 			&headService{ // workers find the head through it
 				writer:       apply.Writer{Client: c.Client, Live: c.Live},
 				options:      c.Service,
 				expectations: x,
 			},
+			&headlessService{children: children}, // hosts of a replica find each other through it
+			&serveService{children: children},
+			&gcsClaim{children: children},                      // the head Pod mounts it
+			&certificates{children: children, enabled: c.MTLS}, // all Pods mount them
 			gangs, // the scheduler has to know of a gang before the first Pod of it appears
 			&pods{
 				client:       c.Client,
@@ -100,9 +143,9 @@ func New(c Config) *Reconciler {
 				expectations: x,
 				memory:       memory,
 				retries:      retries,
-				slots:        newFairSlots(c.Clock, maxInFlight, maxParallel),
+				slots:        slots,
 				gangs:        gangs,
-				random:       func() string { return rand.String(5) },
+				random:       func() string { return utilrand.String(5) },
 				options:      c.Pod,
 				replicas:     c.ReplicaIndices,
 				shrink:       c.ShrinkWithAutoscaler,
@@ -111,17 +154,26 @@ func New(c Config) *Reconciler {
 	}
 }
 
+// certManager reports whether cert-manager is there; nil where nobody may want it.
+func certManager(c Config, children *children) func() (bool, error) {
+	if !c.MTLS {
+		return nil
+	}
+	return func() (bool, error) { return children.apis.Ready(cert.CertificateKind) }
+}
+
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayCluster{}
 	if err := r.client.Get(ctx, req.NamespacedName, before); err != nil {
 		if uid := r.memory.forget(req.NamespacedName); uid != "" {
 			r.expectations.forget(uid)
+			r.children.memory.forget(uid)
 			r.retries.forget()
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !managed(before) {
+	if !managed(before) && !guarded(before) {
 		return ctrl.Result{}, nil
 	}
 	if r.memory.stale(before) {
@@ -134,10 +186,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	lookAgain, err := runSteps(ctx, r.steps, s)
 	later, saveErr := r.persist(ctx, before, s)
-	if err := errors.Join(err, saveErr); err != nil {
+	if err := errors.Join(append(s.errs, err, saveErr)...); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
 	}
-	return ctrl.Result{RequeueAfter: soonest(r.resync, soonest(lookAgain, later))}, nil
+	return ctrl.Result{RequeueAfter: soonest(soonest(r.resync, s.lookAgain), soonest(lookAgain, later))}, nil
 }
 
 // runSteps runs the list until one fails or says stop.

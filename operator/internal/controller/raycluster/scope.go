@@ -33,11 +33,16 @@ type scope struct {
 	schedulerProblems []string
 	// headRestartDisabled says that the head is gone and must not come back. Set by pods.
 	headRestartDisabled bool
+	// children are the children that cannot be had. Set by the steps that make them.
+	children []childFailure
+	// errs are errors that kept single children, and nothing else, from being made. Set by the steps that make them.
+	errs []error
 	// retrying says that an earlier failure is not over, but was not tried again in this run. Set by pods.
 	retrying bool
 	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
 	deleting bool
-	// lookAgain is how long it takes until the status changes by itself; zero if it does not. Set by conditions.
+	// lookAgain is how long it takes until children have to be looked at again, or the status changes by itself; zero for
+	// never. Set by the steps that make children, and by conditions.
 	lookAgain time.Duration
 	// events are sent when the status is saved. Appended to by steps and conditions.
 	events []notice

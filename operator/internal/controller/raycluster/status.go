@@ -20,6 +20,7 @@ func updateStatus(s *scope) {
 	t := tallyOf(s)
 	setInvalidSpec(s)
 	setReplicaFailure(s)
+	setChildFailure(s)
 	setBatchScheduler(s)
 	setHeadPodReady(s, t)
 	setSuspension(s, t) // before provisioned, which a completed suspension takes away

@@ -8,6 +8,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apis"
+	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -17,6 +19,8 @@ type admit struct {
 	options validation.Options
 	metrics *metrics.RayCluster
 	memory  *memory
+	// certManager reports whether cert-manager is there, which mutual TLS needs. Nil if nobody may ask for that.
+	certManager func() (bool, error)
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
@@ -25,12 +29,24 @@ type admit struct {
 
 // Run implements step.
 func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
-	errs := validation.RayCluster(s.cluster, a.options)
+	options := a.options
+	if a.certManager != nil && cert.Needed(s.cluster) {
+		served, err := a.certManager()
+		if err != nil {
+			// Nobody knows; the step certificates holds the Pods back.
+			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
+		}
+		options.CertManagerMissing = err == nil && !served
+	}
+	errs := validation.RayCluster(s.cluster, options)
 	if len(errs) == 0 {
 		a.warn(s)
 		return outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
+	if options.CertManagerMissing {
+		s.lookAgain = apis.AbsentFor // it may be installed, which changes nothing in the object
+	}
 	if toldBefore(s) {
 		return outcome{stop: true}, nil
 	}

@@ -19,6 +19,9 @@ import (
 // ours is not watched.
 const foreignRetry = 15 * time.Second
 
+// withoutHeadService is why Pods are not made then: workers would not find the head.
+const withoutHeadService = "the head Service cannot be had"
+
 // headService makes the Service by which workers, the gateway and users reach the head.
 type headService struct {
 	writer       apply.Writer
@@ -43,15 +46,21 @@ func (h *headService) Run(ctx context.Context, s *scope) (outcome, error) {
 	case err == nil:
 	case errors.Is(err, apply.ErrNotOwned), errors.Is(err, apply.ErrBeingDeleted):
 		s.fail(rayv1.ReasonFailedCreateHeadService, err.Error())
-		return outcome{stop: true, lookAgain: foreignRetry}, nil
+		s.hold(withoutHeadService)
+		return outcome{lookAgain: foreignRetry}, nil
 	case apierrors.IsConflict(err):
-		return outcome{stop: true, lookAgain: cacheLag}, nil
+		return outcome{lookAgain: cacheLag}, nil
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		// A quota, a policy or a port that the API server refuses: for the user to see and repair.
 		s.fail(rayv1.ReasonFailedCreateHeadService, err.Error())
-		return outcome{stop: current == nil, lookAgain: foreignRetry}, nil
+		if current == nil {
+			s.hold(withoutHeadService)
+		}
+		return outcome{lookAgain: foreignRetry}, nil
 	default:
-		return outcome{}, err
+		s.hold(withoutHeadService)
+		s.errs = append(s.errs, err)
+		return outcome{}, nil
 	}
 	s.headService = desired
 	if result == apply.Unchanged {

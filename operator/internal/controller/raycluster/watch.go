@@ -4,10 +4,15 @@ import (
 	"context"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,8 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
@@ -32,10 +39,21 @@ const indexController = "metadata.ownerReferences.controller.uid"
 func CacheByObject() map[client.Object]cache.ByObject {
 	rayPods := requirement(rayv1.LabelNodeType, selection.In,
 		string(rayv1.HeadNode), string(rayv1.WorkerNode), string(rayv1.RedisCleanupNode))
-	return map[client.Object]cache.ByObject{
+	by := map[client.Object]cache.ByObject{
 		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
-		&corev1.Service{}:   {Label: requirement(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()},
 		&rayv1.RayCluster{}: {Transform: cache.TransformStripManagedFields()},
+	}
+	for _, o := range append(childKinds(), &corev1.Service{}) {
+		by[o] = cache.ByObject{Label: requirement(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()}
+	}
+	return by
+}
+
+// childKinds are the kinds of children that always exist, besides Pods and Services.
+func childKinds() []client.Object {
+	return []client.Object{
+		&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.Ingress{}, &corev1.Secret{},
+		&corev1.PersistentVolumeClaim{}, &batchv1.Job{},
 	}
 }
 
@@ -58,7 +76,13 @@ func trimPod(o any) (any, error) {
 	p.Spec.Volumes, p.Spec.InitContainers, p.Spec.Affinity, p.Spec.Tolerations = nil, nil, nil, nil
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
-		*c = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
+		var token []corev1.EnvVar // not a part of the whole list, which would keep all of it in memory
+		for _, e := range c.Env {
+			if e.Name == pod.EnvAuthToken {
+				token = append(token, e)
+			}
+		}
+		*c = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, Env: token}
 	}
 	return p, nil
 }
@@ -84,17 +108,53 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		rc, ok := o.(*rayv1.RayCluster)
-		return ok && managed(rc)
+		return ok && (managed(rc) || guarded(rc))
 	})
 	r.gangs.keeper.UseCache(mgr.GetCache())
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
-		Watches(&corev1.Pod{}, r.children(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
-		Watches(&corev1.Service{}, r.children(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&corev1.Pod{}, r.ofCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
+		Watches(&corev1.Service{}, r.ofCluster(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(r.gangs.source(r.memory.patience)).
-		WithOptions(o).
-		Complete(r)
+		WithOptions(o)
+	for _, kind := range childKinds() {
+		opts := []builder.WatchesOption{builder.WithPredicates(byOthers)}
+		switch kind.(type) {
+		case *corev1.ServiceAccount, *corev1.Secret:
+			opts = append(opts, builder.OnlyMetadata)
+		}
+		b = b.Watches(kind, r.ofCluster(), opts...)
+	}
+	c, err := b.Build(r)
+	if err != nil {
+		return err
+	}
+	r.children.apis.Start = func(kind schema.GroupVersionKind) error {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind)
+		return c.Watch(source.Kind(r.children.apis.Kinds.Cache(), client.Object(o), r.ofCluster(), byOthers))
+	}
+	return nil
+}
+
+// byOthers drops what a child is told of that changes no decision. That one was created is known: we did it.
+var byOthers = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld, e.ObjectNew
+		switch before.(type) {
+		case *networkingv1.Ingress, *corev1.PersistentVolumeClaim: // their status says nothing to us
+			return before.GetUID() != after.GetUID() ||
+				before.GetGeneration() != after.GetGeneration() ||
+				(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil) ||
+				!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
+				!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) ||
+				!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
+		default:
+			return before.GetResourceVersion() != after.GetResourceVersion()
+		}
+	},
 }
 
 // matters drops updates of Pods that change no decision and no status: heartbeats, being scheduled, image pulls that work.
@@ -136,8 +196,9 @@ func troubled(p *corev1.Pod) string {
 const farLater = 100 * 365 * 24 * time.Hour
 
 // children maps Pods and Services to the cluster that controls them, a little later, so that a burst of changes is looked
+// ofCluster maps children to the cluster that controls them, a little later, so that a burst of changes is looked
 // at once.
-func (r *Reconciler) children() handler.EventHandler {
+func (r *Reconciler) ofCluster() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, o client.Object) {
 		if c := rayClusterOf(o); c != nil {
@@ -155,6 +216,7 @@ func (r *Reconciler) children() handler.EventHandler {
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			if c := rayClusterOf(e.Object); c != nil {
 				r.expectations.observeGone(c.UID, e.Object.GetUID())
+				r.children.memory.gone(c.UID, e.Object.GetUID())
 			}
 			enqueue(q, e.Object)
 		},

@@ -1,0 +1,230 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apis"
+	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func publishing() raytest.ClusterOption {
+	return raytest.Head(func(h *rayv1.HeadGroupSpec) { h.EnableIngress = new(true) })
+}
+
+func (b *bench) childFailure() *metav1.Condition {
+	return meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterChildFailure)
+}
+
+func TestErrorAboutOneChildKeepsNothingElseFromBeingMade(t *testing.T) {
+	down := true
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Autoscaling(), publishing()), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*rbacv1.Role); ok && down {
+				return apierrors.NewInternalError(errors.New("etcd has a moment"))
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	if _, err := b.reconcile(); err == nil || !strings.Contains(err.Error(), "etcd has a moment") {
+		t.Errorf("error %v, want that of the API server, so that the work queue tries again", err)
+	}
+	if len(b.pods()) != 1 {
+		t.Errorf("%d Pods, want the head", len(b.pods()))
+	}
+	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo-head-ingress"}, &networkingv1.Ingress{}); err != nil {
+		t.Errorf("Ingress: %v", err)
+	}
+	if c := b.childFailure(); c != nil {
+		t.Errorf("condition %+v for something that is over in a moment", c)
+	}
+	down = false
+	b.mustReconcile()
+	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, &rbacv1.Role{}); err != nil {
+		t.Errorf("Role: %v", err)
+	}
+}
+
+func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
+	tries, refuse := 0, true
+	b := newBench(t, raytest.RayCluster("ns/demo", publishing()), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*networkingv1.Ingress); ok {
+				tries++
+				if refuse {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, o.GetName(), errors.New("policy says no"))
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	wantTries := 0
+	for _, wait := range []time.Duration{0, foreignRetry, 2 * foreignRetry, 4 * foreignRetry} {
+		b.clock.Step(wait)
+		b.mustReconcile()
+		wantTries++
+		result := b.mustReconcile() // too early
+		if tries != wantTries || result.RequeueAfter == 0 {
+			t.Errorf("tried %d times, want %d; looks again after %s", tries, wantTries, result.RequeueAfter)
+		}
+		if c := b.childFailure(); c == nil || c.Reason != "FailedToCreateIngress" || !strings.Contains(c.Message, "policy says no") {
+			t.Fatalf("condition %+v", c)
+		}
+	}
+	if got := strings.Count(strings.Join(b.events(), "\n"), "FailedToCreateIngress"); got != 1 {
+		t.Errorf("told %d times, want once", got)
+	}
+	refuse = false
+	b.clock.Step(lastChildRetry)
+	b.mustReconcile()
+	if c := b.childFailure(); c != nil {
+		t.Errorf("the condition stays: %+v", c)
+	}
+}
+
+func TestChildThatIsFoughtOverIsRepairedLessOften(t *testing.T) {
+	patches := 0
+	b := newBench(t, raytest.RayCluster("ns/demo", publishing()), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if _, ok := o.(*networkingv1.Ingress); ok {
+				patches++
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+	})
+	b.mustReconcile()
+	spoil := func() {
+		i := &networkingv1.Ingress{}
+		if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo-head-ingress"}, i); err != nil {
+			t.Fatal(err)
+		}
+		i.Spec.Rules[0].Host = "elsewhere"
+		if err := b.client.Update(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		spoil()
+		b.mustReconcile()
+	}
+	if patches != freePatches {
+		t.Errorf("%d patches in one moment, want %d", patches, freePatches)
+	}
+	if c := b.childFailure(); c == nil || c.Reason != "FailedToUpdateIngress" || !strings.Contains(c.Message, "changed by something else") {
+		t.Errorf("condition %+v", c)
+	}
+	b.clock.Step(3 * time.Second)
+	b.mustReconcile()
+	if patches != freePatches+1 || b.childFailure() != nil {
+		t.Errorf("%d patches after a pause, condition %+v", patches, b.childFailure())
+	}
+}
+
+func TestPodsWaitForCertificates(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Spec(func(s *rayv1.RayClusterSpec) { s.TLSOptions = &rayv1.TLSOptions{Enabled: new(true)} }))
+	b := newBench(t, rc, interceptor.Funcs{})
+	mapper := meta.NewDefaultRESTMapper(nil)
+	b.reconciler = New(Config{
+		Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock, MTLS: true,
+		APIs:       apis.NewFixed(mapper, b.client, b.clock),
+		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateMTLS: true}},
+	})
+	result := b.mustReconcile()
+	if c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterInvalidSpec); c == nil || !strings.Contains(c.Message, "cert-manager") || result.RequeueAfter == 0 {
+		t.Errorf("without cert-manager: condition %+v, looks again after %s", c, result.RequeueAfter)
+	}
+
+	mapper.Add(cert.CertificateKind, meta.RESTScopeNamespace) // it is installed now
+	b.clock.Step(apis.AbsentFor)
+	b.mustReconcile()
+	stages := []struct {
+		create []client.Object
+		want   string // part of the message
+	}{
+		{want: "Certificate ray-head-cert-demo does not exist"},
+		{create: []client.Object{cert.Head(rc, "", nil), cert.Worker(rc, nil)}, want: "Secret ray-head-secret-demo has not been filled"},
+		{create: []client.Object{keyPair(names.HeadTLSSecret("demo"), cert.KeyCertificate)}, want: "has no tls.key"},
+	}
+	for _, stage := range stages {
+		for _, o := range stage.create {
+			if err := b.client.Create(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.mustReconcile()
+		c := b.childFailure()
+		if c == nil || c.Reason != "CertificatesNotReady" || !strings.Contains(c.Message, stage.want) || len(b.pods()) != 0 {
+			t.Errorf("condition %+v with %d Pods, want one about %q and no Pods", c, len(b.pods()), stage.want)
+		}
+	}
+	full := keyPair(names.HeadTLSSecret("demo"), cert.KeyCertificate, cert.KeyPrivate, cert.KeyAuthority)
+	if err := b.client.Update(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.client.Create(t.Context(), keyPair(names.WorkerTLSSecret("demo"), cert.KeyCertificate, cert.KeyPrivate, cert.KeyAuthority)); err != nil {
+		t.Fatal(err)
+	}
+	b.mustReconcile()
+	if len(b.pods()) != 1 || b.childFailure() != nil {
+		t.Errorf("%d Pods, condition %+v, want a head and no condition", len(b.pods()), b.childFailure())
+	}
+}
+
+func keyPair(name string, keys ...string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string][]byte{}}
+	for _, k := range keys {
+		s.Data[k] = []byte("x")
+	}
+	return s
+}
+
+func TestTokenIsRandomAndMadeOnce(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Spec(func(s *rayv1.RayClusterSpec) {
+		s.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
+	})), interceptor.Funcs{})
+	read := func() string {
+		s := &corev1.Secret{}
+		if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, s); err != nil {
+			t.Fatal(err)
+		}
+		return s.StringData[rayv1.AuthTokenSecretKey]
+	}
+	b.mustReconcile()
+	one := read()
+	b.mustReconcile()
+	if two := read(); one == "" || one != two {
+		t.Errorf("tokens %q and %q of one cluster", one, two)
+	}
+	if one == secret.Token(b.rc, make([]byte, secret.TokenBytes)).StringData[rayv1.AuthTokenSecretKey] {
+		t.Error("the token is made of zeros")
+	}
+}
+
+func TestServeServiceWithoutPortIsToldOf(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo",
+		raytest.Annotations(map[string]string{rayv1.AnnotationEnableServeService: "true"}),
+		raytest.HeadContainer(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{Name: "dashboard", ContainerPort: 8265}} }),
+	), interceptor.Funcs{})
+	b.mustReconcile()
+	if c := b.childFailure(); c == nil || c.Reason != "FailedToCreateService" || !strings.Contains(c.Message, "would have no port") || len(b.pods()) != 1 {
+		t.Errorf("condition %+v with %d Pods", c, len(b.pods()))
+	}
+}

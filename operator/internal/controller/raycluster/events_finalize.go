@@ -1,0 +1,48 @@
+package raycluster
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+func eventForceDeleted(rc *rayv1.RayCluster, age time.Duration) notice {
+	return newEvent(corev1.EventTypeWarning, "ForceDeletedStuckCluster", actionCleanup, fmt.Sprintf(
+		"Let the cluster go %s after its deletion although Redis was not emptied; its metadata is left in the storage namespace %s",
+		age.Round(time.Second), storageNamespace(rc)))
+}
+
+func eventCleanUpFailed(rc *rayv1.RayCluster, j *batchv1.Job) notice {
+	why := "its Pod failed"
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+			why = cmp.Or(c.Message, c.Reason, why)
+		}
+	}
+	return newEvent(corev1.EventTypeWarning, "RedisCleanupFailed", actionCleanup, fmt.Sprintf(
+		"Let the cluster go although Job %s could not empty Redis (%s); its metadata is left in the storage namespace %s",
+		j.Name, why, storageNamespace(rc)))
+}
+
+// eventCleanUpSkipped is none for a cluster whose metadata never was in Redis, as far as anybody knows.
+func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) notice {
+	if o := rc.Spec.GcsFaultToleranceOptions; o != nil && o.Backend == rayv1.GcsFTBackendRocksDB {
+		return notice{}
+	}
+	return newEvent(corev1.EventTypeWarning, "RedisCleanupSkipped", actionCleanup, fmt.Sprintf(
+		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, storageNamespace(rc)))
+}
+
+// storageNamespace is the prefix of the cluster's keys in Redis.
+func storageNamespace(rc *rayv1.RayCluster) string {
+	var options string
+	if o := rc.Spec.GcsFaultToleranceOptions; o != nil {
+		options = o.ExternalStorageNamespace
+	}
+	return cmp.Or(options, rc.Annotations[rayv1.AnnotationExternalStorageNamespace], string(rc.UID))
+}

@@ -1,0 +1,209 @@
+package raycluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func (w *world) redis(name string, opts ...raytest.ClusterOption) *rayv1.RayCluster {
+	return w.cluster(name, append([]raytest.ClusterOption{raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
+		s.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{RedisAddress: "redis:6379"}
+	})}, opts...)...)
+}
+
+func (w *world) gone(name string) bool {
+	w.t.Helper()
+	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &rayv1.RayCluster{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		w.t.Fatal(err)
+	}
+	return err != nil
+}
+
+func (w *world) delete(name string, opts ...client.DeleteOption) {
+	w.t.Helper()
+	if err := w.client.Delete(w.t.Context(), w.get(name), opts...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) cleanUpJob(name string) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name + "-redis-cleanup"}}
+}
+
+// endJob ends the Pod of the Job as its program would, and leaves the rest to the Job controller.
+func (w *world) endJob(j *batchv1.Job, how corev1.PodPhase) {
+	w.t.Helper()
+	w.eventually("the Pod of the Job to end", func() bool {
+		var list corev1.PodList
+		if err := w.client.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+			w.t.Fatal(err)
+		}
+		if len(list.Items) != 1 {
+			return false
+		}
+		p := &list.Items[0]
+		p.Status.Phase = how
+		for i := range p.Status.ContainerStatuses {
+			p.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Ended"}}
+		}
+		return w.client.Status().Update(w.t.Context(), p) == nil
+	})
+}
+
+func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
+	cases := map[string]struct {
+		opts      []client.DeleteOption
+		end       corev1.PodPhase
+		wantEvent string
+	}{
+		"the Job succeeds":              {end: corev1.PodSucceeded},
+		"the Job fails":                 {end: corev1.PodFailed, wantEvent: "RedisCleanupFailed"},
+		"somebody waits for dependents": {opts: []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationForeground)}, end: corev1.PodSucceeded},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.asOperator()
+			w.startOperator()
+			w.create(w.redis("demo"))
+			rc := w.eventuallyReady("demo")
+			if !controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+				t.Fatal("the cluster is ready without the finalizer")
+			}
+			w.delete("demo", tc.opts...)
+			j := w.cleanUpJob("demo")
+			w.eventually("the Job", func() bool {
+				if !w.read(j) {
+					return false
+				}
+				for _, p := range w.pods("demo") {
+					if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
+						t.Error("Redis is emptied while the head still writes to it")
+					}
+				}
+				return true
+			})
+			time.Sleep(500 * time.Millisecond)
+			if w.gone("demo") {
+				t.Fatal("the cluster went before Redis was emptied")
+			}
+			w.endJob(j, tc.end)
+			w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+			w.eventually("the event of the creation", func() bool { return len(w.events("demo", "CreatedRedisCleanupJob")) == 1 })
+			if tc.wantEvent != "" {
+				w.eventually("the event of the failure", func() bool {
+					got := strings.Join(w.events("demo", tc.wantEvent), "")
+					return strings.Contains(got, "backoff limit") && strings.Contains(got, string(rc.UID))
+				})
+			}
+		})
+	}
+}
+
+func TestFinalizerIsNeverStranded(t *testing.T) {
+	off := func(c *Config) { c.CleanUpRedis = false }
+	cases := map[string]struct {
+		change    func(*rayv1.RayCluster) // while the cluster lives
+		operator  func(*Config)           // of the operator that sees the deletion
+		before    func(*world)            // just before the deletion
+		wantEvent string
+	}{
+		"fault tolerance was turned off": {
+			change:    func(rc *rayv1.RayCluster) { rc.Spec.GcsFaultToleranceOptions = nil },
+			wantEvent: "RedisCleanupSkipped",
+		},
+		"the operator no longer cleans up": {operator: off, wantEvent: "RedisCleanupSkipped"},
+		"the spec became invalid": {
+			change: func(rc *rayv1.RayCluster) {
+				rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "1"}
+				rc.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "2"}
+				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}
+			},
+			wantEvent: "ForceDeletedStuckCluster",
+		},
+		"somebody else manages the cluster now": {
+			change: func(rc *rayv1.RayCluster) {
+				rc.Spec.ManagedBy = new(rayv1.ManagedByMultiKueue)
+				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}
+			},
+			wantEvent: "ForceDeletedStuckCluster",
+		},
+		"the head cannot be deleted": {
+			change: func(rc *rayv1.RayCluster) {
+				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "2"}
+			},
+			before: func(w *world) {
+				for _, p := range w.pods("demo") {
+					p.Finalizers = []string{"example.com/stuck"}
+					if err := w.client.Update(w.t.Context(), &p); err != nil {
+						w.t.Fatal(err)
+					}
+				}
+			},
+			wantEvent: "ForceDeletedStuckCluster",
+		},
+		"the name of the Job is taken": {
+			change: func(rc *rayv1.RayCluster) {
+				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "8"}
+			},
+			before: func(w *world) {
+				w.create(&batchv1.Job{ObjectMeta: w.cleanUpJob("demo").ObjectMeta, Spec: batchv1.JobSpec{
+					Suspend: new(true),
+					Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+						RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
+					}},
+				}})
+			},
+			wantEvent: "FailedToCreateRedisCleanupJob",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			_, stop := w.startOperator()
+			w.create(w.redis("demo"))
+			w.eventuallyReady("demo")
+			stop()
+			if tc.change != nil {
+				w.change("demo", tc.change)
+			}
+			if tc.before != nil {
+				tc.before(w)
+			}
+			change := tc.operator
+			if change == nil {
+				change = func(*Config) {}
+			}
+			w.startOperator(change)
+			w.delete("demo")
+			w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+			w.eventually("the event", func() bool { return len(w.events("demo", tc.wantEvent)) == 1 })
+		})
+	}
+}
+
+func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
+	w := newWorld(t)
+	rc := w.redis("demo")
+	rc.Finalizers = []string{rayv1.FinalizerGCSFTRedisCleanup} // from an earlier life with Redis
+	rc.Spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB}
+	w.create(rc)
+	w.startOperator()
+	w.delete("demo")
+	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+	if got := w.events("demo", "RedisCleanupSkipped"); len(got) > 0 {
+		t.Errorf("told of nothing: %q", got)
+	}
+}

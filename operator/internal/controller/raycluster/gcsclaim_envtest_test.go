@@ -1,0 +1,97 @@
+package raycluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/volume"
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func embedded(c *Config) {
+	c.Validation.Gates = map[validation.Gate]bool{validation.GateEmbeddedGCSStorage: true}
+}
+
+func onVolume(s *rayv1.GcsEmbeddedStorage) raytest.ClusterOption {
+	return raytest.Spec(func(spec *rayv1.RayClusterSpec) {
+		spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB, Storage: s}
+	})
+}
+
+// childFailure is the message of the condition, empty for none.
+func (w *world) childFailure(name string) string {
+	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterChildFailure); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
+	w := newWorld(t)
+	w.asOperator()
+	w.startOperator(embedded)
+	w.create(w.cluster("demo", onVolume(nil)))
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo-gcs-pvc"}}
+	w.eventuallyThere("the claim", claim)
+	owned := func() bool { return w.read(claim) && metav1.IsControlledBy(claim, w.get("demo")) }
+	if !owned() {
+		t.Error("the claim has no owner")
+	}
+	policy := func(p rayv1.GCSStorageDeletionPolicy) func(*rayv1.RayCluster) {
+		return func(rc *rayv1.RayCluster) {
+			rc.Spec.GcsFaultToleranceOptions.Storage = &rayv1.GcsEmbeddedStorage{DeletionPolicy: &p}
+		}
+	}
+	w.change("demo", policy(rayv1.GCSStorageRetain))
+	w.eventually("the claim to be let go", func() bool { return !owned() })
+	w.change("demo", policy(rayv1.GCSStorageDeleteWithCluster))
+	w.eventually("the claim to be owned again", owned)
+	w.change("demo", policy(rayv1.GCSStorageRetain))
+	w.eventually("the claim to be let go again", func() bool { return !owned() })
+	w.delete("demo")
+	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+	time.Sleep(time.Second)
+	if !w.read(claim) || claim.DeletionTimestamp != nil {
+		t.Error("the retained claim went with the cluster")
+	}
+	// A later cluster of the name takes it over as it is.
+	w.create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse("5Gi"))})))
+	w.eventually("the new owner", owned)
+	w.eventually("the difference", func() bool { return strings.Contains(w.childFailure("demo"), "its size is 1Gi, not 5Gi") })
+	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreatePVC")) == 1 })
+}
+
+func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
+	w := newWorld(t)
+	claim := volume.Claim(raytest.RayCluster(w.namespace + "/demo"))
+	claim.Labels, claim.OwnerReferences = nil, nil
+	w.create(claim)
+	version := claim.ResourceVersion
+	w.startOperator(embedded)
+	w.create(w.cluster("demo", onVolume(nil)))
+	w.eventually("the head Pod", func() bool { return len(w.pods("demo")) == 1 })
+	if !w.read(claim) || len(claim.OwnerReferences) > 0 {
+		t.Errorf("owners %v, version %s, was %s", claim.OwnerReferences, claim.ResourceVersion, version)
+	}
+}
+
+func TestMissingClaimOfTheUserIsToldOf(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator(embedded)
+	w.create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))
+	w.eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "PersistentVolumeClaim mine") })
+	w.eventually("the head Pod all the same", func() bool { return len(w.pods("demo")) == 1 })
+	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreatePVC")) == 1 })
+	claim := volume.Claim(raytest.RayCluster(w.namespace + "/demo"))
+	claim.Name, claim.Labels, claim.OwnerReferences = "mine", nil, nil
+	w.create(claim)
+	w.eventually("the condition to go", func() bool { return w.childFailure("demo") == "" })
+}

@@ -1,0 +1,79 @@
+package raycluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/rbac"
+)
+
+// autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
+type autoscalerRBAC struct{ children *children }
+
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
+// Nobody may grant what he does not hold, so these are the rights of the autoscaler:
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;patch
+
+// Run implements step.
+func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (outcome, error) {
+	rc := s.cluster
+	if !rbac.Needed(rc) {
+		a.remove(ctx, s)
+		return outcome{}, nil
+	}
+	if rbac.OwnServiceAccount(rc) {
+		a.children.ensure(ctx, s, child{
+			desired: rbac.ServiceAccount(rc), created: "CreatedServiceAccount", failed: "FailedToCreateServiceAccount",
+		})
+	} else {
+		sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServiceAccount(rc)}}
+		a.children.check(ctx, s, sa, childFailure{
+			reason: "AutoscalerServiceAccountNotFound", action: actionValidate,
+			message: fmt.Sprintf("ServiceAccount %s, which the head template names, does not exist; make it, or leave the name out", sa.Name),
+		})
+	}
+	role := rbac.Role(rc)
+	a.children.ensure(ctx, s, child{
+		desired: role, created: "CreatedRole", updated: "UpdatedRole", failed: "FailedToCreateRole", failedUpdate: "FailedToUpdateRole",
+		keep: func(current client.Object) { role.Rules = rbac.KeepRules(role.Rules, current.(*rbacv1.Role).Rules) },
+	})
+	binding := rbac.RoleBinding(rc)
+	roleRef := binding.RoleRef
+	current := a.children.ensure(ctx, s, child{
+		desired: binding, created: "CreatedRoleBinding", updated: "UpdatedRoleBinding",
+		failed: "FailedToCreateRoleBinding", failedUpdate: "FailedToUpdateRoleBinding",
+		keep: func(current client.Object) {
+			binding.Subjects = rbac.KeepSubjects(binding.Subjects, current.(*rbacv1.RoleBinding).Subjects)
+		},
+	})
+	if rb, ok := current.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
+		// The API server lets nobody change the role of a binding. Its watch brings us back to make it anew.
+		a.children.remove(ctx, s, rbac.RoleBinding(rc), "FailedToUpdateRoleBinding")
+	}
+	return outcome{}, nil
+}
+
+// remove takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not
+// be ready. The binding goes first, so that the rights end with it whatever else fails.
+func (a *autoscalerRBAC) remove(ctx context.Context, s *scope) {
+	rc := s.cluster
+	uses := func(p *corev1.Pod) bool { return p.Spec.ServiceAccountName == names.ServiceAccount(rc) }
+	if slices.ContainsFunc(s.pods, uses) {
+		return
+	}
+	a.children.remove(ctx, s, rbac.RoleBinding(rc), "FailedToDeleteRoleBinding")
+	a.children.remove(ctx, s, rbac.Role(rc), "FailedToDeleteRole")
+	if rbac.OwnServiceAccount(rc) {
+		a.children.remove(ctx, s, rbac.ServiceAccount(rc), "FailedToDeleteServiceAccount")
+	}
+}

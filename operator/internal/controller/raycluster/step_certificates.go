@@ -1,0 +1,103 @@
+package raycluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// certificates holds the Pods of a cluster with mutual TLS back until they have something to mount. Package mtls has the
+// certificates made.
+//
+// KubeRay holds them back also while a certificate is being issued anew, which each new worker causes, so that scaling goes in
+// steps. That is not needed: a Pod waits, in an init container, until its address is in the certificate.
+type certificates struct {
+	children *children
+	enabled  bool // feature gate RayClusterMTLS
+}
+
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// Run implements step.
+func (c *certificates) Run(ctx context.Context, s *scope) (outcome, error) {
+	if !c.enabled || !cert.Needed(s.cluster) {
+		return outcome{}, nil
+	}
+	why, err := c.missing(ctx, s.cluster)
+	if err != nil {
+		s.errs = append(s.errs, err)
+		s.hold("whether the certificates are ready is not known")
+		return outcome{}, nil
+	}
+	if why == "" {
+		return outcome{}, nil
+	}
+	s.hold(why)
+	// Package mtls sends the event.
+	s.children = append(s.children, childFailure{reason: "CertificatesNotReady", message: why + "; Pods are made when it is there"})
+	return outcome{lookAgain: foreignRetry}, nil // the Secrets are not watched
+}
+
+// missing says what the Pods would wait for in vain, empty for nothing.
+func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
+	served, err := c.children.apis.Ready(cert.CertificateKind)
+	if err != nil {
+		return "", err
+	}
+	if !served {
+		return "cert-manager is not installed", nil
+	}
+	for _, leaf := range []struct{ certificate, secret string }{
+		{names.HeadCertificate(rc.Name), names.HeadTLSSecret(rc.Name)},
+		{names.WorkerCertificate(rc.Name), names.WorkerTLSSecret(rc.Name)},
+	} {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(cert.CertificateKind)
+		switch err := c.children.apis.Reader().Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
+		case apierrors.IsNotFound(err):
+			return fmt.Sprintf("Certificate %s does not exist yet", leaf.certificate), nil
+		case err != nil:
+			return "", fmt.Errorf("reading Certificate %s: %w", leaf.certificate, err)
+		case !metav1.IsControlledBy(o, rc):
+			return fmt.Sprintf("Certificate %s belongs to something else", leaf.certificate), nil
+		}
+		why, err := c.incomplete(ctx, rc, leaf.secret)
+		if err != nil || why != "" {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+// incomplete says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
+// not again once it was complete: cert-manager replaces what is in it at one blow.
+func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, name string) (string, error) {
+	st := c.children.memory.of(rc.UID, "the TLS Secret "+name)
+	if st.found > 0 {
+		return "", nil
+	}
+	found := &corev1.Secret{}
+	switch err := c.children.live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("Secret %s has not been filled by cert-manager yet", name), nil
+	case err != nil:
+		return "", fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	for _, key := range []string{cert.KeyCertificate, cert.KeyPrivate, cert.KeyAuthority} {
+		if len(found.Data[key]) == 0 {
+			return fmt.Sprintf("Secret %s has no %s yet", name, key), nil
+		}
+	}
+	st.found = rc.Generation
+	return "", nil
+}

@@ -1,0 +1,67 @@
+package raycluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// guard keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
+// first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
+type guard struct {
+	client  client.Client
+	cleanUp bool
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
+
+// Run implements step.
+func (g *guard) Run(ctx context.Context, s *scope) (outcome, error) {
+	rc := s.cluster
+	if !g.cleanUp || !keepsRedis(rc) || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+		return outcome{}, nil
+	}
+	finalizers := append(slices.Clone(rc.Finalizers), rayv1.FinalizerGCSFTRedisCleanup)
+	err := setFinalizers(ctx, g.client, rc, finalizers)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return outcome{stop: true, lookAgain: cacheLag}, nil
+	case err != nil:
+		return outcome{}, fmt.Errorf("adding the finalizer: %w", err)
+	}
+	return outcome{}, nil
+}
+
+// guarded reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
+// go, whoever manages it now.
+func guarded(rc *rayv1.RayCluster) bool {
+	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
+}
+
+// keepsRedis reports whether the metadata of the cluster is in Redis: by the options, or by the older annotation, which knows
+// nothing else.
+func keepsRedis(rc *rayv1.RayCluster) bool {
+	if o := rc.Spec.GcsFaultToleranceOptions; o != nil {
+		return o.Backend != rayv1.GcsFTBackendRocksDB
+	}
+	return strings.EqualFold(rc.Annotations[rayv1.AnnotationFTEnabled], "true")
+}
+
+// setFinalizers replaces the list, unless the object has changed since it was read. rc becomes what the server has, but for its
+// status, which a run may have changed already.
+func setFinalizers(ctx context.Context, c client.Client, rc *rayv1.RayCluster, finalizers []string) error {
+	target := rc.DeepCopy()
+	target.Finalizers = finalizers
+	if err := c.Patch(ctx, target, client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	rc.Finalizers, rc.ResourceVersion = target.Finalizers, target.ResourceVersion
+	return nil
+}
