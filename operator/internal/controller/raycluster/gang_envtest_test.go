@@ -290,39 +290,6 @@ func TestKubernetesGang(t *testing.T) {
 	}
 }
 
-// TestKubernetesGangGrowsInPlace: from Kubernetes 1.37 on the size of a gang can be changed.
-func TestKubernetesGangGrowsInPlace(t *testing.T) {
-	w := newWorld(t)
-	w.install("kubernetes-workload")
-	w.install("kubernetes-podgroup")
-	workload := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1beta1", Kind: "Workload"}
-	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1beta1", Kind: "PodGroup"}
-	minCount := []string{"spec", "schedulingPolicy", "gang", "minCount"}
-	counted, _ := w.startOperator(withScheduler(registry.Kubernetes()))
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	first := w.eventuallyNumber(group, "demo-cluster", 2, minCount...)
-	if ref, _, _ := unstructured.NestedStringMap(first.Object, "spec", "workloadRef"); ref["workloadName"] != "demo" || ref["templateName"] != "cluster" {
-		t.Errorf("workloadRef %v", ref)
-	}
-	w.change("demo", replicas(3))
-	second := w.eventuallyNumber(group, "demo-cluster", 4, minCount...)
-	if second.GetUID() != first.GetUID() {
-		t.Error("the PodGroup was made again")
-	}
-	templates, _, _ := unstructured.NestedSlice(w.foreign(workload, "demo").Object, "spec", "podGroupTemplates")
-	want := []any{map[string]any{
-		"name": "cluster", "disruptionMode": "Single",
-		"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(4)}},
-	}}
-	if diff := cmp.Diff(want, templates); diff != "" {
-		t.Errorf("templates (-want +got):\n%s", diff)
-	}
-	w.eventually("4 Pods", func() bool { return len(w.pods("demo")) == 4 })
-	if got := named(counted.seen(), "scheduling.k8s.io"); got != 4 || w.problem("demo") != "" {
-		t.Errorf("wrote %d times, want two creates and two updates; problem %q", got, w.problem("demo"))
-	}
-}
-
 // TestPodGroupsOfKubeRayAreTakenOver: what KubeRay made for a running cluster is found right, and not written again.
 func TestPodGroupsOfKubeRayAreTakenOver(t *testing.T) {
 	w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,10 @@ func (w *world) install(name string) {
 			return false
 		}
 		conditions, _, _ := unstructured.NestedSlice(served.Object, "status", "conditions")
-		return strings.Contains(fmt.Sprint(conditions), "type:Established") && !strings.Contains(fmt.Sprint(conditions), "status:False")
+		return slices.ContainsFunc(conditions, func(c any) bool {
+			m, ok := c.(map[string]any)
+			return ok && m["type"] == "Established" && m["status"] == "True"
+		})
 	})
 }
 

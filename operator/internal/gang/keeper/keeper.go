@@ -22,6 +22,8 @@ const (
 	lookAgain = 15 * time.Second
 	// leaving is how often to see whether an object on its way out is gone. Mostly a watch tells earlier.
 	leaving = time.Second
+	// stuck is how long an object may be on its way out before somebody should be told.
+	stuck = 30 * time.Second
 	// apiCheck is how often to ask whether an API that was missing is installed by now.
 	apiCheck = 30 * time.Second
 	// patience is how long one request may take: the Pods are waiting.
@@ -161,6 +163,9 @@ func (r *run) inTheWay(it *item) bool {
 	case it.current.GetDeletionTimestamp() != nil && it.Finalizer == "", r.ofPredecessor(it.current):
 		r.again(leaving)
 		r.report.Hold = fmt.Sprintf("%s of the same name is still being deleted", title(it.Object))
+		if since := it.current.GetDeletionTimestamp(); since != nil && r.config.Clock.Since(since.Time) > stuck {
+			r.problem("%s of the same name is being deleted for a long time; see its finalizers %v", title(it.Object), it.current.GetFinalizers())
+		}
 		return true
 	case !r.owned(it.current):
 		r.again(lookAgain)

@@ -17,12 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/workloadaware"
 )
 
 var owner = gang.Owner{Kind: gang.KindRayCluster, Namespace: "ns", Name: "demo", UID: "uid-1"}
@@ -67,7 +70,8 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 	t.Helper()
 	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)), mapper: &mapper{served: map[schema.GroupVersionKind]bool{}}}
 	scheme := runtime.NewScheme()
-	for _, o := range chained(1) {
+	kubernetes := workloadaware.Scheduler{}.Plan(&gang.Workload{Owner: owner}).Objects
+	for _, o := range append(chained(1), kubernetes...) {
 		for _, v := range o.Kind.Versions {
 			gvk := schema.GroupVersionKind{Group: o.Kind.Group, Version: v, Kind: o.Kind.Kind}
 			scheme.AddKnownTypeWithName(gvk, &unstructured.Unstructured{})
@@ -82,7 +86,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		}
 		return nil
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(scheme).WithTypeConverters(managedfields.NewDeducedTypeConverter()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if err := check("create", o); err != nil {
 				return err
@@ -272,6 +276,10 @@ func TestWhoHasTheName(t *testing.T) {
 			u.SetFinalizers([]string{"x"})
 			u.SetDeletionTimestamp(new(metav1.NewTime(time.Unix(1e9, 0))))
 		}, wantHold: "still being deleted"},
+		"ours, stuck on its way out": {change: func(u *unstructured.Unstructured) {
+			u.SetFinalizers([]string{"x"})
+			u.SetDeletionTimestamp(new(metav1.NewTime(time.Unix(1e9-60, 0))))
+		}, wantProblem: "see its finalizers [x]", wantHold: "still being deleted"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -427,5 +435,47 @@ func TestRecentBridgesTheCache(t *testing.T) {
 	r.forget(key)
 	if len(r.objects) != 0 {
 		t.Errorf("remembers %v", r.objects)
+	}
+}
+
+// TestKubernetesGangGrowsInPlace: from Kubernetes 1.37 on the size of a gang can be changed, and what the API server has
+// filled in next to it must stay.
+func TestKubernetesGangGrowsInPlace(t *testing.T) {
+	b := newBench(t, nil)
+	keep := func(n int64) {
+		t.Helper()
+		w := &gang.Workload{Owner: owner, Members: []gang.Member{{Name: rayv1.HeadGroupName, Desired: n}}}
+		w.Owner.Labels = map[string]string{rayv1.LabelGangSchedulingEnabled: "true"}
+		b.writes = nil
+		if got := b.keeper.Keep(t.Context(), w, workloadaware.Scheduler{}.Plan(w)); len(got.Problems) > 0 || got.Hold != "" {
+			t.Fatalf("report %+v", got)
+		}
+	}
+	workload := &unstructured.Unstructured{}
+	workload.SetAPIVersion("scheduling.k8s.io/v1beta1")
+	workload.SetKind("Workload")
+	read := func() map[string]any {
+		t.Helper()
+		if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, workload); err != nil {
+			t.Fatal(err)
+		}
+		template, _ := at(workload.Object, "/spec/podGroupTemplates/0")
+		return template.(map[string]any)
+	}
+	keep(3)
+	read()["priority"] = int64(7)
+	if err := b.client.Update(t.Context(), workload); err != nil {
+		t.Fatal(err)
+	}
+	keep(5)
+	if diff := cmp.Diff([]string{"patch Workload", "patch PodGroup"}, b.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	want := map[string]any{"name": "cluster", "priority": int64(7), "schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(5)}}}
+	if diff := cmp.Diff(want, read()); diff != "" {
+		t.Errorf("template (-want +got):\n%s", diff)
+	}
+	if keep(5); len(b.writes) > 0 {
+		t.Errorf("writes %v without a change", b.writes)
 	}
 }
