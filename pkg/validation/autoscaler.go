@@ -112,7 +112,7 @@ func warnAutoscaler(c *cluster, path *field.Path) field.ErrorList {
 	}
 	if v := parseRayVersion(c.spec.RayVersion); c.versionOption() == rayv1.AutoscalerVersionV2 && v != nil && v.LessThan(rayWithAutoscalerV2) {
 		warnings = append(warnings, invalid("RC-586", path.Child("autoscalerOptions", "version"), string(rayv1.AutoscalerVersionV2),
-			fmt.Sprintf("needs Ray %s or later, and rayVersion is %s", rayWithAutoscalerV2, c.spec.RayVersion)))
+			fmt.Sprintf("needs Ray %s or later, and rayVersion is %s", rayWithAutoscalerV2, clipped(c.spec.RayVersion))))
 	}
 	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV1 {
 		warnings = append(warnings, warnWorkerRestarts(c, path.Child("workerGroupSpecs"))...)
@@ -149,7 +149,7 @@ func warnRayVersion(c *cluster, path *field.Path) field.ErrorList {
 		}
 		if image := imageRayVersion(container.Image); image != nil && !image.EqualTo(v) {
 			warnings = append(warnings, invalid("RC-513", p.Child("template", "spec", "containers").Index(0).Child("image"), container.Image,
-				"has another version than rayVersion, which is "+text+"; make them the same in head and workers"))
+				"has another version than rayVersion, which is "+clipped(text)+"; make them the same in head and workers"))
 		}
 	}
 	check(&c.spec.HeadGroupSpec.Template, path.Child("headGroupSpec"))

@@ -52,16 +52,6 @@ func warnSubmission(j *job, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-// maxShown is how much of a long text a message repeats.
-const maxShown = 64
-
-func clipped(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "..."
-}
-
 // shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
 func shellOperator(text string) (operator string, closed bool) {
 	var quote rune
