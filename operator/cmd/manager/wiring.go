@@ -84,7 +84,8 @@ func run(ctx context.Context, o *Options) error {
 		return err
 	}
 	defer stopLogging()
-	klog.Background().Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates))
+	klog.Background().Info("Starting", "version", version.Get().GitVersion, "featureGates", gateValues(o.Gates),
+		"configFile", o.ConfigFile, "batchScheduler", o.schedulerName())
 	if err := checkKubernetes(o); err != nil {
 		return err
 	}
