@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReportIdle(t *testing.T) {
+	var report Report
+	s := &session{name: "idle", opts: Options{IdleClusters: 1000}, report: &report, logf: t.Logf}
+	s.reportIdle(map[request]int{
+		{"update", "leases.coordination.k8s.io"}: 30,
+		{"watch", "pods"}:                        2,
+		{"watch", "services"}:                    1,
+		{"list", "pods"}:                         4,
+	}, 90, 0.5)
+	got := map[string]float64{}
+	for _, row := range report.Rows {
+		got[row.What+" "+row.Verdict] = row.Measured
+	}
+	const fleet = "1000 idle RayClusters of 1+3 Pods: "
+	want := map[string]float64{
+		fleet + "memory of the operator ":                                    90,
+		fleet + "CPU of the operator in a minute ":                           0.5,
+		fleet + "API requests in a minute besides leases and watches missed": 4,
+		"  requests for leases ":                                             30,
+		"  watches begun ":                                                   3,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
