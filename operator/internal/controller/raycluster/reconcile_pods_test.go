@@ -2,10 +2,12 @@ package raycluster
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,55 +30,70 @@ func replicasIn(list []corev1.Pod) map[string]int {
 	return count
 }
 
-func TestAReplicaThatAQuotaCutShortIsFinished(t *testing.T) {
-	room := 5 // for workers
+func TestReplicasThatAQuotaCutsShortAreFinished(t *testing.T) {
+	var mu sync.Mutex
+	quota := 5 // of workers, which two replicas of 4 hosts get in any mixture
 	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("tpu", 2, raytest.Hosts(4))), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if o.GetLabels()[rayv1.LabelGroup] == "tpu" {
-				if room--; room < 0 {
-					room = 0
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde", errors.New("exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5"))
+				var list corev1.PodList
+				if err := c.List(ctx, &list, client.MatchingLabels{rayv1.LabelGroup: "tpu"}); err != nil {
+					return err
+				}
+				if used := len(list.Items); used >= quota {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde",
+						fmt.Errorf("exceeded quota: q, requested: pods=1, used: pods=%d, limited: pods=%d", used, quota))
 				}
 			}
 			return c.Create(ctx, o, opts...)
 		},
 	})
 	b.mustReconcile()
-	made := replicasIn(b.pods())
-	if len(b.pods()) != 6 {
-		t.Fatalf("%d Pods, replicas %v; want 5 workers", len(b.pods()), made)
+	if got := len(b.pods()); got != 6 {
+		t.Fatalf("%d Pods, want the head and 5 workers", got)
 	}
 	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterStalled)
 	if c == nil || c.Reason != rayv1.ReasonQuotaExceeded || strings.Contains(c.Message, "used") {
 		t.Errorf("condition %+v, want one about the quota that does not count", c)
 	}
-	for range 4 { // the quota stays
+	retry := func() map[string]int {
 		b.clock.Step(2 * lastRetry)
 		b.mustReconcile()
+		return replicasIn(b.pods())
 	}
-	if got := len(b.pods()); got > 6 || got < 5 {
-		t.Errorf("%d Pods after some retries: replicas are torn down", got)
+	for range 4 {
+		retry()
 	}
-	room = 100
-	for range 3 {
-		b.clock.Step(2 * lastRetry)
-		b.mustReconcile()
+	settled := retry() // one is whole, whatever the mixture was
+	whole := ""
+	for name, n := range settled {
+		if n == 4 {
+			whole = name
+		}
 	}
-	after := replicasIn(b.pods())
-	if len(after) != 2 {
-		t.Errorf("replicas %v, want 2", after)
+	if whole == "" {
+		t.Fatalf("replicas %v, want one with all its hosts", settled)
 	}
-	kept := 0
+	for range 3 { // and now nothing is torn down any more
+		if diff := cmp.Diff(settled, retry()); diff != "" {
+			t.Errorf("replicas change while the quota is full (-before +after):\n%s", diff)
+		}
+	}
+	quota = 100
+	retry()
+	after := retry()
+	if len(after) != 2 || after[whole] != 4 {
+		t.Errorf("replicas %v, want %s and another", after, whole)
+	}
 	for name, n := range after {
 		if n != 4 {
 			t.Errorf("replica %s has %d Pods, want 4", name, n)
 		}
-		if made[name] > 0 {
-			kept++
+		if settled[name] == 0 && len(settled) == 2 {
+			t.Errorf("the unfinished replica was made anew: before %v, after %v", settled, after)
 		}
-	}
-	if kept == 0 {
-		t.Errorf("replicas were made anew: before %v, after %v", made, after)
 	}
 }
 
