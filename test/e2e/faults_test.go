@@ -26,8 +26,8 @@ const (
 func TestCrashWhileCreating(t *testing.T) {
 	crashes := map[string]func(t *testing.T){
 		"operator": func(t *testing.T) {
-			product.operator.kill()
-			if err := product.operator.start(); err != nil {
+			product.operator.Kill()
+			if err := product.operator.Start(); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -165,8 +165,8 @@ func TestGatewayCrashWhileCreating(t *testing.T) {
 func crashGateway(times int) error {
 	for range times {
 		time.Sleep(time.Second)
-		product.gateway.kill()
-		if err := product.gateway.start(); err != nil {
+		product.gateway.Kill()
+		if err := product.gateway.Start(); err != nil {
 			return err
 		}
 	}

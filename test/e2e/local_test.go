@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/raygate/raygate/test/programs"
 )
 
 // What `make up`, `make down`, `make run` and `make reset` do, in a folder of the test's own and beside the cluster that the
@@ -26,7 +28,7 @@ func TestLocalProduct(t *testing.T) {
 	}
 
 	printed := local(0, "up")
-	t.Cleanup(func() { _ = exec.Command(binary("raygate-local"), "reset", "--dir", dir).Run() })
+	t.Cleanup(func() { _ = exec.Command(programs.Binary("raygate-local"), "reset", "--dir", dir).Run() })
 	for _, want := range []string{"curl", "kubectl", "go run ./samples/go", "/apis/v2/namespaces/default/clusters", "/metrics", "raygate-local down --dir " + dir} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("up printed nothing of %q:\n%s", want, printed)
@@ -75,7 +77,7 @@ func TestForegroundRunEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "local")
 			var out strings.Builder
-			cmd := exec.Command(binary("raygate-local"), "run", "--dir", dir)
+			cmd := exec.Command(programs.Binary("raygate-local"), "run", "--dir", dir)
 			cmd.Stdout, cmd.Stderr = &out, &out
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 			if err := cmd.Start(); err != nil {

@@ -63,7 +63,7 @@ func TestNonsenseOverREST(t *testing.T) {
 	if r := rest(t, "PATCH", clustersOf(ns), "", nil).want(t, 405); r.header.Get("Allow") == "" {
 		t.Error("405 without Allow")
 	}
-	if !product.gateway.running() {
+	if !product.gateway.Running() {
 		t.Fatal("the gateway ended")
 	}
 }
@@ -84,7 +84,7 @@ func TestNilMessagesOverGRPC(t *testing.T) {
 			}
 		})
 	}
-	if !product.gateway.running() {
+	if !product.gateway.Running() {
 		t.Fatal("the gateway ended")
 	}
 }

@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +21,7 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/programs"
 )
 
 // settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
@@ -37,8 +34,8 @@ const sampleGates = "RayClusterMTLS=true,RayClusterNetworkPolicy=true,RayCluster
 var product struct {
 	env      *envtest.Env
 	client   client.Client
-	operator *program
-	gateway  *program
+	operator *programs.Program
+	gateway  *programs.Program
 	rest     string // base URL
 	grpc     string // host:port
 	clusters raygatev2.ClusterServiceClient
@@ -66,7 +63,7 @@ func run(m *testing.M) (int, error) {
 	if product.client, err = client.New(env.Config, client.Options{Scheme: scheme}); err != nil {
 		return 0, fmt.Errorf("making client: %w", err)
 	}
-	ports, err := freePorts(5)
+	ports, err := programs.FreePorts(5)
 	if err != nil {
 		return 0, err
 	}
@@ -78,19 +75,19 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(logs)
-	product.operator = &program{
-		path: binary("raygate-operator"), log: filepath.Join(logs, "operator.log"), ready: "http://" + at(1) + "/readyz",
-		args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + sampleGates},
+	product.operator = &programs.Program{
+		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + sampleGates},
 	}
-	product.gateway = &program{
-		path: binary("raygate-apiserver"), log: filepath.Join(logs, "gateway.log"), ready: product.rest + "/readyz",
-		args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates},
+	product.gateway = &programs.Program{
+		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates},
 	}
-	for _, p := range []*program{product.operator, product.gateway} {
-		if err := p.start(); err != nil {
+	for _, p := range []*programs.Program{product.operator, product.gateway} {
+		if err := p.Start(); err != nil {
 			return 0, err
 		}
-		defer p.stop()
+		defer p.Stop()
 	}
 	conn, err := grpc.NewClient(product.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -101,101 +98,11 @@ func run(m *testing.M) (int, error) {
 
 	code := m.Run()
 	if code != 0 {
-		for _, p := range []*program{product.operator, product.gateway} {
-			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.log, p.tail(4000))
+		for _, p := range []*programs.Program{product.operator, product.gateway} {
+			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.Log, p.Tail(4000))
 		}
 	}
 	return code, nil
-}
-
-// program is one of the built programs running as a child process.
-type program struct {
-	path  string
-	args  []string
-	log   string
-	ready string // URL that answers 200 when the program serves
-
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	done chan struct{}
-}
-
-func (p *program) start() error {
-	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.Command(p.path, p.args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting %s (run `make build` first): %w", p.path, err)
-	}
-	done := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(done) }()
-	p.mu.Lock()
-	p.cmd, p.done = cmd, done
-	p.mu.Unlock()
-	return p.waitReady(done)
-}
-
-func (p *program) waitReady(done <-chan struct{}) error {
-	for deadline := time.Now().Add(settle); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		select {
-		case <-done:
-			return fmt.Errorf("%s ended; the end of its log:\n%s", p.path, p.tail(4000))
-		default:
-		}
-		if resp, err := http.Get(p.ready); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%s did not become ready; the end of its log:\n%s", p.path, p.tail(4000))
-}
-
-// kill ends the program as a crash would.
-func (p *program) kill() { p.end(syscall.SIGKILL) }
-
-// stop ends the program as a user would, and kills it when that takes too long.
-func (p *program) stop() { p.end(syscall.SIGTERM) }
-
-func (p *program) end(sig syscall.Signal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil {
-		return
-	}
-	_ = p.cmd.Process.Signal(sig)
-	select {
-	case <-p.done:
-	case <-time.After(20 * time.Second):
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	}
-	p.cmd = nil
-}
-
-func (p *program) running() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil {
-		return false
-	}
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}
-
-func (p *program) tail(n int) []byte {
-	data, _ := os.ReadFile(p.log)
-	return data[max(0, len(data)-n):]
 }
 
 // namespace makes a namespace of the test's own.
@@ -226,7 +133,7 @@ func command(t *testing.T, input []byte, name string, args ...string) (stdout, s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(name), args...)
+	cmd := exec.CommandContext(ctx, programs.Binary(name), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+product.env.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(input)
 	var out, errs bytes.Buffer
@@ -246,21 +153,4 @@ func kubectl(t *testing.T, input []byte, args ...string) string {
 		t.Fatalf("kubectl %v: exit code %d: %s", args, code, stderr)
 	}
 	return stdout
-}
-
-func binary(name string) string {
-	return filepath.Join("..", "..", "bin", filepath.FromSlash(name))
-}
-
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // held until all are chosen, so that they differ
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }

@@ -1,0 +1,134 @@
+package programs
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startLimit is generous, for slow machines.
+	startLimit = 3 * time.Minute
+	stopLimit  = 20 * time.Second
+)
+
+// Program is one of the built programs as a child process. It ends with the process that started it, however that ends.
+type Program struct {
+	// Path of the program; see Binary.
+	Path string
+	Args []string
+	// Log is the file that gets its output. More is added at each start.
+	Log string
+	// Ready is the URL that answers 200 when the program serves.
+	Ready string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Binary is the path of a program in bin/, as seen from a package two folders below the root.
+func Binary(name string) string {
+	return filepath.Join("..", "..", "bin", filepath.FromSlash(name))
+}
+
+// Start runs the program and returns when it is ready. The error holds the end of its log.
+func (p *Program) Start() error {
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s (run `make build` first): %w", p.Path, err)
+	}
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(done) }()
+	p.mu.Lock()
+	p.cmd, p.done = cmd, done
+	p.mu.Unlock()
+	return p.waitReady(done)
+}
+
+func (p *Program) waitReady(done <-chan struct{}) error {
+	for deadline := time.Now().Add(startLimit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		select {
+		case <-done:
+			return fmt.Errorf("%s ended; the end of its log:\n%s", p.Path, p.Tail(4000))
+		default:
+		}
+		if resp, err := http.Get(p.Ready); err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s did not become ready; the end of its log:\n%s", p.Path, p.Tail(4000))
+}
+
+// Kill ends the program as a crash would.
+func (p *Program) Kill() { p.end(syscall.SIGKILL) }
+
+// Stop ends the program as a user would, and kills it when that takes too long.
+func (p *Program) Stop() { p.end(syscall.SIGTERM) }
+
+func (p *Program) end(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(sig)
+	select {
+	case <-p.done:
+	case <-time.After(stopLimit):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+	p.cmd = nil
+}
+
+// Running reports whether the program was started and has not ended.
+func (p *Program) Running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Tail is the end of the log, of n bytes at most.
+func (p *Program) Tail(n int) []byte {
+	data, _ := os.ReadFile(p.Log)
+	return data[max(0, len(data)-n):]
+}
+
+// FreePorts returns n ports of the loopback interface that nobody listens on now, all different.
+func FreePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // held until all are chosen, so that they differ
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
