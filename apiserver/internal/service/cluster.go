@@ -175,7 +175,9 @@ func (s *Clusters) ReplaceCluster(ctx context.Context, req *raygatev2.ReplaceClu
 	if err := checkVersion("metadata.resourceVersion", rc.ResourceVersion); err != nil {
 		return nil, err
 	}
-	item, err := s.Store.Replace(ctx, rc, store.ReplaceOptions{AllowOverwrite: req.GetAllowOverwrite() || req.GetEtag() == "*", DryRun: req.GetValidateOnly()})
+	item, err := s.Store.Replace(ctx, rc, store.ReplaceOptions{
+		AllowOverwrite: req.GetAllowOverwrite() || req.GetEtag() == "*", DryRun: req.GetValidateOnly(), Check: s.judgeUpdate(ctx, rc),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +268,7 @@ func (s *Clusters) authorize(ctx context.Context, verb, namespace, name string) 
 }
 
 // accept turns the object of a request into what will be written, or says everything that is wrong with it. name is the one in the path, and
-// empty on create.
+// empty on create. What is said of a replacement depends on what it replaces; judgeUpdate looks at that.
 func (s *Clusters) accept(ctx context.Context, namespace, name string, in *raygatev2.RayCluster) (*rayv1.RayCluster, error) {
 	if in == nil {
 		return nil, rpcstatus.BadField("cluster", "required: send the RayCluster as the body")
@@ -279,11 +281,11 @@ func (s *Clusters) accept(ctx context.Context, namespace, name string, in *rayga
 	rc.Namespace = namespace
 	if name != "" {
 		rc.Name = name
+		if len(errs) == 0 {
+			return rc, nil
+		}
 	}
-	// The verdict is on what the API server will store, that is with the defaults of the schema; the defaults themselves are
-	// left to the API server, which may be newer than this gateway.
-	stored := rc.DeepCopy()
-	rayv1.SetRayClusterDefaults(stored)
+	stored := asStored(rc)
 	errs = withoutConsequences(errs, validation.RayCluster(stored, s.Validation))
 	if len(errs) > 0 {
 		return nil, rpcstatus.Invalid(violations(errs))
@@ -292,6 +294,33 @@ func (s *Clusters) accept(ctx context.Context, namespace, name string, in *rayga
 		s.Warn(ctx, text)
 	}
 	return rc, nil
+}
+
+// judgeUpdate returns what the store is to ask about the object that rc replaces: as the webhook does, it refuses only for what the change brings
+// in, so that an object from before a rule can still be scaled here.
+func (s *Clusters) judgeUpdate(ctx context.Context, rc *rayv1.RayCluster) func(metav1.Object) error {
+	stored := asStored(rc)
+	return func(now metav1.Object) error {
+		old, ok := now.(*rayv1.RayCluster)
+		if !ok {
+			old = nil
+		}
+		if errs := validation.RayClusterUpdate(stored, old, s.Validation); len(errs) > 0 {
+			return rpcstatus.Invalid(violations(errs))
+		}
+		for _, text := range validation.RayClusterUpdateWarnings(stored, old, s.Validation) {
+			s.Warn(ctx, text)
+		}
+		return nil
+	}
+}
+
+// asStored is what the API server will store, with the defaults of the schema, which is what the verdict is on. The defaults themselves are left to
+// the API server, which may be newer than this gateway.
+func asStored(rc *rayv1.RayCluster) *rayv1.RayCluster {
+	stored := rc.DeepCopy()
+	rayv1.SetRayClusterDefaults(stored)
+	return stored
 }
 
 // checkIdentity compares what the body says of its place with where it was sent. The model has looked at apiVersion and kind.

@@ -22,6 +22,8 @@ type ReplaceOptions struct {
 	AllowOverwrite bool
 	// DryRun does everything but the write.
 	DryRun bool
+	// Check is asked before each attempt about the object that would be replaced. Its error ends the call. Nil asks nobody.
+	Check func(now metav1.Object) error
 }
 
 // Replace writes all of an object with the caller's credentials. obj must carry the resourceVersion that was read, or AllowOverwrite
@@ -38,6 +40,11 @@ func (s *Store[T]) Replace(ctx context.Context, obj T, o ReplaceOptions) (*Item[
 		now := s.kind.New()
 		if err := s.opts.Writer.Get().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).Do(ctx).Into(now); err != nil {
 			return nil, err
+		}
+		if o.Check != nil {
+			if err := o.Check(now); err != nil {
+				return nil, err
+			}
 		}
 		if anyVersion {
 			obj.SetResourceVersion(now.GetResourceVersion())
