@@ -53,6 +53,12 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		if err := keepOwnDescriptions(node, t); err != nil {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}
+		// Rules speak of the fields of v1. The schema of an older version is as it was when it was current.
+		if plural, _ := names["plural"].(string); name == "v1" {
+			if err := addRules(node, plural); err != nil {
+				return nil, fmt.Errorf("adding rules to %s: %w", gvk, err)
+			}
+		}
 	}
 	body, err := yaml.Marshal(crd)
 	if err != nil {

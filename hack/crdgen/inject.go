@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/raygate/raygate/pkg/validation/celrules"
+)
+
+// addRules puts the rules and bounds of pkg/validation/celrules into the schema of a kind.
+func addRules(root object, plural string) error {
+	// Declared, so that rules on the name can blame it. The API server checks metadata by itself.
+	metadata, ok := child(root, "metadata")
+	if !ok {
+		return fmt.Errorf("the schema has no metadata")
+	}
+	metadata["properties"] = object{"name": object{"type": "string"}}
+
+	for _, b := range celrules.BoundsOf(plural) {
+		node, err := find(root, b.Node)
+		if err != nil {
+			return fmt.Errorf("placing a bound: %w", err)
+		}
+		for keyword, value := range map[string]*int64{
+			"minimum": b.Item.Minimum, "maxItems": b.Item.MaxItems, "maxLength": b.Item.MaxLength, "maxProperties": b.Item.MaxProperties,
+		} {
+			if value != nil {
+				node[keyword] = *value
+			}
+		}
+		if b.Item.Pattern != "" {
+			node["pattern"] = b.Item.Pattern
+		}
+	}
+	for _, r := range celrules.RulesOf(plural) {
+		node, err := find(root, r.Node)
+		if err != nil {
+			return fmt.Errorf("placing rule %s: %w", r.Item.ID, err)
+		}
+		list, _ := node["x-kubernetes-validations"].([]any)
+		for _, v := range r.Item.Validations() {
+			rule, err := toObject(v)
+			if err != nil {
+				return fmt.Errorf("encoding rule %s: %w", r.Item.ID, err)
+			}
+			list = append(list, rule)
+		}
+		node["x-kubernetes-validations"] = list
+	}
+	return nil
+}
+
+// find returns the schema at a path as in spec.workerGroupSpecs[].labels{}.
+func find(root object, path string) (object, error) {
+	node := root
+	for step := range strings.SplitSeq(path, ".") {
+		if path == "" {
+			break
+		}
+		name, items := strings.CutSuffix(step, "[]")
+		name, values := strings.CutSuffix(name, "{}")
+		next, ok := child(node, name)
+		if ok && items {
+			next, ok = next["items"].(object)
+		}
+		if ok && values {
+			next, ok = next["additionalProperties"].(object)
+		}
+		if !ok {
+			return nil, fmt.Errorf("the schema has no %q of %q", step, path)
+		}
+		node = next
+	}
+	return node, nil
+}
+
+func child(node object, name string) (object, bool) {
+	properties, _ := node["properties"].(object)
+	found, ok := properties[name].(object)
+	return found, ok
+}
+
+func toObject(v any) (object, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := object{}
+	return out, json.Unmarshal(raw, &out)
+}

@@ -1,0 +1,40 @@
+package celrules
+
+// labelOrNone is the form of the value of a label, which may be empty.
+const labelOrNone = `^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
+
+// Bounds returns the keywords that are added to the schemas. Those without an id bound the cost of CEL, and are wide
+// enough to refuse nothing that a cluster could run.
+func Bounds() []Bound {
+	return []Bound{
+		{ID: "RC-040", Part: ClusterSpec, Node: "workerGroupSpecs[].minReplicas", Minimum: new(int64(0))},
+		{ID: "RC-041", Part: ClusterSpec, Node: "workerGroupSpecs[].maxReplicas", Minimum: new(int64(0))},
+		{ID: "RC-047", Part: ClusterSpec, Node: "workerGroupSpecs[].idleTimeoutSeconds", Minimum: new(int64(0))},
+		{ID: "RC-076", Part: ClusterSpec, Node: "autoscalerOptions.idleTimeoutSeconds", Minimum: new(int64(0))},
+		{ID: "RC-508", Part: ClusterSpec, Node: "workerGroupSpecs[].replicas", Minimum: new(int64(0))},
+		{ID: "RC-509", Part: ClusterSpec, Node: "workerGroupSpecs[].numOfHosts", Minimum: new(int64(1))},
+
+		// A label of Pods.
+		{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", MaxLength: new(int64(63))},
+		{ID: "RC-037", Part: ClusterSpec, Node: "headGroupSpec.labels{}", MaxLength: new(int64(63)), Pattern: labelOrNone},
+		{ID: "RC-046", Part: ClusterSpec, Node: "workerGroupSpecs[].labels{}", MaxLength: new(int64(63)), Pattern: labelOrNone},
+		{ID: "RC-545", Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.claimName", MaxLength: new(int64(253))},
+		{ID: "RC-545", Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.storageClassName", MaxLength: new(int64(253))},
+		// Four modes exist.
+		{ID: "RC-544", Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes", MaxItems: new(int64(4))},
+
+		// etcd does not take an object with so many groups. KubeRay 1.7 has no bound.
+		{Part: ClusterSpec, Node: "workerGroupSpecs", MaxItems: new(int64(1000))},
+		{Part: ClusterSpec, Node: "networkPolicy.workerGroups", MaxItems: new(int64(100))},
+		{Part: ClusterSpec, Node: "networkPolicy.workerGroups[].groupName", MaxLength: new(int64(63))},
+		{Part: ClusterSpec, Node: "rayVersion", MaxLength: new(int64(256))},
+		{Part: ClusterSpec, Node: "headGroupSpec.labels", MaxProperties: new(int64(128))},
+		{Part: ClusterSpec, Node: "workerGroupSpecs[].labels", MaxProperties: new(int64(128))},
+		{Part: ClusterSpec, Node: "headGroupSpec.ingressOptions.host", MaxLength: new(int64(256))},
+		// PATH_MAX of Linux.
+		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.subPath", MaxLength: new(int64(4096))},
+		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(64))},
+		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].name", MaxLength: new(int64(256))},
+		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].value", MaxLength: new(int64(4096))},
+	}
+}

@@ -1,0 +1,31 @@
+package celrules
+
+var headRules = []Rule{
+	{ID: "RC-033", Part: ClusterSpec, Node: "headGroupSpec.template", Field: ".spec.containers", Reason: Required,
+		Valid: "has(self.spec) && size(self.spec.containers) > 0",
+		Says:  "give at least one container; the first runs Ray"},
+	resourcesOnce("RC-034", "headGroupSpec"),
+	labelsParam("RC-035", "headGroupSpec"),
+	labelKeys("RC-036", "headGroupSpec"),
+	{ID: "RC-557", Part: ClusterSpec, Node: "headGroupSpec.serviceType",
+		Valid: "self in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
+		Says:  `supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`},
+	{ID: "RC-558", Part: ClusterSpec, Node: "headGroupSpec.headService", Field: ".metadata.name",
+		Valid: "!(" + present("self", "metadata.name") + ") || self.metadata.name == '' || (self.metadata.name.size() <= 63 && self.metadata.name.matches('" + dns1035Label + "'))",
+		Says:  "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"},
+	restartPolicy("RC-560", "headGroupSpec.template"),
+	{ID: "RC-562", Part: ClusterSpec, Node: "headGroupSpec.ingressOptions", Field: ".path",
+		Valid: "!has(self.path) || self.path.startsWith('/') || (has(self.pathType) && self.pathType == 'ImplementationSpecific')",
+		Says:  "must begin with a slash unless pathType is ImplementationSpecific"},
+	{ID: "RC-562", Part: ClusterSpec, Node: "headGroupSpec.ingressOptions.host",
+		Valid: "!self.matches('" + ipv4 + "') && !self.contains(':')",
+		Says:  "must be a DNS name, not an address"},
+	{ID: "RC-562", Part: ClusterSpec, Node: "headGroupSpec.ingressOptions.host",
+		Valid: "self == '' || self.matches('" + ipv4 + "') || self.contains(':') || (self.size() <= 253 && self.matches('" + ingressHost + "'))",
+		Says:  "must be a DNS name in lower case, as in ray.example.com or *.example.com"},
+}
+
+const (
+	ipv4        = `^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(\\.|$)){4}$`
+	ingressHost = `^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+)

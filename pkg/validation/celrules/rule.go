@@ -1,0 +1,172 @@
+package celrules
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Part is a part of the API that stands in one or more kinds.
+type Part string
+
+// Parts that carry rules.
+const (
+	// ClusterSpec is RayClusterSpec, in all four kinds.
+	ClusterSpec Part = "RayClusterSpec"
+	// JobSpec is RayJobSpec, in RayJob and RayCronJob.
+	JobSpec Part = "RayJobSpec"
+	// The whole object of a kind.
+	RayCluster Part = "RayCluster"
+	RayJob     Part = "RayJob"
+	RayService Part = "RayService"
+	RayCronJob Part = "RayCronJob"
+)
+
+// places are the paths of a part by the plural of the kind.
+var places = map[Part]map[string]string{
+	ClusterSpec: {
+		"rayclusters": "spec",
+		"rayjobs":     "spec.rayClusterSpec",
+		"rayservices": "spec.rayClusterConfig",
+		"raycronjobs": "spec.jobTemplate.rayClusterSpec",
+	},
+	JobSpec:    {"rayjobs": "spec", "raycronjobs": "spec.jobTemplate"},
+	RayCluster: {"rayclusters": ""},
+	RayJob:     {"rayjobs": ""},
+	RayService: {"rayservices": ""},
+	RayCronJob: {"raycronjobs": ""},
+}
+
+// Reason is the reason of an error in the terms of the API server. Empty stands for FieldValueInvalid.
+type Reason string
+
+// Reasons. FieldValueDuplicate is not among them: the API server drops its message.
+const (
+	Required  Reason = "FieldValueRequired"
+	Forbidden Reason = "FieldValueForbidden"
+)
+
+// Ratchet says how a rule lets an update pass that does not bring the error in.
+type Ratchet int
+
+const (
+	// ByServer leaves it to the API server, which asks the rule whenever its node changed.
+	ByServer Ratchet = iota
+	// CreateOnly asks the rule on create only: for names, which cannot change.
+	CreateOnly
+	// WasBroken lets an update pass when the old value broke the rule too.
+	WasBroken
+)
+
+// Rule is one CEL expression in a schema.
+type Rule struct {
+	// ID is the rule of pkg/validation. It ends the message.
+	ID string
+	// Part and Node are the place of the rule: a path below the part with [] for the items of a list and {} for the
+	// values of a map. An empty Node is the part itself.
+	Part Part
+	Node string
+	// Valid is true of a good value of the node, self.
+	Valid string
+	// Field is the field that is to blame, below the node, in the notation of fieldPath. Empty blames the node.
+	Field string
+	// Says is the message: literal text, or with SaysCEL an expression. Then Says is what stands in for it should the
+	// expression fail, and what tools show that do not evaluate it.
+	Says, SaysCEL string
+	// Reason is empty for an invalid value.
+	Reason Reason
+	// Ratchet is for nodes that change for other reasons than the rule.
+	Ratchet Ratchet
+	// Transition marks rules that compare with oldSelf, which are not asked on create.
+	Transition bool
+	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
+	OwnWords bool
+	// NotIn are plurals of kinds in which the part does not get the rule.
+	NotIn []string
+}
+
+// Validation is a rule in the form of x-kubernetes-validations.
+type Validation struct {
+	Rule              string `json:"rule"`
+	Message           string `json:"message,omitempty"`
+	MessageExpression string `json:"messageExpression,omitempty"`
+	Reason            string `json:"reason,omitempty"`
+	FieldPath         string `json:"fieldPath,omitempty"`
+	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
+}
+
+// Validations renders the rule for a schema.
+func (r Rule) Validations() []Validation {
+	v := Validation{Rule: r.Valid, Message: r.Says + r.suffix(), FieldPath: r.Field, Reason: string(r.Reason)}
+	if r.SaysCEL != "" {
+		v.MessageExpression = r.SaysCEL + " + '" + r.suffix() + "'"
+	}
+	if r.Ratchet == ByServer {
+		return []Validation{v}
+	}
+	create, update := v, v
+	create.Rule = "oldSelf.hasValue() || (" + r.Valid + ")"
+	create.OptionalOldSelf = new(true)
+	if r.Ratchet == CreateOnly {
+		return []Validation{create}
+	}
+	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
+	update.Rule = "(" + r.Valid + ") || !(" + selfWord.ReplaceAllString(r.Valid, "oldSelf") + ")"
+	return []Validation{create, update}
+}
+
+var selfWord = regexp.MustCompile(`\bself\b`)
+
+// suffix names the rule, so that people can look it up in docs/validation.md.
+func (r Rule) suffix() string { return " (" + r.ID + ")" }
+
+// Bound is a keyword of the schema. A keyword is asked only when the value of its node changed.
+type Bound struct {
+	// ID is the rule that the bound enforces; empty if it is there to bound the cost of CEL.
+	ID   string
+	Part Part
+	Node string
+
+	Minimum, MaxItems, MaxLength, MaxProperties *int64
+	Pattern                                     string
+}
+
+// Placed is a rule or a bound at its place in one kind.
+type Placed[T any] struct {
+	// Node is the path from the root of the object, as in spec.workerGroupSpecs[].groupName. Empty is the root.
+	Node string
+	Item T
+}
+
+// RulesOf returns the rules of a kind in the order of the table.
+func RulesOf(plural string) []Placed[Rule] {
+	var out []Placed[Rule]
+	for _, r := range Rules() {
+		if place, ok := places[r.Part][plural]; ok && !slices.Contains(r.NotIn, plural) {
+			out = append(out, Placed[Rule]{Node: join(place, r.Node), Item: r})
+		}
+	}
+	return out
+}
+
+// BoundsOf returns the bounds of a kind in the order of the table.
+func BoundsOf(plural string) []Placed[Bound] {
+	var out []Placed[Bound]
+	for _, b := range Bounds() {
+		if place, ok := places[b.Part][plural]; ok {
+			out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
+		}
+	}
+	return out
+}
+
+// Rules returns all rules.
+func Rules() []Rule {
+	return slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules)
+}
+
+func join(path, more string) string {
+	if path == "" || more == "" {
+		return path + more
+	}
+	return path + "." + more
+}
