@@ -20,6 +20,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/pkg/validation/celrules"
 )
 
 const crdDir = "../../../config/crd/bases"
@@ -325,6 +327,43 @@ func below(path string, lists ...[]string) []string {
 	return out
 }
 
+// tabled are the constraints that come from the table of rules.
+func tabled(plural string) []string {
+	var out []string
+	at := func(node string) (string, bool) {
+		for step := range strings.SplitSeq(node, ".") {
+			if slices.Contains(embedded, strings.TrimRight(step, "[]{}")) {
+				return "", false // constraints leaves these out
+			}
+		}
+		return strings.TrimSuffix("."+node, "."), true
+	}
+	for _, r := range celrules.RulesOf(plural) {
+		if path, ok := at(r.Node); ok {
+			for _, v := range r.Item.Validations() {
+				out = append(out, fmt.Sprintf("%s rule %s => %s", path, v.Rule, v.Message))
+			}
+		}
+	}
+	for _, b := range celrules.BoundsOf(plural) {
+		path, ok := at(b.Node)
+		if !ok {
+			continue
+		}
+		for keyword, value := range map[string]*int64{
+			"minimum": b.Item.Minimum, "maxItems": b.Item.MaxItems, "maxLength": b.Item.MaxLength, "maxProperties": b.Item.MaxProperties,
+		} {
+			if value != nil {
+				out = append(out, fmt.Sprintf("%s %s %d", path, keyword, *value))
+			}
+		}
+		if b.Item.Pattern != "" {
+			out = append(out, path+" pattern "+b.Item.Pattern)
+		}
+	}
+	return out
+}
+
 // TestSchemaConstraints holds the complete list of what the schemas enforce: an addition would refuse objects that are
 // stored today, a loss would let wrong ones in.
 func TestSchemaConstraints(t *testing.T) {
@@ -353,6 +392,7 @@ func TestSchemaConstraints(t *testing.T) {
 	}
 	for plural, want := range cases {
 		t.Run(plural, func(t *testing.T) {
+			want = append(want, tabled(plural)...)
 			slices.Sort(want)
 			if diff := cmp.Diff(want, constraints(schemaV1(t, plural), "")); diff != "" {
 				t.Errorf("constraints (-want +got):\n%s", diff)

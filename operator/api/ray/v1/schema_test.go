@@ -28,47 +28,64 @@ func violations(t testing.TB, plural string, obj, old map[string]any) field.Erro
 	t.Helper()
 	c := checkerFor(t, plural)
 	s := c.structural
-	obj = stored(s, obj)
+	obj = named(stored(s, obj))
 	errs := validation.ValidateCustomResource(nil, obj, c.schema)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s, obj)...)
 	var oldObj any
 	if old != nil {
-		oldObj = stored(s, old)
+		oldObj = named(stored(s, old))
 	}
 	more, _ := c.rules.Validate(t.Context(), nil, s, obj, oldObj, celconfig.RuntimeCELCostBudget)
 	return append(errs, more...)
 }
 
+// named gives a name to an object that has none; the API server asks no rule before there is one.
+func named(obj map[string]any) map[string]any {
+	meta, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		obj["metadata"] = meta
+	}
+	if meta["name"] == nil {
+		meta["name"] = "a"
+	}
+	return obj
+}
+
 func TestRayClusterSchemaVerdicts(t *testing.T) {
 	const (
-		head    = "{spec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}}}"
-		empty   = "{spec: {headGroupSpec: {template: {}}}}"
-		redis   = "{spec: {headGroupSpec: {template: {}}, gcsFaultToleranceOptions: {backend: redis}}}"
-		managed = "{spec: {headGroupSpec: {template: {}}, managedBy: kueue.x-k8s.io/multikueue}}"
+		pod     = "template: {spec: {containers: [{name: a}]}}"
+		head    = "{spec: {headGroupSpec: {" + pod + "}}}"
+		redis   = "{spec: {headGroupSpec: {" + pod + "}, gcsFaultToleranceOptions: {backend: redis}}}"
+		managed = "{spec: {headGroupSpec: {" + pod + "}, managedBy: kueue.x-k8s.io/multikueue}}"
 	)
-	headWith := func(fields string) string { return "{spec: {headGroupSpec: {template: {}, " + fields + "}}}" }
+	headWith := func(fields string) string { return "{spec: {headGroupSpec: {" + pod + ", " + fields + "}}}" }
 	container := func(fields string) string {
 		return "{spec: {headGroupSpec: {template: {spec: {containers: [{name: a, " + fields + "}]}}}}}"
 	}
 	groups := func(g ...string) string {
-		return "{spec: {headGroupSpec: {template: {}}, workerGroupSpecs: [" + strings.Join(g, ", ") + "]}}"
+		for i := range g {
+			g[i] = "{" + pod + ", " + g[i] + "}"
+		}
+		return "{spec: {headGroupSpec: {" + pod + "}, workerGroupSpecs: [" + strings.Join(g, ", ") + "]}}"
 	}
-	spec := func(fields string) string { return "{spec: {headGroupSpec: {template: {}}, " + fields + "}}" }
+	spec := func(fields string) string { return "{spec: {headGroupSpec: {" + pod + "}, " + fields + "}}" }
 
 	cases := map[string]struct {
 		obj, old string
 		want     string // part of the message; empty if the object is accepted
 	}{
 		"a head alone":                     {obj: head},
-		"no spec at all":                   {obj: "{metadata: {name: a}}"},
-		"an empty template":                {obj: empty},
+		"no spec at all":                   {obj: "{metadata: {name: a}}", want: "(RC-581)"},
+		"no spec, as before":               {obj: "{metadata: {labels: {a: b}}}", old: "{}"},
+		"an empty template":                {obj: "{spec: {headGroupSpec: {template: {}}}}", want: "give at least one container"},
 		"null start parameters":            {obj: headWith("rayStartParams: null")},
 		"numbers as start parameters":      {obj: headWith("rayStartParams: {port: 6379}"), want: "must be of type string"},
 		"booleans as start parameters":     {obj: headWith("rayStartParams: {block: true}"), want: "must be of type string"},
-		"any service type":                 {obj: headWith("serviceType: Whatever")},
+		"an unknown service type":          {obj: headWith("serviceType: Whatever"), want: "supported values"},
 		"an unknown path type":             {obj: headWith("ingressOptions: {pathType: Regex}"), want: "Unsupported value"},
 		"a Pod spec without containers":    {obj: "{spec: {headGroupSpec: {template: {spec: {}}}}}", want: "Required value"},
-		"a Pod spec with an empty list":    {obj: "{spec: {headGroupSpec: {template: {spec: {containers: []}}}}}"},
+		"a Pod spec with an empty list":    {obj: "{spec: {headGroupSpec: {template: {spec: {containers: []}}}}}", want: "(RC-033)"},
 		"two containers of one name":       {obj: "{spec: {headGroupSpec: {template: {spec: {containers: [{name: a}, {name: a}]}}}}}", want: "Duplicate value"},
 		"two mounts at one path":           {obj: container("volumeMounts: [{name: x, mountPath: /m}, {name: y, mountPath: /m}]"), want: "Duplicate value"},
 		"one port for two protocols":       {obj: container("ports: [{containerPort: 1, protocol: TCP}, {containerPort: 1, protocol: UDP}]")},
@@ -77,14 +94,16 @@ func TestRayClusterSchemaVerdicts(t *testing.T) {
 		"a quantity that is a float":       {obj: container("resources: {limits: {cpu: 1.5}}"), want: "must be of type"},
 		"a quantity that is a float text":  {obj: container(`resources: {limits: {cpu: "1.5"}}`)},
 		"a negative quantity":              {obj: container(`resources: {limits: {cpu: "-1"}}`)},
-		"replicas beyond 32 bits":          {obj: groups("{groupName: g, template: {}, replicas: 3000000000}"), want: "int32"},
-		"half a replica":                   {obj: groups("{groupName: g, template: {}, replicas: 1.5}"), want: "integer"},
-		"negative bounds":                  {obj: groups("{groupName: g, template: {}, minReplicas: -1, maxReplicas: -2, numOfHosts: -3}")},
-		"null minReplicas":                 {obj: groups("{groupName: g, template: {}, minReplicas: null}")},
-		"an empty group name":              {obj: groups(`{groupName: "", template: {}}`)},
-		"no group name":                    {obj: groups("{template: {}}"), want: "Required value"},
-		"two groups":                       {obj: groups("{groupName: g, template: {}}", "{groupName: h, template: {}}")},
-		"two groups of one name":           {obj: groups("{groupName: g, template: {}}", "{groupName: g, template: {}}"), want: "Duplicate value"},
+		"replicas beyond 32 bits":          {obj: groups("groupName: g, replicas: 3000000000"), want: "int32"},
+		"half a replica":                   {obj: groups("groupName: g, replicas: 1.5"), want: "integer"},
+		"negative bounds":                  {obj: groups("groupName: g, minReplicas: -1"), want: "greater than or equal to 0"},
+		"no hosts":                         {obj: groups("groupName: g, numOfHosts: 0"), want: "greater than or equal to 1"},
+		"crossed bounds":                   {obj: groups("groupName: g, minReplicas: 2, maxReplicas: 1"), want: "(RC-042)"},
+		"null minReplicas":                 {obj: groups("groupName: g, minReplicas: null")},
+		"an empty group name":              {obj: groups(`groupName: ""`), want: "give the group a name"},
+		"no group name":                    {obj: groups("replicas: 1"), want: "Required value"},
+		"two groups":                       {obj: groups("groupName: g", "groupName: h")},
+		"two groups of one name":           {obj: groups("groupName: g", "groupName: g"), want: "Duplicate value"},
 		"doubled env of the autoscaler":    {obj: spec("autoscalerOptions: {env: [{name: a}, {name: a}]}")},
 		"an unknown autoscaler":            {obj: spec("autoscalerOptions: {version: v3}"), want: "Unsupported value"},
 		"an empty authentication mode":     {obj: spec(`authOptions: {mode: ""}`), want: "Unsupported value"},
@@ -92,10 +111,14 @@ func TestRayClusterSchemaVerdicts(t *testing.T) {
 		"a stranger as manager":            {obj: spec("managedBy: me"), want: "the managedBy field value must be either 'ray.io/kuberay-operator' or 'kueue.x-k8s.io/multikueue'"},
 		"the manager changes":              {obj: spec("managedBy: ray.io/kuberay-operator"), old: managed, want: "the managedBy field is immutable"},
 		"the manager stays":                {obj: managed, old: managed},
-		"the manager is added":             {obj: managed, old: empty},
-		"the manager is removed":           {obj: empty, old: managed},
+		"the manager is added":             {obj: managed, old: head, want: "(RC-550)"},
+		"the manager is removed":           {obj: head, old: managed, want: "cannot be removed"},
 		"the metadata store changes":       {obj: spec("gcsFaultToleranceOptions: {backend: rocksdb}"), old: redis, want: "gcsFaultToleranceOptions.backend is immutable"},
-		"the metadata store becomes named": {obj: redis, old: empty},
+		"the metadata store becomes named": {obj: redis, old: head},
+		"the unnamed store is named":       {obj: redis, old: spec("gcsFaultToleranceOptions: {}")},
+		"the unnamed store changes":        {obj: spec("gcsFaultToleranceOptions: {backend: rocksdb}"), old: spec("gcsFaultToleranceOptions: {}"), want: "(RC-547)"},
+		"a name that is too long":          {obj: "{metadata: {name: " + strings.Repeat("a", 54) + "}, " + head[1:], want: "(RC-030)"},
+		"a long name, as before":           {obj: "{metadata: {name: " + strings.Repeat("a", 54) + ", labels: {a: b}}, " + head[1:], old: "{metadata: {name: " + strings.Repeat("a", 54) + "}, " + head[1:]},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +156,7 @@ func TestRayJobSchemaVerdicts(t *testing.T) {
 		"a rule on neither":        {obj: rule("{ttlSeconds: 5}"), want: "the deletion condition requires either the JobStatus or the JobDeploymentStatus field."},
 		"a rule on a running job":  {obj: rule("{jobStatus: RUNNING}"), want: "Unsupported value"},
 		"a rule before the end":    {obj: rule("{jobStatus: FAILED, ttlSeconds: -1}"), want: "greater than or equal to 0"},
-		"a wrong cluster manager":  {obj: "{spec: {rayClusterSpec: {headGroupSpec: {template: {}}, managedBy: me}}}", want: "the managedBy field value must be either"},
+		"a wrong cluster manager":  {obj: "{spec: {rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}, managedBy: me}}}", want: "the managedBy field value must be either"},
 		"a cluster without a head": {obj: "{spec: {rayClusterSpec: {}}}", want: "Required value"},
 	}
 	for name, tc := range cases {

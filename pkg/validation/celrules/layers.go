@@ -1,0 +1,45 @@
+package celrules
+
+import "slices"
+
+// Layer is a place in the API server that can refuse an object for a rule.
+type Layer string
+
+// Layers, in the order in which an object meets them.
+const (
+	// Schema is a keyword of the CRD's schema.
+	Schema Layer = "schema"
+	// CEL is a CEL rule of the CRD's schema.
+	CEL Layer = "CEL"
+)
+
+// native are the rules that the types in operator/api declare themselves, by markers. They are as in KubeRay 1.7, and
+// have its words.
+var native = map[string]Layer{
+	"RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
+	"RC-014": Schema, "RC-015": Schema, "RC-016": Schema, "RC-017": Schema, "RC-018": Schema, "RC-501": Schema,
+	"RC-021": CEL, "RC-022": CEL, "RC-023": CEL,
+}
+
+// Native reports whether the types in operator/api declare the rule themselves.
+func Native(id string) bool {
+	_, ok := native[id]
+	return ok
+}
+
+// LayersOf returns where the API server enforces the rule. Empty if nowhere.
+func LayersOf(id string) []Layer {
+	var layers []Layer
+	add := func(l Layer) {
+		if !slices.Contains(layers, l) {
+			layers = append(layers, l)
+		}
+	}
+	if slices.ContainsFunc(Bounds(), func(b Bound) bool { return b.ID == id }) || native[id] == Schema {
+		add(Schema)
+	}
+	if slices.ContainsFunc(Rules(), func(r Rule) bool { return r.ID == id }) || native[id] == CEL {
+		add(CEL)
+	}
+	return layers
+}
