@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/raygate/raygate/pkg/validation/celrules"
@@ -22,16 +23,7 @@ func addRules(root object, plural string) error {
 		if err != nil {
 			return fmt.Errorf("placing a bound: %w", err)
 		}
-		for keyword, value := range map[string]*int64{
-			"minimum": b.Item.Minimum, "maxItems": b.Item.MaxItems, "maxLength": b.Item.MaxLength, "maxProperties": b.Item.MaxProperties,
-		} {
-			if value != nil {
-				node[keyword] = *value
-			}
-		}
-		if b.Item.Pattern != "" {
-			node["pattern"] = b.Item.Pattern
-		}
+		maps.Copy(node, b.Item.Keywords())
 	}
 	for _, r := range celrules.RulesOf(plural) {
 		node, err := find(root, r.Node)

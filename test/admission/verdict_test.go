@@ -85,7 +85,7 @@ func (c *comparison) explain(cause metav1.StatusCause) {
 // explainBySchema accepts a keyword of the schema if Go reports anything at its field that a schema can know.
 func (c *comparison) explainBySchema(cause metav1.StatusCause) {
 	for _, err := range c.errs {
-		if err.Field == cause.Field || strings.HasPrefix(err.Field, cause.Field+"[") || strings.HasPrefix(err.Field, cause.Field+".") || strings.HasPrefix(cause.Field, err.Field+".") {
+		if around(cause.Field, err.Field) {
 			return
 		}
 	}
@@ -117,14 +117,23 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 	return !known && !schema
 }
 
-// around reports whether one of the fields is the other or holds it.
+// around reports whether one of the fields is the other or holds it. A schema writes labels.k for labels[k], and reports
+// repeated items of a list once.
 func around(a, b string) bool {
-	holds := func(outer, inner string) bool {
-		rest, ok := strings.CutPrefix(inner, outer)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	}
-	return holds(a, b) || holds(b, a)
+	simple := strings.NewReplacer("[", ".", "]", "")
+	a, b = simple.Replace(a), simple.Replace(b)
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") || (repeated(a) != "" && repeated(a) == repeated(b))
 }
+
+// repeated is the list to which the field belongs if it is the key of an item, or an item.
+func repeated(path string) string {
+	if m := listItem.FindStringSubmatch(path); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var listItem = regexp.MustCompile(`^(.*)\.[0-9]+(\.(name|groupName|mountPath))?$`)
 
 var index = regexp.MustCompile(`^\[[^\]]*\]`)
 

@@ -21,13 +21,12 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// threeMistakes has three that the CRD's schema lets through, so that the operator sees them too.
+// threeMistakes has three that the CRD lets through, so that the operator sees them too. Whether they are mistakes depends
+// on an annotation, which the CRD cannot see.
 func threeMistakes(name, ns string) []byte {
 	m := string(manifest(name, ns, 1))
-	m = strings.Replace(m, "minReplicas: 0", "minReplicas: 9", 1)
-	m = strings.Replace(m, "maxReplicas: 100", "maxReplicas: 3", 1)
-	m = strings.Replace(m, "rayStartParams: {dashboard-host: 0.0.0.0}", "rayStartParams: {num-cpus: \"1\"}\n    resources: {CPU: \"1\"}", 1)
-	m = strings.Replace(m, "groupName: cpu", "groupName: cpu\n    numOfHosts: -1", 1)
+	m = strings.Replace(m, "rayStartParams: {dashboard-host: 0.0.0.0}", "rayStartParams: {num-cpus: 500m, num-gpus: half}", 1)
+	m = strings.Replace(m, "rayStartParams: {}", "rayStartParams: {num-cpus: \"-1\"}", 1)
 	return []byte(m)
 }
 
@@ -67,10 +66,15 @@ func verdictOfREST(t *testing.T, ns, name string) []string {
 func verdictOfGRPC(t *testing.T, ns, name string) []string {
 	c := handMade(t, name)
 	c.Metadata.Namespace, c.Metadata.Labels = ns, map[string]string{"team": "e2e"}
-	c.Spec.HeadGroupSpec.RayStartParams = &structpb.Struct{Fields: map[string]*structpb.Value{"num-cpus": structpb.NewStringValue("1")}}
-	c.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "1"}
-	group := c.Spec.WorkerGroupSpecs[0]
-	group.Replicas, group.MinReplicas, group.MaxReplicas, group.NumOfHosts = new(int32(1)), new(int32(9)), new(int32(3)), int32(-1)
+	params := func(pairs map[string]any) *structpb.Struct {
+		s, err := structpb.NewStruct(pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c.Spec.HeadGroupSpec.RayStartParams = params(map[string]any{"num-cpus": "500m", "num-gpus": "half"})
+	c.Spec.WorkerGroupSpecs[0].RayStartParams = params(map[string]any{"num-cpus": "-1"})
 	_, err := product.clusters.CreateCluster(t.Context(), &raygatev2.CreateClusterRequest{Namespace: ns, Cluster: c})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Fatalf("CreateCluster: %v, want InvalidArgument", err)

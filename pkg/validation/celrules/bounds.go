@@ -3,10 +3,13 @@ package celrules
 // labelOrNone is the form of the value of a label, which may be empty.
 const labelOrNone = `^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 
+// namedInPods are the lists of Pod templates whose items need names. That a name is there the schema says already.
+var namedInPods = []string{"containers[]", "initContainers[]", "containers[].env[]", "initContainers[].env[]"}
+
 // Bounds returns the keywords that are added to the schemas. Those without an id bound the cost of CEL, and are wide
 // enough to refuse nothing that a cluster could run.
 func Bounds() []Bound {
-	return []Bound{
+	bounds := []Bound{
 		{ID: "RC-040", Part: ClusterSpec, Node: "workerGroupSpecs[].minReplicas", Minimum: new(int64(0))},
 		{ID: "RC-041", Part: ClusterSpec, Node: "workerGroupSpecs[].maxReplicas", Minimum: new(int64(0))},
 		{ID: "RC-047", Part: ClusterSpec, Node: "workerGroupSpecs[].idleTimeoutSeconds", Minimum: new(int64(0))},
@@ -26,7 +29,7 @@ func Bounds() []Bound {
 		// etcd does not take an object with so many groups. KubeRay 1.7 has no bound.
 		{Part: ClusterSpec, Node: "workerGroupSpecs", MaxItems: new(int64(1000))},
 		{Part: ClusterSpec, Node: "networkPolicy.workerGroups", MaxItems: new(int64(100))},
-		{Part: ClusterSpec, Node: "networkPolicy.workerGroups[].groupName", MaxLength: new(int64(63))},
+		{ID: "RC-014", Part: ClusterSpec, Node: "networkPolicy.workerGroups[].groupName", MinLength: new(int64(1)), MaxLength: new(int64(63))},
 		{Part: ClusterSpec, Node: "rayVersion", MaxLength: new(int64(256))},
 		{Part: ClusterSpec, Node: "headGroupSpec.labels", MaxProperties: new(int64(128))},
 		{Part: ClusterSpec, Node: "workerGroupSpecs[].labels", MaxProperties: new(int64(128))},
@@ -37,4 +40,10 @@ func Bounds() []Bound {
 		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].name", MaxLength: new(int64(256))},
 		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].value", MaxLength: new(int64(4096))},
 	}
+	for _, template := range []string{"headGroupSpec.template.spec.", "workerGroupSpecs[].template.spec."} {
+		for _, list := range namedInPods {
+			bounds = append(bounds, Bound{ID: "RC-016", Part: ClusterSpec, Node: template + list + ".name", MinLength: new(int64(1))})
+		}
+	}
+	return bounds
 }

@@ -8,7 +8,7 @@ var gcsRules = []Rule{
 		Says:  "use gcsFaultToleranceOptions.redisPassword"},
 	redisVariable("RC-056", "REDIS_PASSWORD", "redisPassword"),
 	redisVariable("RC-057", "RAY_REDIS_ADDRESS", "redisAddress"),
-	{ID: "RC-069", Part: ClusterSpec, Node: "headGroupSpec.rayStartParams", Field: "['redis-username']", Reason: Forbidden,
+	{ID: "RC-069", Part: ClusterSpec, Node: "headGroupSpec.rayStartParams", Reason: Forbidden,
 		Valid: "!('redis-username' in self) || self['redis-username'] == ''",
 		Says:  "use gcsFaultToleranceOptions.redisUsername"},
 	{ID: "RC-069", Part: ClusterSpec, Node: "headGroupSpec.template", Field: ".spec.containers", Reason: Forbidden,

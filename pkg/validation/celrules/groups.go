@@ -75,7 +75,7 @@ func resourcesOnce(id, node string) Rule {
 }
 
 func labelsParam(id, node string) Rule {
-	return Rule{ID: id, Part: ClusterSpec, Node: node + ".rayStartParams", Field: "['labels']",
+	return Rule{ID: id, Part: ClusterSpec, Node: node + ".rayStartParams",
 		Valid: "!('labels' in self)",
 		Says:  "move it to the field labels of the group"}
 }

@@ -16,8 +16,8 @@ var networkRules = []Rule{
 	groupExceptions("RC-103", "ingressRules", "DenyAllEgress", letsIn),
 	groupExceptions("RC-104", "egressRules", "DenyAllIngress", letsOut),
 	{ID: "RC-105", Part: ClusterSpec, Field: ".networkPolicy.workerGroups",
-		Valid: "!(" + present("self", "networkPolicy.workerGroups") + ") || self.networkPolicy.workerGroups.all(p, " +
-			"has(self.workerGroupSpecs) && self.workerGroupSpecs.exists(g, g.groupName == p.groupName))",
+		Valid: "!(" + present("self", "networkPolicy.workerGroups") + ") || self.networkPolicy.workerGroups.all(p, p.groupName == '' || " +
+			"(has(self.workerGroupSpecs) && self.workerGroupSpecs.exists(g, g.groupName == p.groupName)))",
 		Says: "must be the groupName of an entry of workerGroupSpecs"},
 }
 

@@ -2,7 +2,7 @@ package celrules
 
 // Names cannot change, so a stored object with a bad one stays writable.
 func nameLength(id string, part Part, limit, why string) Rule {
-	return Rule{ID: id, Part: part, Field: ".metadata.name",
+	return Rule{ID: id, Part: part, Field: ".metadata.name", OwnWords: true,
 		Valid:   "self.metadata.name.size() <= " + limit,
 		Says:    "has too many characters, at most " + limit + " are possible, " + why,
 		Ratchet: CreateOnly}

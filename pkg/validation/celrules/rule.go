@@ -126,8 +126,24 @@ type Bound struct {
 	Part Part
 	Node string
 
-	Minimum, MaxItems, MaxLength, MaxProperties *int64
-	Pattern                                     string
+	Minimum, MaxItems, MinLength, MaxLength, MaxProperties *int64
+	Pattern                                                string
+}
+
+// Keywords returns the bound in the form of a schema.
+func (b Bound) Keywords() map[string]any {
+	keywords := map[string]any{}
+	for name, value := range map[string]*int64{
+		"minimum": b.Minimum, "maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength, "maxProperties": b.MaxProperties,
+	} {
+		if value != nil {
+			keywords[name] = *value
+		}
+	}
+	if b.Pattern != "" {
+		keywords["pattern"] = b.Pattern
+	}
+	return keywords
 }
 
 // Placed is a rule or a bound at its place in one kind.

@@ -346,19 +346,10 @@ func tabled(plural string) []string {
 		}
 	}
 	for _, b := range celrules.BoundsOf(plural) {
-		path, ok := at(b.Node)
-		if !ok {
-			continue
-		}
-		for keyword, value := range map[string]*int64{
-			"minimum": b.Item.Minimum, "maxItems": b.Item.MaxItems, "maxLength": b.Item.MaxLength, "maxProperties": b.Item.MaxProperties,
-		} {
-			if value != nil {
-				out = append(out, fmt.Sprintf("%s %s %d", path, keyword, *value))
+		if path, ok := at(b.Node); ok {
+			for keyword, value := range b.Item.Keywords() {
+				out = append(out, fmt.Sprintf("%s %s %v", path, keyword, value))
 			}
-		}
-		if b.Item.Pattern != "" {
-			out = append(out, path+" pattern "+b.Item.Pattern)
 		}
 	}
 	return out

@@ -111,8 +111,7 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	rc := w.cluster("demo", raytest.Workers("cpu", 1))
-	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "1"}
-	rc.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "2"} // the same thing said twice
+	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "500m"} // which the CRD cannot refuse
 	w.create(rc)
 	refused := func() bool {
 		return meta.IsStatusConditionTrue(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
@@ -128,13 +127,13 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	if got := len(w.pods("demo")); got != 0 {
 		t.Errorf("%d Pods were made from an invalid spec", got)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.Resources = nil })
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "1" })
 	w.eventuallyReady("demo")
 	if refused() {
 		t.Error("the repaired cluster still says that it is invalid")
 	}
 	// It stays deletable when it becomes invalid again.
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "2"} })
+	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "half" })
 	w.eventually("the second refusal", refused)
 	if got := len(w.pods("demo")); got != 2 {
 		t.Errorf("%d Pods run after the spec became invalid, want the 2 from before", got)
