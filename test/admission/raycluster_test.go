@@ -120,7 +120,7 @@ func TestUpdateExamplesOfRayCluster(t *testing.T) {
 
 // TestRandomRayClusters makes clusters wrong in several ways at once and asks both.
 func TestRandomRayClusters(t *testing.T) {
-	const objects, seed = 800, 20261121
+	const objects, seed = 500, 20261121
 	var refusals atomic.Int64
 	var mu sync.Mutex
 	shown := 0
