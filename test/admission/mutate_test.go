@@ -34,26 +34,17 @@ func randomCluster(rng *rand.Rand) *rayv1.RayCluster {
 		g.GroupName = "second"
 		rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *g)
 	}
-	all := examples.All()
-	for range rng.IntN(3) {
+	all := examples.Of("RayCluster")
+	for range rng.IntN(2) {
 		e := all[rng.IntN(len(all))]
-		if !e.Update && e.ID != "RC-584" && e.ID != "RC-585" { // those two are large
-			applyTo(rc, e)
+		if !e.Update && !e.GoOnly && e.ID != "RC-584" && e.ID != "RC-585" { // those two are large
+			rc = e.Object().(*rayv1.RayCluster)
 		}
 	}
 	for range rng.IntN(4) {
 		change(rng, reflect.ValueOf(&rc.Spec).Elem(), 0)
 	}
 	return rc
-}
-
-// applyTo makes the change of an example to a cluster that may lack what the example expects.
-func applyTo(rc *rayv1.RayCluster, e examples.Example) {
-	defer func() { _ = recover() }()
-	if e.Before != nil {
-		e.Before(rc)
-	}
-	e.Mutate(rc)
 }
 
 // change walks down to a random field and gives it a random value.

@@ -18,7 +18,10 @@ const (
 var native = map[string]Layer{
 	"RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
 	"RC-014": Schema, "RC-015": Schema, "RC-016": Schema, "RC-017": Schema, "RC-018": Schema, "RC-501": Schema,
-	"RC-021": CEL, "RC-022": CEL, "RC-023": CEL,
+	"RJ-001": Schema, "RJ-002": Schema, "RJ-003": Schema, "RJ-004": Schema, "RJ-005": Schema, "RJ-006": Schema, "RJ-007": Schema,
+	"RS-002": Schema, "RS-003": Schema, "CJ-002": Schema, "CJ-003": Schema,
+	"RC-021": CEL, "RC-022": CEL, "RC-023": CEL, "RJ-009": CEL, "RJ-010": CEL, "RJ-011": CEL, "RJ-012": CEL, "RJ-013": CEL, "RJ-014": CEL,
+	"RS-004": CEL, "RS-005": CEL,
 }
 
 // Native reports whether the types in operator/api declare the rule themselves.

@@ -15,16 +15,31 @@ func nameForm(id string, part Part) Rule {
 		Ratchet: CreateOnly}
 }
 
+// specIsThere also keeps rules on fields of the spec from being passed by by taking away all of it.
+func specIsThere(id string, part Part, says string) Rule {
+	return Rule{ID: id, Part: part, Field: ".spec", Reason: Required, Ratchet: WasBroken, Valid: "has(self.spec)", Says: says}
+}
+
 var objectRules = []Rule{
 	nameLength("RC-030", RayCluster, "53", "so that the names of its Services stay within 63"),
 	nameForm("RC-031", RayCluster),
 	{ID: "RC-120", Part: RayCluster, Node: "status.conditions",
 		Valid: "!(self.exists(c, c.type == 'RayClusterSuspending' && c.status == 'True') && self.exists(c, c.type == 'RayClusterSuspended' && c.status == 'True'))",
 		Says:  "RayClusterSuspending and RayClusterSuspended cannot both be True; the operator sets them, one after the other"},
-	{ID: "RC-581", Part: RayCluster, Field: ".spec", Reason: Required,
-		Valid:   "has(self.spec)",
-		Says:    "describe the cluster: at least headGroupSpec with a Pod template",
-		Ratchet: WasBroken},
+	specIsThere("RC-581", RayCluster, "describe the cluster: at least headGroupSpec with a Pod template"),
+	{ID: "RJ-060", Part: RayJob, Field: ".status.jobDeploymentStatus", Ratchet: WasBroken, OwnWords: true,
+		Valid: "!(" + present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
+		Says:  "Waiting is for InteractiveMode only; the operator sets it"},
+	{ID: "RJ-524", Part: RayJob, Field: ".spec.submissionMode", Transition: true, OwnWords: true,
+		Valid: "!has(self.spec) || !has(oldSelf.spec) || self.spec.submissionMode == oldSelf.spec.submissionMode || !(" + present("oldSelf", "status.jobDeploymentStatus") + ")" +
+			" || oldSelf.status.jobDeploymentStatus in ['', 'Suspended', 'ValidationFailed']",
+		Says: "cannot change while the job is active; suspend the job first, or make a new one"},
+	specIsThere("RJ-581", RayJob, jobDescription),
+	specIsThere("RS-581", RayService, "describe the service: at least rayClusterConfig and serveConfigV2"),
+	{ID: "CJ-011", Part: RayCronJob, Node: "spec.schedule",
+		Valid: "!self.contains('TZ')",
+		Says:  "must not name a time zone; use timeZone"},
+	specIsThere("CJ-581", RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs"),
 	nameLength("RJ-020", RayJob, "47", "so that the name of its RayCluster stays within 53"),
 	nameForm("RJ-021", RayJob),
 	nameLength("RS-010", RayService, "47", "so that the names of its RayClusters stay within 53"),

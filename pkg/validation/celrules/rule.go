@@ -177,7 +177,7 @@ func BoundsOf(plural string) []Placed[Bound] {
 
 // Rules returns all rules.
 func Rules() []Rule {
-	return slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules)
+	return slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules, jobSpecRules, serviceRules)
 }
 
 func join(path, more string) string {
