@@ -7,5 +7,6 @@ step() { echo "generate: $1"; shift; "$@"; }
 step "API deep copies and CRDs" hack/generate-api.sh
 step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
+step "admission policies" go run ./hack/policygen
 step "rule catalogue" go run ./hack/rulesdoc
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update

@@ -3,6 +3,7 @@ package celrules
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Part is a part of the API that stands in one or more kinds.
@@ -76,6 +77,9 @@ type Rule struct {
 	Reason Reason
 	// Ratchet is for nodes that change for other reasons than the rule.
 	Ratchet Ratchet
+	// Unchanged are fields of the node. With WasBroken an update passes if it changes none of them, instead of if the old
+	// value broke the rule: what was wrong before must not become wrong in another way.
+	Unchanged []string
 	// Transition marks rules that compare with oldSelf, which are not asked on create.
 	Transition bool
 	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
@@ -111,6 +115,13 @@ func (r Rule) Validations() []Validation {
 	}
 	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
 	update.Rule = "(" + r.Valid + ") || !(" + selfWord.ReplaceAllString(r.Valid, "oldSelf") + ")"
+	if len(r.Unchanged) > 0 {
+		same := make([]string, len(r.Unchanged))
+		for i, f := range r.Unchanged {
+			same[i] = "has(self." + f + ") == has(oldSelf." + f + ") && (!has(self." + f + ") || self." + f + " == oldSelf." + f + ")"
+		}
+		update.Rule = "(" + r.Valid + ") || (" + strings.Join(same, " && ") + ")"
+	}
 	return []Validation{create, update}
 }
 

@@ -1,0 +1,221 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/examples"
+)
+
+// installPolicies applies the bundle for the time of the test.
+func installPolicies(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("../../operator/config/policies/ray*.yaml")
+	if err != nil || len(files) != len(plurals) {
+		t.Fatalf("found policies %v, want one file for each kind: %v", files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(document, &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			if len(u.Object) == 0 {
+				continue
+			}
+			resource := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
+			if u.GetKind() == "ValidatingAdmissionPolicyBinding" {
+				resource.Resource = "validatingadmissionpolicybindings"
+			}
+			client := server.dynamic.Resource(resource)
+			if _, err := client.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			t.Cleanup(func() { _ = client.Delete(context.Background(), u.GetName(), metav1.DeleteOptions{}) })
+		}
+	}
+	// A label that each kind with child objects refuses, and a mount for the fourth.
+	for _, object := range []validation.Object{examples.Base(), examples.BaseJob(), examples.BaseService(), examples.BaseCronJob()} {
+		object, checks := decoded(t, object)
+		u := toUnstructured(t, object)
+		delete(u.Object, "status")
+		u.SetLabels(map[string]string{"volcano.sh/network-topology-mode": "bad"})
+		at := strings.Split(map[string]string{
+			"RayCluster": "spec", "RayJob": "spec.rayClusterSpec", "RayService": "spec.rayClusterConfig", "RayCronJob": "spec.jobTemplate.rayClusterSpec",
+		}[checks.Kind]+".headGroupSpec.rayStartParams", ".")
+		if err := unstructured.SetNestedStringMap(u.Object, map[string]string{"num-cpus": "half"}, at...); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the policies of "+checks.Kind, func(ctx context.Context) bool {
+			_, err := resourceOf(pluralOf(checks.Kind)).Create(ctx, u.DeepCopy(), dryRun)
+			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+		})
+	}
+}
+
+// recorder keeps the warnings of the requests of one client.
+type recorder struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (r *recorder) HandleWarningHeader(_ int, _ string, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text = append(r.text, text)
+}
+
+// take returns the rules of the warnings since the last call.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []string
+	for _, text := range r.text {
+		if m := ruleSuffix.FindStringSubmatch(text); m != nil {
+			ids = append(ids, m[1])
+		}
+	}
+	r.text = nil
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+var deniedFor = regexp.MustCompile(`ValidatingAdmissionPolicy .* denied request: .*\(([A-Z]+-[0-9]{3})\)`)
+
+// TestExamplesAgainstPolicies holds the policies to the Go rules, for objects that the CRDs let pass.
+func TestExamplesAgainstPolicies(t *testing.T) {
+	installPolicies(t)
+	warnings := &recorder{}
+	cfg := rest.CopyConfig(server.Config)
+	cfg.WarningHandler = warnings
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, e := range examples.All() {
+		if e.Update || e.GoOnly {
+			continue
+		}
+		object, checks := decoded(t, e.Object())
+		plural := pluralOf(e.Kind)
+		u := toUnstructured(t, object)
+		delete(u.Object, "status")
+		warnings.take()
+		_, err := client.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace).Create(t.Context(), u, dryRun)
+		verdict := checks.Create(object, allGates(t))
+		errs, warns := idsOf(verdict.Errors, celrules.PoliciesOf(plural, false)), idsOf(verdict.Warnings, celrules.PoliciesOf(plural, true))
+		switch denied := deniedFor.FindStringSubmatch(textOf(err)); {
+		case denied != nil:
+			seen[denied[1]] = true
+			if !slices.Contains(errs, denied[1]) {
+				t.Errorf("%s: the policy refuses alone: %v; Go: %v", e, err, verdict.Errors)
+			}
+		case err != nil && !apierrors.IsInvalid(err):
+			t.Errorf("%s: %v", e, err)
+		case err != nil:
+			// The CRD refused first.
+		case len(errs) > 0:
+			t.Errorf("%s: Go alone refuses for %v", e, errs)
+		default:
+			got := warnings.take()
+			for _, id := range got {
+				seen[id] = true
+			}
+			if !slices.Equal(got, warns) {
+				t.Errorf("%s: the policy warns of %v, Go of %v", e, got, warns)
+			}
+		}
+	}
+	for _, plural := range plurals {
+		for _, r := range slices.Concat(celrules.PoliciesOf(plural, false), celrules.PoliciesOf(plural, true)) {
+			if !seen[r.ID] {
+				t.Errorf("no example met the policy for %s", r.ID)
+				seen[r.ID] = true
+			}
+		}
+	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// idsOf returns the rules that are broken and that a policy has.
+func idsOf(errs field.ErrorList, rules []celrules.PolicyRule) []string {
+	var ids []string
+	for _, err := range errs {
+		if slices.ContainsFunc(rules, func(r celrules.PolicyRule) bool { return r.ID == err.Origin }) {
+			ids = append(ids, err.Origin)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// TestPoliciesLetStoredObjectsBe takes an object that was stored before the policies through the usual writes.
+func TestPoliciesLetStoredObjectsBe(t *testing.T) {
+	rc := examples.Base()
+	rc.Name = "before-policies"
+	rc.Finalizers = []string{"example.com/hold"}
+	rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "500m"
+	second := rc.Spec.WorkerGroupSpecs[0].DeepCopy()
+	second.GroupName = "second"
+	second.RayStartParams = map[string]string{"num-gpus": "half"}
+	rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *second)
+	u := toUnstructured(t, rc)
+	delete(u.Object, "status")
+	clusters := resourceOf("rayclusters")
+	if _, err := clusters.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	installPolicies(t)
+	patch := func(body string) error {
+		_, err := clusters.Patch(t.Context(), rc.Name, types.JSONPatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	for what, body := range map[string]string{
+		"scaling a good group": `[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":2}]`,
+		"scaling a bad group":  `[{"op":"replace","path":"/spec/workerGroupSpecs/1/replicas","value":2}]`,
+		"a label":              `[{"op":"add","path":"/metadata/labels","value":{"team":"a"}}]`,
+	} {
+		if err := patch(body); err != nil {
+			t.Errorf("%s is refused: %v", what, err)
+		}
+	}
+	if err := patch(`[{"op":"add","path":"/spec/workerGroupSpecs/0/rayStartParams/num-cpus","value":"half"}]`); err == nil || !strings.Contains(err.Error(), "RC-515") {
+		t.Errorf("a mistake in another group: %v, want a refusal for RC-515", err)
+	}
+	if err := clusters.Delete(t.Context(), rc.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := patch(`[{"op":"remove","path":"/metadata/finalizers"}]`); err != nil {
+		t.Errorf("removing the finalizer: %v", err)
+	}
+}
