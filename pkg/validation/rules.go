@@ -28,20 +28,14 @@ const (
 	LayerPackage Layer = "package"
 	// LayerController is this package as the controller asks it: the rule needs [Facts] that only the controller has.
 	LayerController Layer = "controller"
-	// LayerSchema is the OpenAPI schema of the CRD.
+	// LayerSchema is the OpenAPI schema of the CRD, for rules that only it has.
 	LayerSchema Layer = "schema"
-	// LayerCEL is the CRD too: the rule can be said in CEL, within the cost that the API server allows.
-	LayerCEL Layer = "CEL"
-	// LayerPolicy is the bundle of ValidatingAdmissionPolicies.
-	LayerPolicy Layer = "policy"
 )
 
 var (
-	packageOnly      = []Layer{LayerPackage}
-	packageAndSchema = []Layer{LayerPackage, LayerSchema}
-	packageAndCEL    = []Layer{LayerPackage, LayerCEL}
-	controllerOnly   = []Layer{LayerController}
-	schemaOnly       = []Layer{LayerSchema}
+	packageOnly    = []Layer{LayerPackage}
+	controllerOnly = []Layer{LayerController}
+	schemaOnly     = []Layer{LayerSchema}
 )
 
 // Kinds of rules that hold wherever the part of an object stands.
@@ -71,7 +65,7 @@ type Rule struct {
 	Ratcheting bool
 	// Transition says that the rule is about the way from the old object to the new one, and so has a say in updates only.
 	Transition bool
-	// Layers are the places that can tell.
+	// Layers are the places that enforce the rule, but for those in the API server that package celrules has tables of.
 	Layers []Layer
 	// Stop says that a controller must not act on an object that breaks the rule, even if it ran before.
 	Stop bool

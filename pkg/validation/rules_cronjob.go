@@ -2,15 +2,15 @@ package validation
 
 // rulesOfCronJobs are about RayCronJobs alone.
 var rulesOfCronJobs = []Rule{
-	{ID: "CJ-001", Kind: "RayCronJob", Field: "spec.schedule", Condition: "absent or empty", Severity: SeverityError, Layers: packageAndSchema},
-	{ID: "CJ-002", Kind: "RayCronJob", Field: "spec.jobTemplate", Condition: "absent or empty", Severity: SeverityError, Layers: packageAndSchema},
-	{ID: "CJ-003", Kind: "RayCronJob", Field: "spec.timeZone", Condition: "empty text", Severity: SeverityError, Layers: packageAndSchema, Same: []string{"CJ-013"}},
-	{ID: "CJ-010", Kind: "RayCronJob", Field: "metadata.name", Condition: "longer than 36", Severity: SeverityError, Layers: packageAndCEL},
-	{ID: "CJ-011", Kind: "RayCronJob", Field: "spec.schedule", Condition: "contains TZ", Severity: SeverityError, Layers: packageAndCEL},
+	{ID: "CJ-001", Kind: "RayCronJob", Field: "spec.schedule", Condition: "absent or empty", Severity: SeverityError, Layers: packageOnly},
+	{ID: "CJ-002", Kind: "RayCronJob", Field: "spec.jobTemplate", Condition: "absent or empty", Severity: SeverityError, Layers: packageOnly},
+	{ID: "CJ-003", Kind: "RayCronJob", Field: "spec.timeZone", Condition: "empty text", Severity: SeverityError, Layers: packageOnly, Same: []string{"CJ-013"}},
+	{ID: "CJ-010", Kind: "RayCronJob", Field: "metadata.name", Condition: "longer than 36", Severity: SeverityError, Layers: packageOnly},
+	{ID: "CJ-011", Kind: "RayCronJob", Field: "spec.schedule", Condition: "contains TZ", Severity: SeverityError, Layers: packageOnly},
 	{ID: "CJ-012", Kind: "RayCronJob", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Severity: SeverityError, Layers: packageOnly},
 	{ID: "CJ-014", Kind: "RayCronJob", Field: "spec.timeZone", Condition: "not a known time zone", Severity: SeverityError, Layers: packageOnly},
 	{ID: "CJ-501", Kind: "RayCronJob", Field: "spec.schedule", Condition: "never comes within five years", Severity: SeverityError, Layers: packageOnly, Stop: true},
-	{ID: "CJ-502", Kind: "RayCronJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Severity: SeverityError, Layers: packageAndCEL},
+	{ID: "CJ-502", Kind: "RayCronJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Severity: SeverityError, Layers: packageOnly},
 	{ID: "CJ-503", Kind: "RayCronJob", Field: "spec.schedule", Condition: "comes more than once a minute", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "CJ-504", Kind: "RayCronJob", Field: "spec.jobTemplate.suspend", Condition: "true", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "CJ-505", Kind: "RayCronJob", Field: "spec.jobTemplate.jobId", Condition: "set", Severity: SeverityWarning, Layers: packageOnly},
@@ -19,5 +19,5 @@ var rulesOfCronJobs = []Rule{
 	{ID: "CJ-508", Kind: "RayCronJob", Field: "spec.timeZone", Condition: "Local (error), or unset (warning)", Severity: SeverityBoth, Layers: packageOnly, Ratcheting: true},
 	{ID: "CJ-509", Kind: "RayCronJob", Field: "spec.schedule", Condition: "changed while a run is due", Severity: SeverityWarning, Layers: packageOnly, Transition: true},
 	{ID: "CJ-510", Kind: "RayCronJob", Field: "kind", Condition: "gate RayCronJob off", Severity: SeverityWarning, Layers: packageOnly},
-	{ID: "CJ-581", Kind: "RayCronJob", Field: "spec", Condition: "absent", Severity: SeverityError, Layers: packageAndCEL, Stop: true},
+	{ID: "CJ-581", Kind: "RayCronJob", Field: "spec", Condition: "absent", Severity: SeverityError, Layers: packageOnly, Stop: true},
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/celrules"
 )
 
 const intro = `# Validation rules
@@ -23,8 +24,9 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
   the stored object has at the same place, with the same value and with the same values in all fields that the rule reads, becomes a warning, so that
   finalizers, labels and the autoscaler always get through. Ratcheting marks rules that working objects may break; no other layer refuses those for a
   value that is stored. On update marks rules about the way from the old object to the new one.
-* **Layers** package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the CRD. policy: the bundle of
-  ValidatingAdmissionPolicies.
+* **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
+  server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
+  webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.
 * **Stop** The operator does not act on an object that breaks the rule, even if the object ran before.
 
 `
@@ -35,10 +37,7 @@ func Markdown() []byte {
 	b.WriteString(intro)
 	b.WriteString("| Rule | Kind | Field | Broken when | Severity | Layers | Stop |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range validation.Rules() {
-		layers := make([]string, len(r.Layers))
-		for i, l := range r.Layers {
-			layers[i] = string(l)
-		}
+		layers := layersOf(r)
 		stop := ""
 		if r.Stop {
 			stop = "yes"
@@ -50,6 +49,22 @@ func Markdown() []byte {
 		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s | %s |\n", id, r.Kind, cell(r.Field), cell(r.Condition), severity(r), strings.Join(layers, ", "), stop)
 	}
 	return b.Bytes()
+}
+
+// layersOf returns where the rule is enforced: here as the rule says itself, in the API server as the tables from which
+// the CRDs and the policies are made have it.
+func layersOf(r validation.Rule) []string {
+	var layers []string
+	for _, l := range r.Layers {
+		layers = append(layers, string(l))
+	}
+	for _, l := range celrules.LayersOf(r.ID) {
+		layers = append(layers, string(l))
+	}
+	if celrules.InPolicy(r.ID) {
+		layers = append(layers, "policy")
+	}
+	return layers
 }
 
 func severity(r validation.Rule) string {

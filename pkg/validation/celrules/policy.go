@@ -89,3 +89,8 @@ func PoliciesOf(plural string, warning bool) []PolicyRule {
 	}
 	return out
 }
+
+// InPolicy reports whether a policy has the rule.
+func InPolicy(id string) bool {
+	return slices.ContainsFunc(policyRules, func(r PolicyRule) bool { return r.ID == id })
+}
