@@ -192,9 +192,10 @@ func TestPoliciesLetStoredObjectsBe(t *testing.T) {
 	u := toUnstructured(t, rc)
 	delete(u.Object, "status")
 	clusters := resourceOf("rayclusters")
-	if _, err := clusters.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the policies of another test to go", func(ctx context.Context) bool {
+		_, err := clusters.Create(ctx, u, metav1.CreateOptions{})
+		return err == nil
+	})
 	installPolicies(t)
 	patch := func(body string) error {
 		_, err := clusters.Patch(t.Context(), rc.Name, types.JSONPatchType, []byte(body), metav1.PatchOptions{})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
 // withoutRules takes out of a schema what the table of rules has put in, and makes workerGroupSpecs the plain list that
@@ -44,7 +45,7 @@ func withoutRules(node *apiextensionsv1.JSONSchemaProps, path string, bounds map
 }
 
 // changeCRD gives the CRD of a kind another specification.
-func changeCRD(ctx context.Context, t *testing.T, plural string, change func(*apiextensionsv1.CustomResourceDefinitionSpec)) {
+func changeCRD(ctx context.Context, t testing.TB, plural string, change func(*apiextensionsv1.CustomResourceDefinitionSpec)) {
 	t.Helper()
 	u, err := crds().Get(ctx, plural+".ray.io", metav1.GetOptions{})
 	if err != nil {
@@ -64,7 +65,7 @@ func changeCRD(ctx context.Context, t *testing.T, plural string, change func(*ap
 }
 
 // beforeTheRules runs f while the CRD has none of the rules, as KubeRay's has, and brings them back.
-func beforeTheRules(t *testing.T, plural string, bad *unstructured.Unstructured, f func()) {
+func beforeTheRules(t testing.TB, plural string, bad *unstructured.Unstructured, f func()) {
 	t.Helper()
 	var rules apiextensionsv1.CustomResourceDefinitionSpec
 	changeCRD(t.Context(), t, plural, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) {
@@ -174,5 +175,38 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 	}
 	if _, err := clusters.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the cluster is still there: %v", err)
+	}
+}
+
+// BenchmarkRayClusterWrites compares the time of a create, an update and a delete by a client, with the rules and without.
+func BenchmarkRayClusterWrites(b *testing.B) {
+	rc, _ := decoded(b, examples.Base())
+	good := toUnstructured(b, rc)
+	delete(good.Object, "status")
+	bad := good.DeepCopy()
+	if err := unstructured.SetNestedField(bad.Object, "Internal", "spec", "headGroupSpec", "serviceType"); err != nil {
+		b.Fatal(err)
+	}
+	clusters := resourceOf("rayclusters")
+	writes := func(b *testing.B) {
+		for b.Loop() {
+			u, err := clusters.Create(b.Context(), good.DeepCopy(), metav1.CreateOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := unstructured.SetNestedField(u.Object, true, "spec", "suspend"); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := clusters.Update(b.Context(), u, metav1.UpdateOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			if err := clusters.Delete(b.Context(), u.GetName(), metav1.DeleteOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for range 3 {
+		beforeTheRules(b, "rayclusters", bad, func() { b.Run("rules=none", writes) })
+		b.Run("rules=all", writes)
 	}
 }

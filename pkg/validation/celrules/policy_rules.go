@@ -21,7 +21,7 @@ const (
 	clusterScales  = "cluster.?enableInTreeAutoscaling.orValue(false)"
 )
 
-// given is true if a map has a text for the key.
+// keyGiven is true if a map has a text for the key.
 func keyGiven(m, key string) string {
 	return "(" + key + " in " + m + " && " + m + "[" + key + "] != '')"
 }
@@ -32,8 +32,12 @@ func keepsCommand(template string) string {
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 
-func wholeCounts(id, of, template string, eachGroup bool) PolicyRule {
-	return PolicyRule{ID: id, Plurals: allKinds, EachGroup: eachGroup, Field: ".rayStartParams",
+func wholeCounts(of, template string, eachGroup bool) PolicyRule {
+	field := ".headGroupSpec.rayStartParams"
+	if eachGroup {
+		field = ".rayStartParams"
+	}
+	return PolicyRule{ID: "RC-515", Plurals: allKinds, EachGroup: eachGroup, Field: field,
 		Valid: keepsCommand(template) + " || ['num-cpus', 'num-gpus'].all(k, " + of + ".?rayStartParams[?k].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams[k].contains('$'))",
 		Says:  "num-cpus and num-gpus must be a whole number of at least 0; ray start refuses units and fractions"}
 }
@@ -67,8 +71,8 @@ var policyRules = []PolicyRule{
 	{ID: "RC-117", Plurals: []string{"rayclusters"}, Field: "spec.upgradeStrategy.type",
 		Valid: "!has(cluster.upgradeStrategy) || !has(cluster.upgradeStrategy.type) || !(" + labelOrigin + " in labels) || !(labels[" + labelOrigin + "] in ['RayJob', 'RayService'])",
 		Says:  "the cluster belongs to a RayJob or a RayService, which decides about upgrades; remove it"},
-	wholeCounts("RC-515", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
-	wholeCounts("RC-515", "g", "g.template", true),
+	wholeCounts("cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+	wholeCounts("g", "g.template", true),
 	{ID: "RC-540", Plurals: allKinds, Field: ".headGroupSpec.template.spec",
 		Valid: containersNamed("cluster.headGroupSpec.template"),
 		Says:  "give each container and each init container a name of its own, of at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"},
