@@ -102,12 +102,14 @@ func satisfied(wanted, found map[string]any, r rules) bool {
 			setNil(wanted, path)
 		}
 	}
-	removed := false
 	annotations, _, _ := unstructured.NestedMap(wanted, "metadata", "annotations")
-	for _, v := range annotations {
-		removed = removed || v == nil
+	have, _, _ := unstructured.NestedMap(found, "metadata", "annotations")
+	for key, v := range annotations {
+		if _, there := have[key]; v == nil && there {
+			return false
+		}
 	}
-	return ok && !removed && covers(wanted, found)
+	return ok && covers(wanted, found)
 }
 
 func setNil(body map[string]any, path []string) {

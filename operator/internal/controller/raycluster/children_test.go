@@ -228,3 +228,37 @@ func TestServeServiceWithoutPortIsToldOf(t *testing.T) {
 		t.Errorf("condition %+v with %d Pods", c, len(b.pods()))
 	}
 }
+
+// unknowing is a mapper whose API server cannot be asked.
+type unknowing struct{ meta.RESTMapper }
+
+func (unknowing) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
+	return nil, errors.New("the server is away")
+}
+
+func TestIngressWaitsUntilItIsKnownWhetherThereAreRoutes(t *testing.T) {
+	cases := map[string]struct {
+		opts    []raytest.ClusterOption
+		wantErr bool
+	}{
+		"a cluster that wants none of both": {},
+		"a cluster that wants one of them":  {opts: []raytest.ClusterOption{publishing()}, wantErr: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, raytest.RayCluster("ns/demo", tc.opts...), interceptor.Funcs{})
+			b.reconciler = New(Config{Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock,
+				APIs: apis.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
+			if _, err := b.reconcile(); (err != nil) != tc.wantErr {
+				t.Errorf("error %v, want one: %t", err, tc.wantErr)
+			}
+			var list networkingv1.IngressList
+			if err := b.client.List(t.Context(), &list); err != nil || len(list.Items) != 0 {
+				t.Errorf("%d Ingresses, %v", len(list.Items), err)
+			}
+			if len(b.pods()) != 1 {
+				t.Errorf("%d Pods, want the head", len(b.pods()))
+			}
+		})
+	}
+}

@@ -22,14 +22,14 @@ type ingress struct {
 
 // Run implements step.
 func (i *ingress) Run(ctx context.Context, s *scope) (outcome, error) {
+	wanted := route.Needed(s.cluster)
 	routes, err := i.children.apis.Ready(route.Kind)
-	if err != nil {
+	if err != nil && wanted {
 		// Whether a Route or an Ingress is right, nobody knows now.
 		s.errs = append(s.errs, err)
 		return outcome{}, nil
 	}
 	useRoute := routes && !i.neverRoute
-	wanted := route.Needed(s.cluster)
 	if wanted && useRoute {
 		i.children.ensure(ctx, s, child{
 			desired: route.Route(s.cluster), created: "CreatedRoute", updated: "UpdatedRoute",
