@@ -64,6 +64,7 @@ var scenarios = []scenario{
 	{"starve", starve},
 	{"idle", idle},
 	{"gateway", gateway},
+	{"webhooks", webhooks},
 }
 
 // AddFlags adds the flags to fs, with their defaults.
@@ -81,7 +82,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
 	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
-	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it")
+	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it, as do those of the scenario webhooks")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
 	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle and starve, which make thousands of Pods, have twice as long")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")

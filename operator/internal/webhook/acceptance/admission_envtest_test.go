@@ -1,0 +1,327 @@
+package acceptance
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/operator/internal/webhook"
+	"sigs.k8s.io/yaml"
+)
+
+var validatePath = webhook.ValidatePath("RayCluster")
+
+// smuggle stores an object that the webhook would refuse, as one that is older than the rule.
+func smuggle(t *testing.T, c *client, namespace, text string) *unstructured.Unstructured {
+	t.Helper()
+	hooks.with(t, gone, validatePath)
+	obj := create(t, c, "rayclusters", namespace, text)
+	hooks.heal(validatePath)
+	return obj
+}
+
+// TestBookE9: all problems at once, each at its field, with code, reason and rule.
+func TestBookE9AllProblemsAtOnce(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	text := strings.Replace(invalid("a"), "rayVersion: 2.52.0", "rayVersion: 2.52.0\n  enableInTreeAutoscaling: true", 1)
+	text = strings.Replace(text, "numOfHosts: 2", "numOfHosts: 2, priority: 7, rayStartParams: {num-cpus: many}", 1)
+	_, err := c.clusters(hub, ns).Create(t.Context(), decode(text), metav1.CreateOptions{})
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+		t.Fatalf("error %v, want Invalid", err)
+	}
+	details := status.ErrStatus.Details
+	if status.ErrStatus.Code != http.StatusUnprocessableEntity || details == nil || details.Kind != "RayCluster" || details.Name != "a" || len(details.Causes) < 2 {
+		t.Fatalf("status %+v", status.ErrStatus)
+	}
+	for _, cause := range details.Causes {
+		if cause.Field == "" || !strings.Contains(cause.Message, "(RC-") {
+			t.Errorf("cause %+v has no field or no rule", cause)
+		}
+	}
+	if !strings.Contains(err.Error(), `admission webhook "rayclusters.validation.ray.io" denied the request`) {
+		t.Errorf("message %q", err)
+	}
+}
+
+// TestAdmission12Item3: every sample is accepted.
+func TestAdmission12Item3Samples(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	files, err := filepath.Glob("../../../../samples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range strings.Split(string(data), "\n---\n") {
+			var meta metav1.PartialObjectMetadata
+			if err := yaml.Unmarshal([]byte(doc), &meta); err != nil || !strings.HasPrefix(meta.APIVersion, "ray.io/") || strings.Contains(file, "invalid") {
+				continue
+			}
+			obj := decode(doc)
+			obj.SetNamespace("")
+			resource := strings.ToLower(obj.GetKind()) + "s"
+			if _, err := c.resource(resource, hub, ns).Create(t.Context(), obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+		}
+	}
+}
+
+// TestAdmission12Item4: what is done to a stored object that breaks a rule. Making it worse is refused.
+func TestAdmission12Item4Ratcheting(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	smuggle(t, c, ns, invalid("a"))
+	clusters := c.clusters(hub, ns)
+	accepted := map[string]struct {
+		kind  types.PatchType
+		patch string
+		sub   []string
+	}{
+		"status":              {types.MergePatchType, `{"status":{"state":"ready"}}`, []string{"status"}},
+		"finalizer added":     {types.MergePatchType, `{"metadata":{"finalizers":["example.com/x"]}}`, nil},
+		"finalizer removed":   {types.MergePatchType, `{"metadata":{"finalizers":[]}}`, nil},
+		"label":               {types.MergePatchType, `{"metadata":{"labels":{"a":"b"}}}`, nil},
+		"elsewhere":           {types.MergePatchType, `{"spec":{"suspend":true}}`, nil},
+		"the autoscaler":      {types.JSONPatchType, `[{"op":"replace","path":"/spec/workerGroupSpecs/1/replicas","value":3}]`, nil},
+		"workers to delete":   {types.JSONPatchType, `[{"op":"add","path":"/spec/workerGroupSpecs/0/scaleStrategy","value":{"workersToDelete":["x"]}}]`, nil},
+		"through v1alpha1":    {types.MergePatchType, `{"metadata":{"labels":{"a":"c"}}}`, nil},
+		"another group added": {types.JSONPatchType, `[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c","template":` + templateJSON(t) + `}}]`, nil},
+	}
+	for name, tc := range accepted {
+		client := clusters
+		if name == "through v1alpha1" {
+			client = c.clusters(old, ns)
+		}
+		if _, err := client.Patch(t.Context(), "a", tc.kind, []byte(tc.patch), metav1.PatchOptions{}, tc.sub...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"rayVersion":"nonsense","headGroupSpec":{"rayStartParams":{"num-cpus":"many"}}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("making it worse: %v, want a refusal", err)
+	}
+	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"ray.io/ft-enabled":null}}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("the repair: %v", err)
+	}
+	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"ray.io/ft-enabled":"true"}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("breaking the repaired one again: %v, want a refusal", err)
+	}
+}
+
+func templateJSON(t *testing.T) string {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(template))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestAdmission12Item5BookE12: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.
+func TestAdmission12Item5BookE12Deletion(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	for name, down := range map[string]bool{"up": false, "down": true} {
+		text := strings.Replace(invalid(name), "metadata: {", `metadata: {finalizers: ["example.com/x"], `, 1)
+		smuggle(t, c, ns, text)
+		if down {
+			hooks.with(t, gone, validatePath, webhook.MutatePath("RayCluster"))
+		}
+		if err := c.clusters(hub, ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		calls := hooks.count(validatePath)
+		if _, err := c.clusters(hub, ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+			t.Errorf("webhook %s: losing the finalizer: %v", name, err)
+		}
+		if got := hooks.count(validatePath); got != calls {
+			t.Errorf("webhook %s: called %d times for an object that is being deleted", name, got-calls)
+		}
+		if _, err := c.clusters(hub, ns).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("webhook %s: the object is still there: %v", name, err)
+		}
+	}
+}
+
+// TestBookF2: the status is none of the webhooks' business.
+func TestBookF2StatusIsNotMatched(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	calls := hooks.count(validatePath)
+	if _, err := c.clusters(hub, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"status":{"state":"ready"}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if got := hooks.count(validatePath); got != calls {
+		t.Errorf("a status write called the webhook %d times", got-calls)
+	}
+	if _, err := c.clusters(hub, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := hooks.count(validatePath); got != calls+1 {
+		t.Errorf("a patch called the webhook %d times, want once", got-calls)
+	}
+}
+
+// TestBookE6F5: a write through v1alpha1 reaches the webhooks as v1, and is refused for what v1 refuses.
+func TestBookE6F5OldVersionIsValidatedAsHub(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	mutate := webhook.MutatePath("RayCluster")
+	validated, mutated := hooks.count(validatePath), hooks.count(mutate)
+	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a, annotations: {ray.io/external-storage-namespace: x}}, spec: {headGroupSpec: {rayStartParams: {num-cpus: many}, template: " + template + "}}}"
+	if _, err := c.clusters(old, ns).Create(t.Context(), decode(text), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.headGroupSpec") {
+		t.Errorf("error %v, want a refusal at spec.headGroupSpec", err)
+	}
+	if hooks.count(validatePath) != validated+1 || hooks.count(mutate) != mutated+1 {
+		t.Errorf("the webhooks were called %d and %d times, want once each", hooks.count(validatePath)-validated, hooks.count(mutate)-mutated)
+	}
+	create(t, c, "rayclusters", ns, cluster("b"))
+	if got := hooks.count(mutate); got != mutated+1 {
+		t.Errorf("a write through v1 called the mutating webhook, which has nothing to do there")
+	}
+}
+
+// TestBookF3Admission12Item7: with the webhooks down, objects pass; a refusal is final while they are up.
+func TestBookF3Admission12Item7WebhookDown(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	hooks.with(t, gone, validatePath)
+	create(t, c, "rayclusters", ns, invalid("a"))
+	hooks.heal(validatePath)
+	if _, err := c.clusters(hub, ns).Create(t.Context(), decode(invalid("b")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("webhook up again: %v, want a refusal", err)
+	}
+}
+
+// TestBookF6: a webhook that hangs holds a write up for the timeout and no longer.
+func TestBookF6Timeout(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	hooks.with(t, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }, validatePath)
+	begin := time.Now()
+	create(t, c, "rayclusters", ns, invalid("a"))
+	if took := time.Since(begin); took < 4*time.Second {
+		t.Errorf("the write passed after %s without waiting for the webhook", took)
+	}
+}
+
+// TestBookD3: an answer with another uid is no answer. The policy is Ignore, so the object passes.
+func TestBookD3WrongUID(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	hooks.with(t, edited(func(r map[string]any) { r["response"].(map[string]any)["uid"] = "x" }), validatePath)
+	create(t, c, "rayclusters", ns, invalid("a"))
+}
+
+// TestBookD10D11Admission12Item8: dry-run and generateName.
+func TestBookD10D11Admission12Item8DryRunAndGenerateName(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	for _, version := range []string{hub, old} {
+		text := "{apiVersion: ray.io/" + version + ", kind: RayCluster, metadata: {generateName: gen-}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}, workerGroupSpecs: [{groupName: w, rayStartParams: {}, template: " + template + "}]}}"
+		dry, err := c.clusters(version, ns).Create(t.Context(), decode(text), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Fatalf("%s: dry-run: %v", version, err)
+		}
+		if list, err := c.clusters(hub, ns).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
+			t.Errorf("%s: a dry-run left %d objects, %v", version, len(list.Items), err)
+		}
+		made := create(t, c, "rayclusters", ns, text)
+		if !strings.HasPrefix(made.GetName(), "gen-") || !strings.HasPrefix(dry.GetName(), "gen-") {
+			t.Errorf("%s: name %q", version, made.GetName())
+		}
+		if err := c.clusters(hub, ns).Delete(t.Context(), made.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := "{apiVersion: ray.io/v1, kind: RayJob, metadata: {generateName: " + strings.Repeat("n", 45) + "-}, spec: {entrypoint: a, rayClusterSpec: {headGroupSpec: {template: " + template + "}}}}"
+	if _, err := c.resource("rayjobs", hub, ns).Create(t.Context(), decode(long), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a generated name that is too long: %v, want a refusal", err)
+	}
+}
+
+// TestAdmission12Item6: v1alpha1 create and read-modify-write are accepted and warned of.
+func TestAdmission12Item6OldVersionWarnings(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}"
+	made := create(t, c, "rayclusters", ns, text)
+	if got := c.taken(); !strings.Contains(got, "is deprecated") {
+		t.Errorf("create: warnings %q", got)
+	}
+	if err := unstructured.SetNestedField(made.Object, "2.53.0", "spec", "rayVersion"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.clusters(old, ns).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.taken(); !strings.Contains(got, "is deprecated") || strings.Contains(got, "were kept") {
+		t.Errorf("update: warnings %q", got)
+	}
+}
+
+// TestAdmission12Item10: the largest object that makes sense passes everything.
+func TestAdmission12Item10LargeObject(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	var groups []any
+	for i := range 100 {
+		labels := map[string]any{}
+		for j := range 32 {
+			labels[fmt.Sprintf("label-%d", j)] = "value"
+		}
+		groups = append(groups, map[string]any{"groupName": fmt.Sprint("group-", i), "labels": labels, "template": decode("{apiVersion: a, kind: b, t: " + template + "}").Object["t"]})
+	}
+	obj := decode(cluster("a"))
+	obj.Object["spec"].(map[string]any)["workerGroupSpecs"] = groups
+	if _, err := c.clusters(hub, ns).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	seen := get(t, c, "rayclusters", old, ns, "a")
+	if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("writing it back through v1alpha1: %v", err)
+	}
+	if got := group(t, get(t, c, "rayclusters", hub, ns, "a").Object, "group-99")["labels"]; len(got.(map[string]any)) != 32 {
+		t.Errorf("labels of the last group: %v", got)
+	}
+}
+
+// TestBookD6D8: writing again and again through v1alpha1 fills in nothing twice and changes no generation.
+func TestBookD6D8MutationIsIdempotentOnTheServer(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	text := "{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: a}, spec: {entrypoint: x, rayClusterSpec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}}"
+	made := create(t, c, "rayjobs", ns, text)
+	first := stored(t, "rayjobs", ns, "a")
+	for range 2 {
+		made.SetLabels(map[string]string{"n": made.GetResourceVersion()})
+		var err error
+		if made, err = c.resource("rayjobs", old, ns).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := stored(t, "rayjobs", ns, "a")
+	if fmt.Sprint(first["spec"]) != fmt.Sprint(last["spec"]) {
+		t.Errorf("spec was %v, is %v", first["spec"], last["spec"])
+	}
+	if got := field(t, last, "metadata", "generation"); got != float64(1) {
+		t.Errorf("generation %v after writes of labels, want 1", got)
+	}
+}

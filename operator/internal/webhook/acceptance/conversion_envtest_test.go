@@ -1,0 +1,518 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	"github.com/raygate/raygate/operator/internal/webhook"
+)
+
+func TestBookA1A4A6Versions(t *testing.T) {
+	d, err := discovery.NewDiscoveryClientForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := d.ServerGroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups.Groups {
+		if g.Name != "ray.io" {
+			continue
+		}
+		if g.PreferredVersion.Version != hub || len(g.Versions) != 2 || g.Versions[1].Version != old {
+			t.Errorf("versions %+v, preferred %s", g.Versions, g.PreferredVersion.Version)
+		}
+	}
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	c.taken()
+	get(t, c, "rayclusters", hub, ns, "a")
+	if got := c.taken(); got != "" {
+		t.Errorf("a client of v1 is warned: %s", got)
+	}
+	get(t, c, "rayclusters", old, ns, "a")
+	if got := c.taken(); !strings.Contains(got, "ray.io/v1alpha1 RayCluster is deprecated; use ray.io/v1 RayCluster") {
+		t.Errorf("a client of v1alpha1 gets the warning %q", got)
+	}
+	for _, name := range []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io"} {
+		crd, err := c.dyn.Resource(crds).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(field(t, crd.Object, "status", "storedVersions")); got != "[v1]" {
+			t.Errorf("%s: stored versions %s, want v1 alone", name, got)
+		}
+	}
+}
+
+// TestBookA2C5C14StoredForm: whatever version a client writes, v1 is stored, without the stash.
+func TestBookA2C5StoredForm(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	text := strings.NewReplacer("ray.io/v1\n", "ray.io/v1alpha1\n", "template:", "rayStartParams: {}, template:", "rayStartParams: {}, rayStartParams: {}", "rayStartParams: {}").Replace(cluster("a"))
+	made := create(t, c, "rayclusters", ns, text)
+	if _, has := made.GetAnnotations()[extra]; !has {
+		t.Error("the answer as v1alpha1 has no stash, although defaults of v1 were filled in")
+	}
+	got := stored(t, "rayclusters", ns, "a")
+	if got["apiVersion"] != "ray.io/v1" {
+		t.Errorf("stored as %v", got["apiVersion"])
+	}
+	if field(t, got, "metadata", "annotations") != nil {
+		t.Errorf("stored with annotations %v", field(t, got, "metadata", "annotations"))
+	}
+	// TestBookD4D5K2: the same defaults whatever version wrote.
+	if g := group(t, got, "b"); g["numOfHosts"] != float64(1) || g["priority"] != float64(0) {
+		t.Errorf("written through v1alpha1, group b is stored without the defaults of v1: %v", g)
+	}
+}
+
+// TestBookK2D4SameBytes: a minimal object is stored alike through both versions.
+func TestBookK2D4D5SameBytesThroughBothVersions(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	const minimal = "{apiVersion: ray.io/%s, kind: RayCluster, metadata: {name: %s}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}, workerGroupSpecs: [{groupName: w, rayStartParams: {}, template: " + template + "}]}}"
+	create(t, c, "rayclusters", ns, fmt.Sprintf(minimal, hub, "new"))
+	create(t, c, "rayclusters", ns, fmt.Sprintf(minimal, old, "old"))
+	if diff := cmp.Diff(stored(t, "rayclusters", ns, "new")["spec"], stored(t, "rayclusters", ns, "old")["spec"]); diff != "" {
+		t.Errorf("stored spec (-through v1 +through v1alpha1):\n%s", diff)
+	}
+	const job = "{apiVersion: ray.io/%s, kind: RayJob, metadata: {name: %s}, spec: {entrypoint: a, rayClusterSpec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}}"
+	create(t, c, "rayjobs", ns, fmt.Sprintf(job, hub, "new"))
+	create(t, c, "rayjobs", ns, fmt.Sprintf(job, old, "old"))
+	if diff := cmp.Diff(stored(t, "rayjobs", ns, "new")["spec"], stored(t, "rayjobs", ns, "old")["spec"]); diff != "" {
+		t.Errorf("stored spec of a RayJob (-through v1 +through v1alpha1):\n%s", diff)
+	}
+}
+
+// TestBookA9C2: an old client that reads and writes back, or patches a label, changes nothing else.
+func TestBookA9C2ReadModifyWriteLosesNothing(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	before := stored(t, "rayclusters", ns, "a")
+
+	seen := get(t, c, "rayclusters", old, ns, "a")
+	if field(t, seen.Object, "spec", "managedBy") != nil || group(t, seen.Object, "a")["numOfHosts"] != nil {
+		t.Error("v1alpha1 shows a field of v1")
+	}
+	if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before["spec"], stored(t, "rayclusters", ns, "a")["spec"]); diff != "" {
+		t.Errorf("GET and PUT through v1alpha1 (-before +after):\n%s", diff)
+	}
+	if _, err := c.clusters(old, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"x"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	after := stored(t, "rayclusters", ns, "a")
+	if diff := cmp.Diff(before["spec"], after["spec"]); diff != "" {
+		t.Errorf("a label through v1alpha1 (-before +after):\n%s", diff)
+	}
+	if field(t, after, "metadata", "labels", "team") != "x" || field(t, after, "metadata", "generation") != float64(1) {
+		t.Errorf("metadata %v", after["metadata"])
+	}
+}
+
+// TestBookC3: an edit through v1alpha1 merges with what it cannot see.
+func TestBookC3EditThroughOldVersion(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	seen := get(t, c, "rayclusters", old, ns, "a")
+	groups := field(t, seen.Object, "spec", "workerGroupSpecs").([]any)
+	a := groups[0].(map[string]any)
+	a["replicas"] = int64(4)
+	added := map[string]any{"groupName": "new", "replicas": int64(0), "minReplicas": int64(0), "maxReplicas": int64(1), "rayStartParams": map[string]any{}, "template": a["template"]}
+	seen.Object["spec"].(map[string]any)["workerGroupSpecs"] = []any{added, a} // b goes
+	if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := get(t, c, "rayclusters", hub, ns, "a").Object
+	if g := group(t, got, "a"); g["replicas"] != int64(4) || g["numOfHosts"] != int64(2) {
+		t.Errorf("group a: %v", g)
+	}
+	if g := group(t, got, "new"); g == nil || g["numOfHosts"] != int64(1) || g["idleTimeoutSeconds"] != nil {
+		t.Errorf("group new: %v", g)
+	}
+	if g := group(t, got, "b"); g != nil {
+		t.Errorf("group b is back: %v", g)
+	}
+	if field(t, got, "spec", "managedBy") != "ray.io/kuberay-operator" {
+		t.Error("managedBy is gone")
+	}
+}
+
+// TestBookC10: a client that strips the stash destroys nothing, and is told.
+func TestBookC10X501StrippedStash(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	status := get(t, c, "rayclusters", hub, ns, "a")
+	status.Object["status"] = map[string]any{"state": "ready", "conditions": []any{map[string]any{"type": "HeadPodReady", "status": "True", "reason": "X", "message": "", "lastTransitionTime": "2024-01-01T00:00:00Z"}}}
+	if _, err := c.clusters(hub, ns).UpdateStatus(t.Context(), status, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := stored(t, "rayclusters", ns, "a")
+	for name, strip := range map[string]func(*unstructured.Unstructured){
+		"annotation":                func(obj *unstructured.Unstructured) { obj.SetAnnotations(nil) },
+		"annotation and the status": func(obj *unstructured.Unstructured) { obj.SetAnnotations(nil); delete(obj.Object, "status") },
+	} {
+		seen := get(t, c, "rayclusters", old, ns, "a")
+		strip(seen)
+		c.taken()
+		if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.taken(); !strings.Contains(got, "spec.managedBy") || !strings.Contains(got, "were kept") {
+			t.Errorf("without %s: warnings %q", name, got)
+		}
+		after := stored(t, "rayclusters", ns, "a")
+		fill := group(t, after, "a")
+		delete(fill, "rayStartParams")
+		delete(field(t, after, "spec", "headGroupSpec").(map[string]any), "rayStartParams") // {} instead of nothing is all that remains
+		if diff := cmp.Diff(before["spec"], after["spec"]); diff != "" {
+			t.Errorf("without %s: spec (-before +after):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(before["status"], after["status"]); diff != "" {
+			t.Errorf("without %s: status (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// TestBookC13: a status written through v1alpha1 keeps the conditions, which only v1 has.
+func TestBookC13StatusThroughOldVersion(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	obj := get(t, c, "rayclusters", hub, ns, "a")
+	obj.Object["status"] = map[string]any{"head": map[string]any{"podIP": "10.0.0.1", "podName": "a-head"}, "conditions": []any{map[string]any{"type": "HeadPodReady", "status": "True", "reason": "X", "message": "", "lastTransitionTime": "2024-01-01T00:00:00Z"}}}
+	if _, err := c.clusters(hub, ns).UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	seen := get(t, c, "rayclusters", old, ns, "a")
+	if err := unstructured.SetNestedField(seen.Object, "suspended", "status", "state"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.clusters(old, ns).UpdateStatus(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := stored(t, "rayclusters", ns, "a")
+	if field(t, got, "status", "state") != "suspended" || field(t, got, "status", "head", "podName") != "a-head" || field(t, got, "status", "conditions") == nil {
+		t.Errorf("status %v", got["status"])
+	}
+}
+
+// TestBookC7: the fields that one version requires and the other does not.
+func TestBookC7RequiredFieldsDiffer(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a")) // no rayStartParams
+	if _, err := c.clusters(old, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"headGroupSpec":{"serviceType":"NodePort"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Errorf("a change of the head group through v1alpha1: %v", err)
+	}
+	if got := stored(t, "rayclusters", ns, "a"); field(t, got, "spec", "headGroupSpec", "rayStartParams") != nil {
+		t.Error("rayStartParams was absent and is stored now")
+	}
+
+	create(t, c, "rayjobs", ns, "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: j}, spec: {submissionMode: InteractiveMode, rayClusterSpec: {headGroupSpec: {template: "+template+"}}}}")
+	seen := get(t, c, "rayjobs", old, ns, "j")
+	if got, has := seen.Object["spec"].(map[string]any)["entrypoint"]; !has || got != "" {
+		t.Errorf("entrypoint as v1alpha1: %v", got)
+	}
+	if _, err := c.resource("rayjobs", old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("a RayJob without entrypoint, put back through v1alpha1: %v", err)
+	}
+	if got := stored(t, "rayjobs", ns, "j"); field(t, got, "spec", "entrypoint") != nil || field(t, got, "spec", "submissionMode") != "InteractiveMode" {
+		t.Errorf("stored spec %v", got["spec"])
+	}
+
+	_, err := c.resource("rayservices", old, ns).Create(t.Context(), decode("{apiVersion: ray.io/v1alpha1, kind: RayService, metadata: {name: s}, spec: {serveConfigV2: ''}}"), metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.rayClusterConfig") {
+		t.Errorf("a RayService without cluster: %v, want a refusal at spec.rayClusterConfig", err)
+	}
+}
+
+// TestBookC8C14: server-side apply through both versions, by two managers.
+func TestBookC8C14ApplyThroughBothVersions(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	text := strings.NewReplacer("ray.io/v1\n", "ray.io/v1alpha1\n", "labels: {zone: x}", "rayStartParams: {}", "managedBy: ray.io/kuberay-operator", "suspend: false",
+		"numOfHosts: 2", "rayStartParams: {}", "idleTimeoutSeconds: 70, ", "", "upgradeStrategy: {type: None}", "enableInTreeAutoscaling: false").Replace(cluster("a"))
+	apply := func(version, manager, text string) {
+		t.Helper()
+		obj := decode(text)
+		if _, err := c.clusters(version, ns).Apply(t.Context(), "a", obj, metav1.ApplyOptions{FieldManager: manager}); err != nil {
+			t.Errorf("%s applies %s: %v", manager, version, err)
+		}
+	}
+	apply(old, "first", text)
+	apply(hub, "second", "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {managedBy: ray.io/kuberay-operator, headGroupSpec: {labels: {zone: y}}}}")
+	apply(old, "first", strings.Replace(text, "suspend: false", "suspend: true", 1))
+	apply(old, "first", strings.Replace(text, "suspend: false", "suspend: true", 1))
+	got := stored(t, "rayclusters", ns, "a")
+	if field(t, got, "spec", "headGroupSpec", "labels", "zone") != "y" || field(t, got, "spec", "managedBy") != "ray.io/kuberay-operator" || field(t, got, "spec", "suspend") != true {
+		t.Errorf("stored spec %v", got["spec"])
+	}
+}
+
+// TestBookC11: a forged stash gets nothing into v1 that v1 would refuse.
+func TestBookC11ForgedStash(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	before := stored(t, "rayclusters", ns, "a")
+	forge := func(stash string) error {
+		seen := get(t, c, "rayclusters", old, ns, "a")
+		seen.SetAnnotations(map[string]string{extra: stash})
+		_, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{})
+		return err
+	}
+	if err := forge(`{"$format":1,"spec":{"rayVersion":"1.0.0","managedBy":7,"headGroupSpec":{"template":{"spec":{"hostPID":true}}},"suspend":true}}`); err != nil {
+		t.Errorf("what is ignored is refused: %v", err)
+	}
+	after := stored(t, "rayclusters", ns, "a")
+	for _, path := range [][]string{{"spec", "rayVersion"}, {"spec", "managedBy"}, {"spec", "suspend"}, {"spec", "headGroupSpec", "template"}} {
+		if !reflect.DeepEqual(field(t, before, path...), field(t, after, path...)) {
+			t.Errorf("a forged stash changed %v to %v", path, field(t, after, path...))
+		}
+	}
+	// An immutable field, and a value that v1 refuses: the schema of v1 is not asked, the webhook is.
+	if err := forge(`{"$format":1,"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}`); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.managedBy") {
+		t.Errorf("managedBy changed through the stash: %v", err)
+	}
+	if err := forge(`{"$format":1,"spec":{"upgradeStrategy":{"type":"Sideways"}}}`); !apierrors.IsInvalid(err) {
+		t.Errorf("a value outside of the enum through the stash: %v", err)
+	}
+}
+
+// TestBookB1: conversion is called for the other version only.
+func TestBookB1CallsPerVersion(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	count := func() (int, int) {
+		return hooks.count(webhook.ConvertPath + " ray.io/v1"), hooks.count(webhook.ConvertPath + " ray.io/v1alpha1")
+	}
+	create(t, c, "rayclusters", ns, cluster("warm"))
+	toHub, toOld := count()
+	create(t, c, "rayclusters", ns, cluster("a"))
+	obj := get(t, c, "rayclusters", hub, ns, "a")
+	obj.SetLabels(map[string]string{"a": "b"})
+	if _, err := c.clusters(hub, ns).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := count(); h != toHub {
+		t.Errorf("clients of v1 caused %d conversions to v1", h-toHub)
+	}
+	_, toOld = count()
+	get(t, c, "rayclusters", old, ns, "a")
+	if _, o := count(); o == toOld {
+		t.Error("a read through v1alpha1 was not converted by the webhook")
+	}
+}
+
+// TestBookB2G4: the API server demands the right CA, and the server takes up a new certificate without a restart.
+func TestBookB2G4CertificateReload(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	fresh, err := writeCertificate(certDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The configurations of admission trust the old CA only, and are Ignore; they come back by the end of the test.
+	if err := setConversion(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the new certificate and its CA to be used", func() error {
+		_, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{})
+		return err
+	})
+	if err := setConversion(t.Context(), caBundle); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the old CA to be refused", func() error {
+		_, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{})
+		if err == nil || !strings.Contains(err.Error(), "x509") {
+			return fmt.Errorf("error %v, want one of TLS", err)
+		}
+		return nil
+	})
+	get(t, c, "rayclusters", hub, ns, "a")
+	caBundle = fresh
+	if err := reregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err = check(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("waiting for %s: %v", what, err)
+}
+
+// reregister puts the present CA everywhere.
+func reregister(ctx context.Context) error {
+	c := connect(nil)
+	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		gvr := crds
+		gvr.Group, gvr.Resource = "admissionregistration.k8s.io", resource
+		list, err := c.dyn.Resource(gvr).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, obj := range list.Items {
+			if err := c.dyn.Resource(gvr).Delete(ctx, obj.GetName(), metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+		}
+	}
+	return register(ctx)
+}
+
+// TestBookB3B4B6B7B8B9: what the API server does with a webhook that breaks the protocol. Ours never does; a change here
+// would be one of Kubernetes.
+func TestBookB3B4B6B7B8B9ProtocolIsEnforced(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	first := func(review map[string]any) map[string]any {
+		return review["response"].(map[string]any)["convertedObjects"].([]any)[0].(map[string]any)
+	}
+	cases := map[string]struct {
+		edit    func(map[string]any)
+		wantErr string // empty: the read works
+	}{
+		"wrong uid":  {func(r map[string]any) { r["response"].(map[string]any)["uid"] = "x" }, "uid"},
+		"short list": {func(r map[string]any) { r["response"].(map[string]any)["convertedObjects"] = []any{} }, "returned 0 objects"},
+		"failure": {func(r map[string]any) {
+			r["response"].(map[string]any)["result"] = map[string]any{"status": "Failure", "message": "no oven"}
+		}, "no oven"},
+		"no status":        {func(r map[string]any) { r["response"].(map[string]any)["result"] = map[string]any{} }, "conversion"},
+		"wrong apiVersion": {func(r map[string]any) { first(r)["apiVersion"] = "ray.io/v1" }, "v1alpha1"},
+		"wrong kind":       {func(r map[string]any) { first(r)["kind"] = "RayJob" }, "RayJob"},
+		"renamed":          {func(r map[string]any) { first(r)["metadata"].(map[string]any)["name"] = "b" }, "name"},
+		"envelope":         {func(r map[string]any) { r["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, ""},
+		"extra label":      {func(r map[string]any) { first(r)["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"} }, ""},
+		"generation":       {func(r map[string]any) { first(r)["metadata"].(map[string]any)["generation"] = 99 }, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			hooks.with(t, edited(tc.edit), webhook.ConvertPath)
+			got, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{})
+			switch {
+			case name == "envelope" && err != nil: // refused by newer servers
+			case tc.wantErr == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)):
+				t.Errorf("error %v, want one about %s", err, tc.wantErr)
+			case name == "generation" && got.GetGeneration() != 1:
+				t.Errorf("the webhook changed the generation to %d", got.GetGeneration())
+			}
+		})
+	}
+}
+
+// TestBookB10: concurrent patches through v1alpha1 lose no update.
+func TestBookB10PatchStorm(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	const clients = 20
+	var wg sync.WaitGroup
+	ok := make([]bool, clients)
+	for i := range clients {
+		wg.Go(func() {
+			patch := fmt.Sprintf(`{"metadata":{"labels":{"client-%d":"x"}}}`, i)
+			for range 10 {
+				_, err := c.clusters(old, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				if err == nil {
+					ok[i] = true
+					return
+				}
+				if !apierrors.IsConflict(err) {
+					t.Errorf("client %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := get(t, c, "rayclusters", hub, ns, "a")
+	for i := range clients {
+		if label := got.GetLabels()[fmt.Sprint("client-", i)]; ok[i] != (label == "x") {
+			t.Errorf("client %d: succeeded %t, label %q", i, ok[i], label)
+		}
+	}
+	if group(t, got.Object, "a")["numOfHosts"] != int64(2) || field(t, got.Object, "spec", "managedBy") == nil {
+		t.Errorf("fields of v1 were lost: %v", got.Object["spec"])
+	}
+}
+
+// TestBookB12: with the webhook down, clients of v1 do not notice.
+func TestBookB12ConversionDown(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	hooks.with(t, gone, webhook.ConvertPath)
+	if _, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{}); !apierrors.IsInternalError(err) {
+		t.Errorf("a read through v1alpha1: %v, want an internal error", err)
+	}
+	obj := get(t, c, "rayclusters", hub, ns, "a")
+	obj.SetLabels(map[string]string{"a": "b"})
+	if _, err := c.clusters(hub, ns).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("an update through v1: %v", err)
+	}
+	if err := c.clusters(hub, ns).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a deletion through v1: %v", err)
+	}
+}
+
+// TestBookC15: tables look the same through both versions.
+func TestBookC15TablesOfBothVersions(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	table := func(version string) (out struct {
+		ColumnDefinitions []struct{ Name string }
+		Rows              []struct{ Cells []any }
+	}) {
+		t.Helper()
+		client, err := discovery.NewDiscoveryClientForConfig(env.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := client.RESTClient().Get().AbsPath("/apis/ray.io/"+version+"/namespaces/"+ns+"/rayclusters").
+			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if diff := cmp.Diff(table(hub).ColumnDefinitions, table(old).ColumnDefinitions); diff != "" || len(table(old).Rows) != 1 {
+		t.Errorf("columns (-v1 +v1alpha1):\n%s", diff)
+	}
+}

@@ -1,0 +1,496 @@
+// Package acceptance tests the webhooks on a real API server. The webhook server runs in the test process, so that
+// tests can count its calls and spoil its answers; the registrations are those of operator/config. Names of tests carry
+// the item of the requirement list that they prove.
+package acceptance
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/operator/internal/webhook"
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/test/envtest"
+)
+
+const (
+	configDir = "../../../config"
+	hub       = "v1"
+	old       = "v1alpha1"
+	extra     = "conversion.ray.io/v1-extra"
+	limit     = time.Minute
+)
+
+var (
+	env   *envtest.Env
+	hooks = &spoiler{}
+	// caBundle verifies the webhook server.
+	caBundle []byte
+	certDir  string
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	e, stop, err := envtest.StartForMain(envtest.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	env = e
+	if certDir, err = os.MkdirTemp("", "raygate-webhook-"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(certDir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := serve(ctx); err != nil {
+		return 0, err
+	}
+	if err := register(ctx); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// spoiler stands between the API server and the webhooks.
+type spoiler struct {
+	ctrlwebhook.Server
+
+	mu    sync.Mutex
+	calls map[string]int // by path; conversions by path and wanted version
+	spoil map[string]func(http.ResponseWriter, *http.Request, http.Handler)
+	base  string
+}
+
+// Register implements webhook.Registrar.
+func (s *spoiler) Register(path string, hook http.Handler) {
+	s.Server.Register(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		key := path
+		if path == webhook.ConvertPath {
+			var review struct {
+				Request struct{ DesiredAPIVersion string }
+			}
+			_ = json.Unmarshal(body, &review)
+			key += " " + review.Request.DesiredAPIVersion
+		}
+		s.mu.Lock()
+		s.calls[key]++
+		spoil := s.spoil[path]
+		s.mu.Unlock()
+		if spoil != nil {
+			spoil(w, r, hook)
+			return
+		}
+		hook.ServeHTTP(w, r)
+	}))
+}
+
+func (s *spoiler) count(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[key]
+}
+
+// with spoils the answers at the paths until the end of the test.
+func (s *spoiler) with(t *testing.T, spoil func(http.ResponseWriter, *http.Request, http.Handler), paths ...string) {
+	t.Helper()
+	s.mu.Lock()
+	for _, path := range paths {
+		s.spoil[path] = spoil
+	}
+	s.mu.Unlock()
+	t.Cleanup(func() { s.heal(paths...) })
+}
+
+func (s *spoiler) heal(paths ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, path := range paths {
+		delete(s.spoil, path)
+	}
+}
+
+// gone breaks the connection, as a webhook does that is down.
+func gone(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+
+// edited changes a good answer.
+func edited(edit func(response map[string]any)) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, hook http.Handler) {
+		rec := httptest.NewRecorder()
+		hook.ServeHTTP(rec, r)
+		var review map[string]any
+		if err := json.Unmarshal(rec.Body.Bytes(), &review); err != nil {
+			panic(err)
+		}
+		edit(review)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review)
+	}
+}
+
+func serve(ctx context.Context) error {
+	var err error
+	if caBundle, err = writeCertificate(certDir); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		return err
+	}
+	hooks.calls, hooks.spoil = map[string]int{}, map[string]func(http.ResponseWriter, *http.Request, http.Handler){}
+	hooks.base = fmt.Sprintf("https://127.0.0.1:%d", port)
+	hooks.Server = ctrlwebhook.NewServer(ctrlwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
+	webhook.Register(hooks, validation.Options{}, webhook.NewMetrics())
+	failed := make(chan error, 1)
+	go func() { failed <- hooks.Start(ctx) }()
+	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		if err := hooks.StartedChecker()(nil); err == nil {
+			return nil
+		} else if time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case err := <-failed:
+			return fmt.Errorf("the webhook server ended: %w", err)
+		default:
+		}
+	}
+}
+
+// writeCertificate makes a CA and a certificate of it for 127.0.0.1, writes the latter to dir and returns the former.
+func writeCertificate(dir string) ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test-ca"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "webhook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	// Key first: a reader that sees the new certificate finds its key.
+	if err := os.WriteFile(filepath.Join(dir, "tls.key"), block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tls.crt"), block("CERTIFICATE", leafDER), 0o600); err != nil {
+		return nil, err
+	}
+	return block("CERTIFICATE", caDER), nil
+}
+
+// register applies the webhook configurations and the conversion of the overlays, with the URL of this process.
+func register(ctx context.Context) error {
+	dyn, err := dynamic.NewForConfig(env.Config)
+	if err != nil {
+		return err
+	}
+	for file, resource := range map[string]string{"validating.yaml": "validatingwebhookconfigurations", "mutating.yaml": "mutatingwebhookconfigurations"} {
+		data, err := os.ReadFile(filepath.Join(configDir, "components/webhook", file))
+		if err != nil {
+			return err
+		}
+		obj := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, &obj.Object); err != nil {
+			return err
+		}
+		for _, w := range obj.Object["webhooks"].([]any) {
+			config := w.(map[string]any)["clientConfig"].(map[string]any)
+			service := config["service"].(map[string]any)
+			w.(map[string]any)["clientConfig"] = clientConfig(service["path"].(string))
+		}
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
+		if _, err := dyn.Resource(gvr).Create(ctx, obj, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	if err := setConversion(ctx, caBundle); err != nil {
+		return err
+	}
+	return awaitWebhooks(ctx)
+}
+
+func clientConfig(path string) map[string]any {
+	return map[string]any{"url": hooks.base + path, "caBundle": base64.StdEncoding.EncodeToString(caBundle)}
+}
+
+var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func setConversion(ctx context.Context, ca []byte) error {
+	dyn, err := dynamic.NewForConfig(env.Config)
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"conversion": map[string]any{
+		"strategy": "Webhook",
+		"webhook": map[string]any{"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{
+			"url": hooks.base + webhook.ConvertPath, "caBundle": base64.StdEncoding.EncodeToString(ca),
+		}},
+	}}})
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"} {
+		if _, err := dyn.Resource(crds).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitWebhooks waits until the API server calls all of them: it learns of a registration a moment later.
+func awaitWebhooks(ctx context.Context) error {
+	c := connect(nil)
+	probe := decode(cluster("probe"))
+	probe.SetAPIVersion("ray.io/v1alpha1")
+	for _, resource := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		obj := probe.DeepCopy()
+		version := old
+		switch resource {
+		case "rayjobs":
+			obj.Object["kind"], obj.Object["spec"] = "RayJob", map[string]any{"entrypoint": "a"}
+		case "rayservices":
+			obj.Object["kind"] = "RayService"
+		case "raycronjobs":
+			version = hub
+			obj.SetAPIVersion("ray.io/v1")
+			obj.Object["kind"], obj.Object["spec"] = "RayCronJob", map[string]any{"schedule": "@daily", "jobTemplate": map[string]any{}}
+		}
+		kind := strings.ToLower(obj.GetKind())
+		want := []string{"/validate-ray-io-v1-" + kind}
+		if version == old {
+			want = append(want, "/mutate-ray-io-v1-"+kind, webhook.ConvertPath+" ray.io/v1")
+		}
+		before := map[string]int{}
+		for _, key := range want {
+			before[key] = hooks.count(key)
+		}
+		for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+			_, err := c.resource(resource, version, "default").Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			missing := ""
+			for _, key := range want {
+				if hooks.count(key) == before[key] {
+					missing = key
+				}
+			}
+			if missing == "" {
+				break
+			}
+			if time.Now().After(deadline) {
+				return errors.Join(fmt.Errorf("the API server does not call %s", missing), err)
+			}
+		}
+	}
+	return nil
+}
+
+// client is a client that notes warnings.
+type client struct {
+	dyn      dynamic.Interface
+	mu       sync.Mutex
+	warnings []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (c *client) HandleWarningHeader(_ int, _, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warnings = append(c.warnings, text)
+}
+
+// taken returns the warnings since the last call.
+func (c *client) taken() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := strings.Join(c.warnings, "\n")
+	c.warnings = nil
+	return text
+}
+
+func connect(t *testing.T) *client {
+	c := &client{}
+	cfg := rest.CopyConfig(env.Config)
+	cfg.WarningHandler = c
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		if t == nil {
+			panic(err)
+		}
+		t.Fatal(err)
+	}
+	c.dyn = dyn
+	return c
+}
+
+func (c *client) resource(resource, version, namespace string) dynamic.ResourceInterface {
+	return c.dyn.Resource(schema.GroupVersionResource{Group: "ray.io", Version: version, Resource: resource}).Namespace(namespace)
+}
+
+func (c *client) clusters(version, namespace string) dynamic.ResourceInterface {
+	return c.resource("rayclusters", version, namespace)
+}
+
+// newNamespace keeps the tests apart.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "t-"}}}
+	made, err := connect(t).dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), ns, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.GetName()
+}
+
+const template = `{spec: {containers: [{name: ray, image: "rayproject/ray:2.52.0", resources: {requests: {cpu: 1000m, memory: 2Gi}, limits: {cpu: 1000m, memory: 2Gi}}}]}}`
+
+// cluster is a valid RayCluster of v1 with a field of every sort that v1alpha1 lacks.
+func cluster(name string) string {
+	return `
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ` + name + `}
+spec:
+  managedBy: ray.io/kuberay-operator
+  rayVersion: 2.52.0
+  upgradeStrategy: {type: None}
+  headGroupSpec: {labels: {zone: x}, template: ` + template + `}
+  workerGroupSpecs:
+  - {groupName: a, replicas: 1, maxReplicas: 5, numOfHosts: 2, template: ` + template + `}
+  - {groupName: b, replicas: 1, maxReplicas: 5, idleTimeoutSeconds: 70, rayStartParams: {}, template: ` + template + `}
+`
+}
+
+// invalid breaks a rule that no schema can see: fault tolerance is asked for in two ways.
+func invalid(name string) string {
+	return strings.NewReplacer("metadata: {name: "+name, "metadata: {name: "+name+`, annotations: {ray.io/ft-enabled: "true"}`,
+		"  rayVersion", "  gcsFaultToleranceOptions: {redisAddress: 'redis:6379'}\n  rayVersion").Replace(cluster(name))
+}
+
+func decode(text string) *unstructured.Unstructured {
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(raw); err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// create makes an object; obj says its version.
+func create(t *testing.T, c *client, resource, namespace, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := decode(text)
+	made, err := c.resource(resource, obj.GroupVersionKind().Version, namespace).Create(t.Context(), obj, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("creating %s: %v", obj.GetName(), err)
+	}
+	return made
+}
+
+func get(t *testing.T, c *client, resource, version, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	obj, err := c.resource(resource, version, namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("reading %s as %s: %v", name, version, err)
+	}
+	return obj
+}
+
+// stored reads what etcd holds, past the API server.
+func stored(t *testing.T, resource, namespace, name string) map[string]any {
+	t.Helper()
+	key := base64.StdEncoding.EncodeToString([]byte("/registry/ray.io/" + resource + "/" + namespace + "/" + name))
+	response, err := http.Post(env.Etcd+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"`+key+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var out struct{ Kvs []struct{ Value []byte } }
+	if err := json.NewDecoder(response.Body).Decode(&out); err != nil || len(out.Kvs) != 1 {
+		t.Fatalf("reading %s from etcd: status %d, %d values, %v", name, response.StatusCode, len(out.Kvs), err)
+	}
+	var obj map[string]any
+	if err := json.Unmarshal(out.Kvs[0].Value, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func field(t *testing.T, obj map[string]any, path ...string) any {
+	t.Helper()
+	value, _, err := unstructured.NestedFieldNoCopy(obj, path...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// group returns a worker group by name, or nil.
+func group(t *testing.T, obj map[string]any, name string) map[string]any {
+	t.Helper()
+	list, _ := field(t, obj, "spec", "workerGroupSpecs").([]any)
+	for _, g := range list {
+		if g := g.(map[string]any); g["groupName"] == name {
+			return g
+		}
+	}
+	return nil
+}
