@@ -137,7 +137,7 @@ func (s *session) startWebhook(ctx context.Context) error {
 		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "denied the request") {
 			return nil
 		}
-		return fmt.Errorf("a wrong object was answered with %v", err)
+		return fmt.Errorf("a wrong object was not refused by it: %w", err)
 	})
 }
 

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,25 +81,9 @@ func missingDefaults(k kind, raw []byte, obj map[string]any) []conversion.Additi
 func collectMissing(obj, was, is any, at string, additions *[]conversion.Addition) {
 	switch is := is.(type) {
 	case map[string]any:
-		obj, ok := obj.(map[string]any)
-		if !ok {
-			return
-		}
-		was, _ := was.(map[string]any)
-		names := make([]string, 0, len(is))
-		for name := range is {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			pointer := at + "/" + pointerEscaper.Replace(name)
-			if before, had := was[name]; had && before != nil {
-				collectMissing(obj[name], before, is[name], pointer, additions)
-			} else if present, has := obj[name]; !has || present == nil {
-				if is[name] != nil {
-					*additions = append(*additions, conversion.Addition{Pointer: pointer, Value: is[name]})
-				}
-			}
+		if obj, ok := obj.(map[string]any); ok {
+			was, _ := was.(map[string]any)
+			collectMissingFields(obj, was, is, at, additions)
 		}
 	case []any:
 		obj, ok := obj.([]any)
@@ -108,6 +93,18 @@ func collectMissing(obj, was, is any, at string, additions *[]conversion.Additio
 		}
 		for i := range is {
 			collectMissing(obj[i], was[i], is[i], fmt.Sprintf("%s/%d", at, i), additions)
+		}
+	}
+}
+
+func collectMissingFields(obj, was, is map[string]any, at string, additions *[]conversion.Addition) {
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		pointer := at + "/" + pointerEscaper.Replace(name)
+		switch {
+		case was[name] != nil:
+			collectMissing(obj[name], was[name], is[name], pointer, additions)
+		case obj[name] == nil && is[name] != nil:
+			*additions = append(*additions, conversion.Addition{Pointer: pointer, Value: is[name]})
 		}
 	}
 }

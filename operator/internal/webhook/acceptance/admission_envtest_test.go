@@ -68,7 +68,7 @@ func TestAdmission12Item3Samples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, doc := range strings.Split(string(data), "\n---\n") {
+		for doc := range strings.SplitSeq(string(data), "\n---\n") {
 			var meta metav1.PartialObjectMetadata
 			if err := yaml.Unmarshal([]byte(doc), &meta); err != nil || !strings.HasPrefix(meta.APIVersion, "ray.io/") || strings.Contains(file, "invalid") {
 				continue

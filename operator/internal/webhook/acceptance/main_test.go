@@ -33,8 +33,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
+
+	"github.com/go-logr/logr"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/pkg/validation"
@@ -58,6 +61,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -185,7 +189,12 @@ func serve(ctx context.Context) error {
 	hooks.calls, hooks.spoil = map[string]int{}, map[string]func(http.ResponseWriter, *http.Request, http.Handler){}
 	hooks.base = fmt.Sprintf("https://127.0.0.1:%d", port)
 	hooks.Server = ctrlwebhook.NewServer(ctrlwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
-	webhook.Register(hooks, validation.Options{}, webhook.NewMetrics())
+	// All gates are on: the samples show features behind them, too.
+	gates := map[validation.Gate]bool{
+		validation.GateDeletionPolicy: true, validation.GateMultiHostIndexing: true, validation.GateNetworkPolicy: true,
+		validation.GateMTLS: true, validation.GateHistoryServer: true, validation.GateEmbeddedGCSStorage: true,
+	}
+	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.NewMetrics())
 	failed := make(chan error, 1)
 	go func() { failed <- hooks.Start(ctx) }()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
@@ -409,10 +418,26 @@ spec:
   managedBy: ray.io/kuberay-operator
   rayVersion: 2.52.0
   upgradeStrategy: {type: None}
-  headGroupSpec: {labels: {zone: x}, template: ` + template + `}
+  headGroupSpec: {labels: {zone: north}, template: ` + template + `}
   workerGroupSpecs:
   - {groupName: a, replicas: 1, maxReplicas: 5, numOfHosts: 2, template: ` + template + `}
-  - {groupName: b, replicas: 1, maxReplicas: 5, idleTimeoutSeconds: 70, rayStartParams: {}, template: ` + template + `}
+  - {groupName: b, replicas: 1, maxReplicas: 5, labels: {tier: gold}, template: ` + template + `}
+`
+}
+
+// oldCluster is a valid RayCluster of v1alpha1.
+func oldCluster(name string) string {
+	return `
+apiVersion: ray.io/v1alpha1
+kind: RayCluster
+metadata: {name: ` + name + `}
+spec:
+  rayVersion: 2.52.0
+  suspend: false
+  headGroupSpec: {rayStartParams: {}, template: ` + template + `}
+  workerGroupSpecs:
+  - {groupName: a, replicas: 1, maxReplicas: 5, rayStartParams: {}, template: ` + template + `}
+  - {groupName: b, replicas: 1, maxReplicas: 5, rayStartParams: {}, template: ` + template + `}
 `
 }
 
