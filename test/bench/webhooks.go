@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -92,7 +88,7 @@ func percentile(values []float64, p int) float64 {
 // and waits until it refuses something.
 func (s *session) startWebhook(ctx context.Context) error {
 	certs := filepath.Join(s.dir, "certs")
-	ca, err := selfSigned(certs)
+	ca, err := writeCertificate(certs)
 	if err != nil {
 		return err
 	}
@@ -141,34 +137,23 @@ func (s *session) startWebhook(ctx context.Context) error {
 	})
 }
 
-// selfSigned writes tls.crt and tls.key for 127.0.0.1 to dir and returns the former.
-func selfSigned(dir string) ([]byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
-	}
-	now := time.Now()
-	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+// writeCertificate writes tls.crt and tls.key for 127.0.0.1 to dir and returns the former.
+func writeCertificate(dir string) ([]byte, error) {
+	pair, ca, err := selfSigned()
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate: %w", err)
 	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a key: %w", err)
 	}
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	for name, data := range map[string][]byte{"tls.crt": cert, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})} {
+	for name, data := range map[string][]byte{"tls.crt": ca, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, fmt.Errorf("writing a certificate: %w", err)
 		}
 	}
-	return cert, nil
+	return ca, nil
 }
