@@ -242,7 +242,7 @@ func TestBookC7RequiredFieldsDiffer(t *testing.T) {
 		t.Errorf("stored spec %v", got["spec"])
 	}
 
-	_, err := c.resource("rayservices", old, ns).Create(t.Context(), decode("{apiVersion: ray.io/v1alpha1, kind: RayService, metadata: {name: s}, spec: {serveConfigV2: ''}}"), metav1.CreateOptions{})
+	_, err := c.resource("rayservices", old, ns).Create(t.Context(), decode("{apiVersion: ray.io/v1alpha1, kind: RayService, metadata: {name: s}, spec: {serveConfigV2: 'applications: []'}}"), metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.rayClusterConfig") {
 		t.Errorf("a RayService without cluster: %v, want a refusal at spec.rayClusterConfig", err)
 	}
@@ -261,11 +261,11 @@ func TestBookC8C14ApplyThroughBothVersions(t *testing.T) {
 		}
 	}
 	apply(old, "first", text)
-	apply(hub, "second", "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {managedBy: ray.io/kuberay-operator, headGroupSpec: {labels: {zone: south}}}}")
+	apply(hub, "second", "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {upgradeStrategy: {type: None}, headGroupSpec: {labels: {zone: south}}}}")
 	apply(old, "first", strings.Replace(text, "suspend: false", "suspend: true", 1))
 	apply(old, "first", strings.Replace(text, "suspend: false", "suspend: true", 1))
 	got := stored(t, "rayclusters", ns, "a")
-	if field(t, got, "spec", "headGroupSpec", "labels", "zone") != "south" || field(t, got, "spec", "managedBy") != "ray.io/kuberay-operator" || field(t, got, "spec", "suspend") != true {
+	if field(t, got, "spec", "headGroupSpec", "labels", "zone") != "south" || field(t, got, "spec", "upgradeStrategy", "type") != "None" || field(t, got, "spec", "suspend") != true {
 		t.Errorf("stored spec %v", got["spec"])
 	}
 }
