@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
@@ -37,6 +39,7 @@ const (
 // TestBookG1G3G7Applied installs every overlay on a real API server, one over the other, as an administrator does who turns
 // webhooks on and changes the source of certificates. Then it lets the certificates be made and rotated.
 func TestBookG1G3G7Applied(t *testing.T) {
+	ctrllog.SetLogger(logr.Discard())
 	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {

@@ -55,9 +55,9 @@ const (
 var (
 	env   *envtest.Env
 	hooks = &spoiler{}
-	// caBundle verifies the webhook server.
-	caBundle []byte
-	certDir  string
+	// signer verifies the webhook server, whose certificate is in certDir.
+	signer  *authority
+	certDir string
 )
 
 func TestMain(m *testing.M) {
@@ -174,8 +174,12 @@ func edited(edit func(response map[string]any)) func(http.ResponseWriter, *http.
 }
 
 func serve(ctx context.Context) error {
-	var err error
-	if caBundle, err = writeCertificate(certDir); err != nil {
+	ca, err := newAuthority()
+	if err != nil {
+		return err
+	}
+	signer = ca
+	if _, err := ca.write(certDir); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -211,8 +215,14 @@ func serve(ctx context.Context) error {
 	}
 }
 
-// writeCertificate makes a CA and a certificate of it for 127.0.0.1, writes the latter to dir and returns the former.
-func writeCertificate(dir string) ([]byte, error) {
+// authority signs certificates.
+type authority struct {
+	key  *rsa.PrivateKey
+	cert *x509.Certificate
+	pem  []byte
+}
+
+func newAuthority() (*authority, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err
@@ -221,27 +231,34 @@ func writeCertificate(dir string) ([]byte, error) {
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test-ca"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
+	der, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	if ca, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	return &authority{key: key, cert: ca, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
+}
+
+// write puts a new certificate for 127.0.0.1 into dir and returns it.
+func (a *authority) write(dir string) (der []byte, err error) {
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "webhook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
-	if err != nil {
+	if der, err = x509.CreateCertificate(rand.Reader, leaf, a.cert, a.key.Public(), a.key); err != nil {
 		return nil, err
 	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), key)
-	if err != nil {
-		return nil, err
+	for _, file := range []struct {
+		name  string
+		block pem.Block
+	}{{"tls.key", pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(a.key)}}, {"tls.crt", pem.Block{Type: "CERTIFICATE", Bytes: der}}} {
+		if err := os.WriteFile(filepath.Join(dir, file.name), pem.EncodeToMemory(&file.block), 0o600); err != nil {
+			return nil, err
+		}
 	}
-	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-	// Key first: a reader that sees the new certificate finds its key.
-	if err := os.WriteFile(filepath.Join(dir, "tls.key"), block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "tls.crt"), block("CERTIFICATE", leafDER), 0o600); err != nil {
-		return nil, err
-	}
-	return block("CERTIFICATE", caDER), nil
+	return der, nil
 }
 
 // register applies the webhook configurations and the conversion of the overlays, with the URL of this process.
@@ -269,19 +286,19 @@ func register(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := setConversion(ctx, caBundle); err != nil {
+	if err := setConversion(ctx, signer.pem, "rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"); err != nil {
 		return err
 	}
 	return awaitWebhooks(ctx)
 }
 
 func clientConfig(path string) map[string]any {
-	return map[string]any{"url": hooks.base + path, "caBundle": base64.StdEncoding.EncodeToString(caBundle)}
+	return map[string]any{"url": hooks.base + path, "caBundle": base64.StdEncoding.EncodeToString(signer.pem)}
 }
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-func setConversion(ctx context.Context, ca []byte) error {
+func setConversion(ctx context.Context, ca []byte, names ...string) error {
 	dyn, err := dynamic.NewForConfig(env.Config)
 	if err != nil {
 		return err
@@ -295,7 +312,7 @@ func setConversion(ctx context.Context, ca []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"} {
+	for _, name := range names {
 		if _, err := dyn.Resource(crds).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return err
 		}
