@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -140,11 +141,12 @@ func TestRayJobSchemaVerdicts(t *testing.T) {
 		obj  string
 		want string
 	}{
-		"nothing":                  {obj: "{}"},
-		"any submission mode":      {obj: "{spec: {submissionMode: Carrier-Pigeon}}"},
+		"nothing":                  {obj: "{}", want: "(RJ-581)"},
+		"a spec of nothing":        {obj: "{spec: {entrypoint: null}}", want: "(RJ-502)"},
+		"an unknown way to submit": {obj: "{spec: {submissionMode: Carrier-Pigeon}}", want: "supported values"},
 		"fractions of a CPU":       {obj: "{spec: {entrypointNumCpus: 0.5}}"},
 		"no time to start":         {obj: "{spec: {preRunningDeadlineSeconds: 0}}", want: "greater than or equal to 1"},
-		"negative retries":         {obj: "{spec: {backoffLimit: -1}}"},
+		"negative retries":         {obj: "{spec: {backoffLimit: -1}}", want: "greater than or equal to 0"},
 		"the legacy pair":          {obj: strategy("{onSuccess: {policy: DeleteSelf}, onFailure: {policy: DeleteNone}}")},
 		"half of the legacy pair":  {obj: strategy("{onSuccess: {policy: DeleteSelf}}"), want: "requires either BOTH onSuccess and onFailure"},
 		"an empty strategy":        {obj: strategy("{}"), want: "requires either BOTH onSuccess and onFailure"},
@@ -161,7 +163,13 @@ func TestRayJobSchemaVerdicts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			checkVerdict(t, violations(t, "rayjobs", fromYAML(t, tc.obj), nil), tc.want)
+			obj := fromYAML(t, tc.obj)
+			if spec, ok := obj["spec"].(map[string]any); ok {
+				base := fromYAML(t, "{entrypoint: run, rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}}}")
+				maps.Copy(base, spec)
+				obj["spec"] = base
+			}
+			checkVerdict(t, violations(t, "rayjobs", obj, nil), tc.want)
 		})
 	}
 }
