@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -99,9 +100,7 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 	}}
 	group := func(name string, fields map[string]any) map[string]any {
 		g := map[string]any{"groupName": name, "template": pod}
-		for k, v := range fields {
-			g[k] = v
-		}
+		maps.Copy(g, fields)
 		return g
 	}
 	bad := &unstructured.Unstructured{Object: map[string]any{

@@ -1,0 +1,68 @@
+package celrules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/celrules"
+)
+
+// What the API server refuses or warns of is a rule of the Go package, of the same severity.
+func TestTablesSpeakOfKnownRules(t *testing.T) {
+	severity := map[string]validation.Severity{}
+	for _, r := range validation.Rules() {
+		severity[r.ID] = r.Severity
+	}
+	check := func(where, id string, want validation.Severity) {
+		t.Helper()
+		if got, known := severity[id]; !known || got != want && got != validation.SeverityBoth {
+			t.Errorf("%s has %s as %s; the Go package knows it as %q", where, id, want, got)
+		}
+	}
+	for _, r := range celrules.Rules() {
+		check("CEL", r.ID, validation.SeverityError)
+	}
+	for _, b := range celrules.Bounds() {
+		if b.ID != "" {
+			check("the schema", b.ID, validation.SeverityError)
+		}
+	}
+	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		for _, r := range celrules.PoliciesOf(plural, false) {
+			check("a policy", r.ID, validation.SeverityError)
+		}
+		for _, r := range celrules.PoliciesOf(plural, true) {
+			check("a policy", r.ID, validation.SeverityWarning)
+		}
+	}
+}
+
+func TestValidationsRatchet(t *testing.T) {
+	rule := celrules.Rule{ID: "RC-001", Valid: "has(self.a)", Says: "give a"}
+	for name, tc := range map[string]struct {
+		change func(*celrules.Rule)
+		want   []string
+	}{
+		"by the server":    {func(*celrules.Rule) {}, []string{"has(self.a)"}},
+		"on create only":   {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
+		"if it was broken": {func(r *celrules.Rule) { r.Ratchet = celrules.WasBroken }, []string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || !(has(oldSelf.a))"}},
+		"if unchanged": {func(r *celrules.Rule) { r.Ratchet, r.Unchanged = celrules.WasBroken, []string{"b"} },
+			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || (has(self.b) == has(oldSelf.b) && (!has(self.b) || self.b == oldSelf.b))"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rule
+			tc.change(&r)
+			var got []string
+			for _, v := range r.Validations() {
+				got = append(got, v.Rule)
+				if v.Message != "give a (RC-001)" {
+					t.Errorf("message %q does not name the rule", v.Message)
+				}
+			}
+			if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
