@@ -26,7 +26,9 @@ import (
 )
 
 // overlays are the installations that there are.
-var overlays = []string{"default", "with-webhooks-cert-manager", "with-webhooks-self-managed"}
+var overlays = []string{"default", "with-policies", "with-webhooks-cert-manager", "with-webhooks-self-managed"}
+
+func hasWebhooks(overlay string) bool { return strings.HasPrefix(overlay, "with-webhooks-") }
 
 // build renders an overlay as `kubectl kustomize` does, with CRDs whose schemas are left out: kustomize takes long over
 // those and changes nothing in them. edit changes the text of the overlay first; nil leaves it.
@@ -107,7 +109,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 func names(objects []*unstructured.Unstructured) []string {
 	var out []string
 	for _, obj := range objects {
-		if obj.GetKind() != "CustomResourceDefinition" && !strings.HasPrefix(obj.GetName(), "raygate-ray") {
+		if obj.GetKind() != "CustomResourceDefinition" && !strings.HasPrefix(obj.GetKind(), "ValidatingAdmissionPolicy") && !strings.HasPrefix(obj.GetName(), "raygate-ray") {
 			out = append(out, obj.GetKind()+" "+strings.TrimPrefix(obj.GetNamespace()+"/", "/")+obj.GetName())
 		}
 	}
@@ -128,6 +130,7 @@ var (
 func TestBookG1Overlays(t *testing.T) {
 	cases := map[string][]string{
 		"default":                    always,
+		"with-policies":              always, // and the policies, which the next test counts
 		"with-webhooks-cert-manager": slices.Concat(always, withWebhooks, []string{"Certificate raygate-system/raygate-webhook-cert", "Issuer raygate-system/raygate-selfsigned"}),
 		"with-webhooks-self-managed": slices.Concat(always, withWebhooks, []string{
 			"ClusterRole raygate-operator-webhook-cert", "ClusterRoleBinding raygate-operator-webhook-cert", "Role raygate-system/raygate-operator-webhook-cert",
@@ -146,6 +149,24 @@ func TestBookG1Overlays(t *testing.T) {
 				t.Errorf("%d CRDs, want 4", n)
 			}
 		})
+	}
+}
+
+// Every policy of the overlay is bound: one that is not is never asked.
+func TestPolicies(t *testing.T) {
+	bound := map[string]bool{}
+	objects := build(t, "with-policies", nil)
+	for _, b := range find[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects, "ValidatingAdmissionPolicyBinding") {
+		bound[b.Spec.PolicyName] = true
+	}
+	policies := find[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy")
+	if len(policies) < 4 {
+		t.Errorf("%d policies, want at least one for each kind", len(policies))
+	}
+	for _, p := range policies {
+		if !bound[p.Name] {
+			t.Errorf("policy %s has no binding", p.Name)
+		}
 	}
 }
 
@@ -208,7 +229,7 @@ func TestBookA3ConversionOfServedVersions(t *testing.T) {
 		}
 		slices.Sort(converted)
 		want := certs.CRDs
-		if overlay == "default" {
+		if !hasWebhooks(overlay) {
 			want = nil
 		}
 		if diff := cmp.Diff(want, converted); diff != "" {
@@ -223,7 +244,7 @@ func TestDeployment(t *testing.T) {
 		t.Run(overlay, func(t *testing.T) {
 			d := find[appsv1.Deployment](t, build(t, overlay, nil), "Deployment")[0]
 			c := d.Spec.Template.Spec.Containers[0]
-			webhooks := overlay != "default"
+			webhooks := hasWebhooks(overlay)
 			if got := slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == "raygate-webhook-cert" }); got != webhooks {
 				t.Errorf("the Secret of the certificate is mounted: %t", got)
 			}
