@@ -34,8 +34,8 @@ func smuggle(t *testing.T, c *client, namespace, text string) *unstructured.Unst
 func TestBookE9AllProblemsAtOnce(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
-	text := strings.Replace(invalid("a"), "rayVersion: 2.52.0", "rayVersion: 2.52.0\n  enableInTreeAutoscaling: true", 1)
-	text = strings.Replace(text, "numOfHosts: 2", "numOfHosts: 2, priority: 7, rayStartParams: {num-cpus: many}", 1)
+	// Two rules about annotations, which the CRD cannot see.
+	text := strings.Replace(invalid("a"), "annotations: {", "annotations: {ray.io/external-storage-namespace: x, ", 1)
 	_, err := c.clusters(hub, ns).Create(t.Context(), decode(text), metav1.CreateOptions{})
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {

@@ -323,20 +323,19 @@ func setConversion(ctx context.Context, ca []byte, names ...string) error {
 // awaitWebhooks waits until the API server calls all of them: it learns of a registration a moment later.
 func awaitWebhooks(ctx context.Context) error {
 	c := connect(nil)
-	probe := decode(cluster("probe"))
-	probe.SetAPIVersion("ray.io/v1alpha1")
+	probe := decode(oldCluster("probe")) // valid, or the CRDs would refuse it before a webhook is asked
 	for _, resource := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		obj := probe.DeepCopy()
 		version := old
 		switch resource {
 		case "rayjobs":
-			obj.Object["kind"], obj.Object["spec"] = "RayJob", map[string]any{"entrypoint": "a"}
+			obj.Object["kind"], obj.Object["spec"] = "RayJob", map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}
 		case "rayservices":
-			obj.Object["kind"] = "RayService"
+			obj.Object["kind"], obj.Object["spec"] = "RayService", map[string]any{"serveConfigV2": "applications: []", "rayClusterConfig": probe.Object["spec"]}
 		case "raycronjobs":
 			version = hub
 			obj.SetAPIVersion("ray.io/v1")
-			obj.Object["kind"], obj.Object["spec"] = "RayCronJob", map[string]any{"schedule": "@daily", "jobTemplate": map[string]any{}}
+			obj.Object["kind"], obj.Object["spec"] = "RayCronJob", map[string]any{"schedule": "@daily", "jobTemplate": map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}}
 		}
 		kind := strings.ToLower(obj.GetKind())
 		want := []string{"/validate-ray-io-v1-" + kind}
