@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -19,13 +20,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[1:], os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(args []string, getenv func(string) string, out io.Writer) error {
 	namespace := "default"
 	if len(args) == 2 {
 		namespace, args = args[0], args[1:]
@@ -33,7 +34,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: go run ./samples/go [NAMESPACE] NAME")
 	}
-	address := os.Getenv("RAYGATE_GRPC")
+	address := getenv("RAYGATE_GRPC")
 	if address == "" {
 		address = "127.0.0.1:8887"
 	}
@@ -46,13 +47,13 @@ func run(args []string) error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if token := os.Getenv("RAYGATE_TOKEN"); token != "" {
+	if token := getenv("RAYGATE_TOKEN"); token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
 	resp, err := raygatev2.NewClusterServiceClient(conn).GetCluster(ctx, &raygatev2.GetClusterRequest{Namespace: namespace, Name: args[0]})
 	if err != nil {
 		return fmt.Errorf("getting cluster %s/%s: %w", namespace, args[0], err)
 	}
-	fmt.Println(protojson.Format(resp.GetCluster()))
-	return nil
+	_, err = fmt.Fprintln(out, protojson.Format(resp.GetCluster()))
+	return err
 }

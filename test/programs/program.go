@@ -127,7 +127,7 @@ func FreePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // held until all are chosen, so that they differ
+		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
 		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil

@@ -3,6 +3,7 @@ package interceptor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"google.golang.org/grpc"
@@ -38,8 +39,8 @@ func share(out, in any) error {
 // chainUnary is what grpc.ChainUnaryInterceptor does, for a server that takes one interceptor only.
 func chainUnary(chain []Interceptor) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		for i := len(chain) - 1; i >= 0; i-- {
-			if step := chain[i].Unary; step != nil {
+		for _, i := range slices.Backward(chain) {
+			if step := i.Unary; step != nil {
 				next := handler
 				handler = func(ctx context.Context, req any) (any, error) { return step(ctx, req, info, next) }
 			}
@@ -51,8 +52,8 @@ func chainUnary(chain []Interceptor) grpc.UnaryServerInterceptor {
 // chainStream is what grpc.ChainStreamInterceptor does.
 func chainStream(chain []Interceptor) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		for i := len(chain) - 1; i >= 0; i-- {
-			if step := chain[i].Stream; step != nil {
+		for _, i := range slices.Backward(chain) {
+			if step := i.Stream; step != nil {
 				next := handler
 				handler = func(srv any, stream grpc.ServerStream) error { return step(srv, stream, info, next) }
 			}
