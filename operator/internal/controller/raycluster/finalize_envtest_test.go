@@ -127,15 +127,7 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 		"the operator no longer cleans up": {operator: off, wantEvent: "RedisCleanupSkipped"},
 		"the spec became invalid": {
 			change: func(rc *rayv1.RayCluster) {
-				rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "1"}
-				rc.Spec.HeadGroupSpec.Resources = map[string]string{"CPU": "2"}
-				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}
-			},
-			wantEvent: "ForceDeletedStuckCluster",
-		},
-		"somebody else manages the cluster now": {
-			change: func(rc *rayv1.RayCluster) {
-				rc.Spec.ManagedBy = new(rayv1.ManagedByMultiKueue)
+				rc.Spec.TLSOptions = &rayv1.TLSOptions{} // without the feature gate
 				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}
 			},
 			wantEvent: "ForceDeletedStuckCluster",
@@ -192,6 +184,17 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 			w.eventually("the event", func() bool { return len(w.events("demo", tc.wantEvent)) == 1 })
 		})
 	}
+}
+
+func TestFinalizerOfAClusterThatSomebodyElseManagesIsResolved(t *testing.T) {
+	w := newWorld(t)
+	rc := w.redis("demo", raytest.ManagedBy(rayv1.ManagedByMultiKueue),
+		raytest.Annotations(map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}))
+	rc.Finalizers = []string{rayv1.FinalizerGCSFTRedisCleanup} // from before it was handed over
+	w.create(rc)
+	w.startOperator()
+	w.delete("demo")
+	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
 }
 
 func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
