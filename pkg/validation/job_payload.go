@@ -110,7 +110,7 @@ func warnRuntimeEnv(text string, path *field.Path) field.ErrorList {
 	}
 	var strict map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &strict); err != nil {
-		warnings = append(warnings, forbidden("RJ-515", path, "a key is given twice and the last one counts: "+plainYAMLError(err).Error()))
+		warnings = append(warnings, forbidden("RJ-515", path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(plainYAMLError(err).Error()), " "))) // one line: HTTP headers hold warnings
 	}
 	return warnings
 }

@@ -1,0 +1,284 @@
+package matrix
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/programs"
+)
+
+var update = flag.Bool("update", false, "write docs/verdicts.md")
+
+// settle bounds every wait. It is generous, for slow machines: no test depends on speed.
+const settle = 3 * time.Minute
+
+// setting is one way to start the programs. The verdict of some rules depends on feature gates, so there is an operator
+// and a gateway for each.
+type setting struct {
+	name  string
+	gates map[validation.Gate]bool
+
+	operator, gateway *programs.Program
+	rest              string // base URL
+	clusters          raygatev2.ClusterServiceClient
+	webhookURL        string
+	webhookCA         []byte
+	stored            []string // namespaces that the operator watches
+}
+
+// settings are tried in order: an example is shown to the first under which it is what it says.
+var settings = []*setting{
+	{name: "default", gates: map[validation.Gate]bool{}},
+	{name: "on", gates: map[validation.Gate]bool{
+		validation.GateNetworkPolicy: true, validation.GateMTLS: true, validation.GateHistoryServer: true,
+		validation.GateEmbeddedGCSStorage: true, validation.GateCronJob: true,
+	}},
+	{name: "off", gates: map[validation.Gate]bool{validation.GateDeletionPolicy: false, validation.GateIncrementalUpgrade: false}},
+}
+
+// lab is what all tests share.
+var lab struct {
+	*envtest.Env
+	dynamic dynamic.Interface
+	core    kubernetes.Interface
+	cases   []*testCase
+	conns   []*grpc.ClientConn
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "preparing:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	env, stop, err := envtest.StartForMain(envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	lab.Env = env
+	cfg := rest.CopyConfig(env.Config)
+	cfg.WarningHandlerWithContext = collectWarnings{}
+	if lab.dynamic, err = dynamic.NewForConfig(cfg); err != nil {
+		return 0, err
+	}
+	if lab.core, err = kubernetes.NewForConfig(cfg); err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "raygate-matrix-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	defer func() {
+		for _, conn := range lab.conns {
+			_ = conn.Close()
+		}
+		forEach(len(settings), func(i int) error {
+			for _, p := range []*programs.Program{settings[i].operator, settings[i].gateway} {
+				if p != nil {
+					p.Stop()
+				}
+			}
+			return nil
+		})
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if err := prepare(ctx, dir); err != nil {
+		return 0, err
+	}
+	code := m.Run()
+	if code != 0 {
+		for _, s := range settings {
+			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", s.operator.Log, s.operator.Tail(2000))
+		}
+	}
+	return code, nil
+}
+
+// prepare makes a world with a past: objects that were stored when the API server took anything, then today's CRDs,
+// webhooks and policies.
+func prepare(ctx context.Context, dir string) error {
+	lab.cases = newCases()
+	steps := []struct {
+		what string
+		do   func(context.Context) error
+	}{
+		{"installing CRDs without rules", func(ctx context.Context) error { return installCRDs(ctx, true) }},
+		{"making namespaces", makeNamespaces},
+		{"storing objects", storeObjects},
+		{"starting the programs", func(ctx context.Context) error { return startPrograms(dir) }},
+		{"registering webhooks", registerWebhooks},
+		{"asking the webhooks", askWebhooksAlone},
+		{"reading what the operators say", readConditions},
+		{"installing CRDs", func(ctx context.Context) error { return installCRDs(ctx, false) }},
+		{"installing policies", installPolicies},
+	}
+	for _, s := range steps {
+		begin := time.Now()
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		if testing.Verbose() {
+			fmt.Printf("%s: %.1f s\n", s.what, time.Since(begin).Seconds())
+		}
+	}
+	return nil
+}
+
+func startPrograms(dir string) error {
+	ports, err := programs.FreePorts(6 * len(settings))
+	if err != nil {
+		return err
+	}
+	for i, s := range settings {
+		at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", ports[6*i+n]) }
+		var gates []string
+		for gate, on := range s.gates {
+			gates = append(gates, fmt.Sprintf("--feature-gates=%s=%v", gate, on))
+		}
+		if s.webhookCA, err = writeCertificate(filepath.Join(dir, s.name)); err != nil {
+			return err
+		}
+		s.webhookURL = "https://" + at(5)
+		s.operator = &programs.Program{
+			Path: programs.Binary("raygate-operator"), Log: filepath.Join(dir, "operator-"+s.name+".log"), Ready: "http://" + at(1) + "/readyz",
+			Args: append([]string{
+				"--kubeconfig", lab.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",
+				"--watch-namespace=" + strings.Join(s.stored, ","), "--enable-webhooks", fmt.Sprintf("--webhook-port=%d", ports[6*i+5]),
+				"--webhook-cert-dir=" + filepath.Join(dir, s.name),
+			}, gates...),
+		}
+		s.rest = "http://" + at(3)
+		s.gateway = &programs.Program{
+			Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(dir, "gateway-"+s.name+".log"), Ready: s.rest + "/readyz",
+			Args: append([]string{
+				"--kubeconfig", lab.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4),
+			}, gates...),
+		}
+		conn, err := grpc.NewClient(at(2), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return fmt.Errorf("dialling gateway: %w", err)
+		}
+		lab.conns = append(lab.conns, conn)
+		s.clusters = raygatev2.NewClusterServiceClient(conn)
+	}
+	return forEach(2*len(settings), func(i int) error {
+		s := settings[i/2]
+		if i%2 == 0 {
+			return s.operator.Start()
+		}
+		return s.gateway.Start()
+	})
+}
+
+// forEach runs f for 0 to n-1, a few at a time, and returns the first error.
+func forEach(n int, f func(i int) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var once sync.Once
+	var first error
+	for range 6 {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := f(i); err != nil {
+					once.Do(func() { first = err })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// eventually asks until check returns nil.
+func eventually(ctx context.Context, what string, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func kindOf(kind string) dynamic.NamespaceableResourceInterface {
+	return lab.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: strings.ToLower(kind) + "s"})
+}
+
+// makeNamespaces makes one for each way to the API server. What admission asks about them is said by labels, later.
+func makeNamespaces(ctx context.Context) error {
+	names := []string{nsGateway, nsCRDs, nsPolicies, nsQuota, nsOwnPolicy}
+	for _, s := range settings {
+		names = append(names, nsWebhooks(s))
+		names = append(names, s.stored...)
+	}
+	return forEach(len(names), func(i int) error {
+		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": names[i]}}}
+		_, err := lab.dynamic.Resource(namespaces).Create(ctx, ns, metav1.CreateOptions{})
+		return err
+	})
+}
+
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
+const (
+	nsGateway   = "gateway"
+	nsCRDs      = "crds"
+	nsPolicies  = "policies"
+	nsQuota     = "quota"
+	nsOwnPolicy = "own-policy"
+)
+
+func nsWebhooks(s *setting) string { return "webhooks-" + s.name }
+
+// label tells admission what to ask about a namespace.
+func label(ctx context.Context, namespace, key, value string) error {
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	_, err := lab.dynamic.Resource(namespaces).Patch(ctx, namespace, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// warningsKey is where a context keeps what the API server warns of.
+type warningsKey struct{}
+
+type collectWarnings struct{}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _, text string) {
+	if list, ok := ctx.Value(warningsKey{}).(*[]string); ok {
+		*list = append(*list, text)
+	}
+}

@@ -1,0 +1,178 @@
+package matrix
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// doors are the columns, in the order of the table.
+var doors = []string{"raygate validate", "REST", "gRPC", "controller", "webhooks alone", "CRDs", "CRDs + webhooks", "CRDs + policies"}
+
+// TestVerdicts shows every example to every door, and holds docs/verdicts.md to what they said.
+func TestVerdicts(t *testing.T) {
+	told := map[*setting]map[*testCase]answer{}
+	for _, s := range settings {
+		var cases []*testCase
+		for _, c := range lab.cases {
+			if c.setting == s && !c.Update {
+				cases = append(cases, c)
+			}
+		}
+		answers, err := askTool(t.Context(), s, cases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[s] = answers
+	}
+	outcomes := make([]map[string]outcome, len(lab.cases))
+	_ = forEach(len(lab.cases), func(i int) error {
+		if c := lab.cases[i]; c.setting != nil {
+			outcomes[i] = throughAllDoors(t, c, told[c.setting][c])
+		}
+		return nil
+	})
+	for i, c := range lab.cases {
+		for _, door := range doors {
+			if diff := outcomes[i][door].diff; diff != "" {
+				t.Errorf("%s: %s disagrees with the Go rules:\n%s", c, door, diff)
+			}
+		}
+	}
+	holdTable(t, table(outcomes, unreadable(t)))
+}
+
+func throughAllDoors(t *testing.T, c *testCase, tool answer) map[string]outcome {
+	ctx := t.Context()
+	crd := create(ctx, c, nsCRDs)
+	all := map[string]outcome{
+		"raygate validate": {cell: notApplicable + "sees one object, not a change"},
+		"REST":             {cell: notApplicable + "the gateway serves RayClusters only so far"},
+		"controller":       judgeCondition(c),
+		"webhooks alone":   judgeAlone(c),
+		"CRDs":             judgeCRD(c, crd),
+		"CRDs + webhooks":  judgeWebhooks(c, crd, create(ctx, c, nsWebhooks(c.setting))),
+		"CRDs + policies":  judgePolicies(c, crd, create(ctx, c, nsPolicies)),
+	}
+	all["gRPC"] = all["REST"]
+	if !c.Update {
+		all["raygate validate"] = judgeExact(c, c.clientOptions(), tool)
+	}
+	if c.Kind == "RayCluster" {
+		all["REST"] = judgeExact(c, c.clientOptions(), askREST(ctx, c))
+		all["gRPC"] = judgeExact(c, c.clientOptions(), askGRPC(ctx, c))
+	}
+	return all
+}
+
+// table prints a row for each rule.
+func table(outcomes []map[string]outcome, unreadable []byte) []byte {
+	type row struct{ cells map[string][]string }
+	rows := map[string]*row{}
+	var reasons []string
+	cellOf := func(cell string) string {
+		reason, ok := strings.CutPrefix(cell, notApplicable)
+		if !ok {
+			return cell
+		}
+		n := slices.Index(reasons, reason)
+		if n < 0 {
+			n, reasons = len(reasons), append(reasons, reason)
+		}
+		return fmt.Sprintf("(%d)", n+1)
+	}
+	skipped := map[string][]string{}
+	for i, c := range lab.cases {
+		if c.setting == nil {
+			skipped[c.skip] = append(skipped[c.skip], c.String())
+			continue
+		}
+		r := rows[c.ID]
+		if r == nil {
+			r = &row{cells: map[string][]string{}}
+			rows[c.ID] = r
+		}
+		for _, door := range doors {
+			cell := cellOf(outcomes[i][door].cell)
+			if !slices.Contains(r.cells[door], cell) {
+				r.cells[door] = append(r.cells[door], cell)
+			}
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString(preamble)
+	b.WriteString("| rule | kind | " + strings.Join(doors, " | ") + " |\n|---|---" + strings.Repeat("|---", len(doors)) + "|\n")
+	var without []string
+	for _, rule := range validation.Rules() {
+		r := rows[rule.ID]
+		if r == nil {
+			without = append(without, rule.ID)
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s |", rule.ID, rule.Kind)
+		for _, door := range doors {
+			slices.Sort(r.cells[door])
+			b.WriteString(" " + strings.Join(r.cells[door], ", ") + " |")
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("\n## Not applicable\n\n")
+	for n, reason := range reasons {
+		fmt.Fprintf(&b, "%d. %s\n", n+1, reason)
+	}
+	b.WriteString("\n## Examples that no door was shown\n\n")
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		fmt.Fprintf(&b, "* %s: %s\n", reason, strings.Join(skipped[reason], "; "))
+	}
+	fmt.Fprintf(&b, "\n## Rules without a row\n\nAll of their examples are among those above, or they follow here: %s\n", strings.Join(without, ", "))
+	b.WriteString("\n## What only decoding and the schema can tell\n\nNo object of the Go types breaks these rules. REST serves RayClusters so far.\n\n")
+	b.Write(unreadable)
+	return b.Bytes()
+}
+
+const preamble = `<!-- Written by go test ./test/matrix -update. DO NOT EDIT. -->
+# One verdict at every door
+
+Each invalid example of pkg/validation/examples was shown to each door of the built programs on a real API server, and
+every answer was held to the Go rules: doors that ask those rules to every word and field path, the others to rule and
+path wherever their layer has the rule ([validation.md](validation.md) lists the layers).
+
+* **refuses**: the object is refused for this rule at its field; **refuses°**: at the field around it, which is as far as
+  a rule of the API server can point. **warns**: it passes, and the client is told.
+* **CRD**: the CRD has refused it before this layer was asked. **CRD for** or **refuses for** names the other rule.
+* **API server**: it stores no object of such a name, whatever the CRD says.
+* **–**: it passes, because the layer does not have the rule. Numbers say why a door was not asked; see below.
+* Several entries in a cell: the examples of the rule differ.
+
+The controller and "webhooks alone" saw the objects while the CRDs had no constraints.
+
+`
+
+// holdTable compares docs/verdicts.md with the table, or writes it.
+func holdTable(t *testing.T, got []byte) {
+	t.Helper()
+	t.Logf("\n%s", got)
+	path := filepath.Join("..", "..", "docs", "verdicts.md")
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/verdicts.md is not what the doors say; look at the difference, then run go test ./test/matrix -update (-file +doors):\n%s", diff)
+	}
+}
