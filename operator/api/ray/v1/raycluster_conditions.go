@@ -57,7 +57,8 @@ const (
 
 // Conditions that KubeRay does not have. Like ReplicaFailure they are absent while there is nothing to tell.
 const (
-	// RayClusterInvalidSpec is True while the object is refused: nothing is created from it and nothing is deleted.
+	// RayClusterInvalidSpec is True while the object breaks rules. With the reason InvalidRayClusterSpec it is refused: nothing is created from it
+	// and nothing is deleted.
 	RayClusterInvalidSpec = "InvalidSpec"
 	// RayClusterBatchSchedulerProblem is True while the batch scheduler is not told, or cannot do, what the labels of the
 	// cluster ask it for. The Pods are made all the same.
@@ -101,6 +102,8 @@ const (
 const (
 	// ReasonInvalidRayClusterSpec says that rules are broken; the message lists all of them with their field paths.
 	ReasonInvalidRayClusterSpec = "InvalidRayClusterSpec"
+	// ReasonToleratedRayClusterSpec says that rules are broken which would refuse a new cluster; this one runs already and is looked after as usual.
+	ReasonToleratedRayClusterSpec = "ToleratedRayClusterSpec"
 )
 
 // Reasons of the condition ReplicaFailure that KubeRay does not have.

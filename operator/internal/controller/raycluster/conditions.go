@@ -50,7 +50,11 @@ func setInvalidSpec(s *scope) {
 		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterInvalidSpec)
 		return
 	}
-	setCondition(s, rayv1.RayClusterInvalidSpec, metav1.ConditionTrue, rayv1.ReasonInvalidRayClusterSpec, s.invalid)
+	reason := rayv1.ReasonInvalidRayClusterSpec
+	if s.tolerated {
+		reason = rayv1.ReasonToleratedRayClusterSpec
+	}
+	setCondition(s, rayv1.RayClusterInvalidSpec, metav1.ConditionTrue, reason, s.invalid)
 }
 
 // setReplicaFailure says what the API server refuses. An event goes with every new text, and with no repetition.

@@ -39,6 +39,10 @@ func eventInvalidSpec(summary string) notice {
 	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec is refused: "+summary)
 }
 
+func eventToleratedSpec(summary string) notice {
+	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec would be refused for a new cluster: "+summary)
+}
+
 func eventWarnedSpec(summary string) notice {
 	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec works, but not well: "+summary)
 }

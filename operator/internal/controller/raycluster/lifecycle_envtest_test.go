@@ -117,6 +117,7 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 		return meta.IsStatusConditionTrue(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
 	}
 	w.eventually("the refusal", refused)
+	w.eventually("the event", func() bool { return len(w.events("demo", "InvalidRayClusterSpec")) > 0 })
 	stop() // a new operator has seen it before, too
 	w.startOperator()
 	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"touched": "yes"} })
@@ -132,11 +133,28 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	if refused() {
 		t.Error("the repaired cluster still says that it is invalid")
 	}
-	// It stays deletable when it becomes invalid again.
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "half" })
-	w.eventually("the second refusal", refused)
-	if got := len(w.pods("demo")); got != 2 {
-		t.Errorf("%d Pods run after the spec became invalid, want the 2 from before", got)
+	// A rule that KubeRay does not have tells, but does not freeze a cluster that runs.
+	w.change("demo", func(rc *rayv1.RayCluster) {
+		rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "half"
+		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(2))
+	})
+	w.eventually("the complaint", refused)
+	w.eventually("the second worker", func() bool { return len(w.pods("demo")) == 3 })
+	w.eventuallyReady("demo")
+	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec); c == nil || c.Reason != rayv1.ReasonToleratedRayClusterSpec {
+		t.Errorf("condition %v, want the reason %s", c, rayv1.ReasonToleratedRayClusterSpec)
+	}
+	// One that KubeRay has, too, stops everything but the deletion.
+	w.change("demo", func(rc *rayv1.RayCluster) {
+		rc.Spec.HeadGroupSpec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "redis:6379"}}
+		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(1))
+	})
+	w.eventually("the refusal", func() bool {
+		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
+		return c != nil && c.Reason == rayv1.ReasonInvalidRayClusterSpec
+	})
+	if got := len(w.pods("demo")); got != 3 {
+		t.Errorf("%d Pods run after the spec became invalid, want the 3 from before", got)
 	}
 	if err := w.client.Delete(t.Context(), w.get("demo")); err != nil {
 		t.Fatal(err)

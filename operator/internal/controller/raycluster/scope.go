@@ -22,6 +22,8 @@ type scope struct {
 
 	// invalid is the summary of broken rules, empty for a valid spec. Set by admit.
 	invalid string
+	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by admit.
+	tolerated bool
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service
 	// failures are why things could not be created or deleted. Added to by fail.

@@ -13,7 +13,7 @@ import (
 
 // updateStatus computes the status from what the steps found. All of it is in this list.
 func updateStatus(s *scope) {
-	if s.invalid != "" {
+	if s.invalid != "" && !s.tolerated {
 		refuse(s)
 		return
 	}

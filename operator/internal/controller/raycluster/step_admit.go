@@ -14,7 +14,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// admit ends the list for a spec that breaks rules. What was created from an earlier, valid spec keeps running.
+// admit ends the list for a new cluster whose spec breaks rules. A cluster that runs already goes on unless one of the rules is among those
+// that no operator can act against: it may be older than the rule, and must not be frozen because of it.
 type admit struct {
 	options validation.Options
 	metrics *metrics.RayCluster
@@ -44,20 +45,32 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 		return outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
+	s.tolerated = established(s) && len(validation.Blocking(errs)) == 0
 	if options.CertManagerMissing {
 		s.lookAgain = apis.AbsentFor // it may be installed, which changes nothing in the object
 	}
 	if toldBefore(s) {
-		return outcome{stop: true}, nil
+		return outcome{stop: !s.tolerated}, nil
 	}
 	for _, v := range validation.Violations(errs) {
 		if a.metrics != nil {
 			a.metrics.ObserveViolation(v.Rule)
 		}
 	}
+	if s.tolerated {
+		ctrllog.FromContext(ctx).Info("Tolerated an invalid spec of a running cluster", "generation", s.cluster.Generation, "problems", s.invalid)
+		s.events = append(s.events, eventToleratedSpec(s.invalid))
+		return outcome{}, nil
+	}
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
 	s.events = append(s.events, eventInvalidSpec(s.invalid))
 	return outcome{stop: true}, nil
+}
+
+// established reports whether something was made from the cluster before, by this operator or KubeRay. Of a cluster without Pods, such as a
+// suspended one, a condition tells that is set only where a spec was accepted.
+func established(s *scope) bool {
+	return len(s.pods) > 0 || meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned) != nil
 }
 
 // restartRule warns of a restart policy that the first autoscaler cannot live with. As KubeRay 1.7 does, this one is told by
