@@ -12,17 +12,17 @@ import (
 // state is what a run tells the other commands once it is ready. The file exists
 // only while the run does; that it really runs, its lock says.
 type state struct {
-	PID        int            `json:"pid"`
-	Server     string         `json:"server"`
-	Kubeconfig string         `json:"kubeconfig"`
-	Env        string         `json:"env"`
-	Root       string         `json:"root"` // of the repository
-	HTTP       string         `json:"http,omitempty"` // of the gateway; empty without raygate
-	GRPC       string         `json:"grpc,omitempty"`
-	Probes     string         `json:"probes,omitempty"` // URL of the operator's health endpoints
+	PID        int    `json:"pid"`
+	Server     string `json:"server"`
+	Kubeconfig string `json:"kubeconfig"`
+	Env        string `json:"env"`
+	Root       string `json:"root"`           // of the repository
+	HTTP       string `json:"http,omitempty"` // of the gateway; empty without raygate
+	GRPC       string `json:"grpc,omitempty"`
+	Probes     string `json:"probes,omitempty"` // URL of the operator's health endpoints
 	// Metrics are the URLs of the Prometheus metrics, by program; empty without raygate.
 	Metrics map[string]string `json:"metrics,omitempty"`
-	Parts      map[string]int `json:"parts"`            // name -> pid
+	Parts   map[string]int    `json:"parts"` // name -> pid
 }
 
 func (r *runner) state() state {
