@@ -49,12 +49,12 @@ func (h *handler) Handle(ctx context.Context, req admission.Request) (response a
 	defer func() {
 		if p := recover(); p != nil {
 			klog.FromContext(ctx).Error(fmt.Errorf("panic: %v", p), "Webhook failed and let the object pass", "stack", string(debug.Stack()))
-			h.metrics.admitted(h.name, h.kind.name, string(req.Operation), answer{outcome: outcomeFailed})
+			h.metrics.admitted(h.name, h.kind.Kind, string(req.Operation), answer{outcome: outcomeFailed})
 			response = allow(outcomeFailed, "the webhook of the operator failed on this object and let it pass unchecked; please report this").response
 		}
 	}()
 	a := h.answer(req)
-	h.metrics.admitted(h.name, h.kind.name, string(req.Operation), a)
+	h.metrics.admitted(h.name, h.kind.Kind, string(req.Operation), a)
 	return a.response
 }
 
@@ -62,10 +62,10 @@ func (h *handler) answer(req admission.Request) answer {
 	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return allow(outcomeSkipped) // not registered; somebody else's configuration sent it here
 	}
-	if got := req.Kind.Kind; got != h.kind.name || req.Kind.Group != group || req.Kind.Version != hubVersion {
+	if got := req.Kind.Kind; got != h.kind.Kind || req.Kind.Group != group || req.Kind.Version != hubVersion {
 		return answer{outcome: outcomeFailed, response: admission.Errored(http.StatusBadRequest,
 			fmt.Errorf("this webhook is for %s of %s/%s and was sent a %s of %s/%s; look at the rules of the webhook configuration",
-				h.kind.name, group, hubVersion, got, req.Kind.Group, req.Kind.Version))}
+				h.kind.Kind, group, hubVersion, got, req.Kind.Group, req.Kind.Version))}
 	}
 	var meta metav1.PartialObjectMetadata
 	if err := json.Unmarshal(req.Object.Raw, &meta); err == nil && meta.DeletionTimestamp != nil {

@@ -39,8 +39,8 @@ type Registrar interface {
 // Register puts all webhooks on the server.
 func Register(server Registrar, o validation.Options, m *Metrics) {
 	server.Register(ConvertPath, &converter{metrics: m})
-	for _, k := range kinds {
-		server.Register(ValidatePath(k.name), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o)}})
-		server.Register(MutatePath(k.name), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
+	for _, k := range allKinds() {
+		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o)}})
+		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 	}
 }

@@ -27,9 +27,9 @@ func validate(k kind, o validation.Options) func(admission.Request) answer {
 			// The schema has accepted the object; what is left are texts in it that no program can read, such as quantities.
 			return deny(k, req, field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}, nil)
 		}
-		warnings := warningTexts(v.warnings)
-		if len(v.errors) > 0 {
-			return deny(k, req, v.errors, warnings)
+		warnings := warningTexts(v.Warnings)
+		if len(v.Errors) > 0 {
+			return deny(k, req, v.Errors, warnings)
 		}
 		return allow(outcomeAllowed, warnings...)
 	}
@@ -44,7 +44,7 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 		Reason: metav1.StatusReasonInvalid,
 		Details: &metav1.StatusDetails{
 			Group: group,
-			Kind:  k.name,
+			Kind:  k.Kind,
 			Name:  name,
 		},
 	}
@@ -63,7 +63,7 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: types[v], Message: message, Field: path})
 		texts = append(texts, strings.TrimPrefix(path+": "+message, ": "))
 	}
-	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.name, group, name, strings.Join(texts, "; "))
+	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.Kind, group, name, strings.Join(texts, "; "))
 	slices.Sort(ids)
 	a := allow(outcomeDenied, warnings...)
 	a.response.Allowed, a.response.Result, a.rules = false, status, slices.Compact(ids)

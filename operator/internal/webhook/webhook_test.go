@@ -279,7 +279,7 @@ func TestMutate(t *testing.T) {
 // A fault of ours must not stop work on objects, and a misdirected request must be told.
 func TestWebhookThatCannotAnswer(t *testing.T) {
 	metrics := NewMetrics()
-	faulty := &admission.Webhook{Handler: &handler{kind: kinds[0], name: "validate", metrics: metrics, handle: func(admission.Request) answer { panic("boom") }}}
+	faulty := &admission.Webhook{Handler: &handler{kind: allKinds()[0], name: "validate", metrics: metrics, handle: func(admission.Request) answer { panic("boom") }}}
 	got := review(t, faulty, request(t, "RayCluster", valid, ""))
 	if !got.Allowed || len(got.Warnings) != 1 || strings.Contains(got.Warnings[0], "boom") {
 		t.Errorf("a panic answers %+v, want the object to pass with a warning", got)
@@ -354,7 +354,7 @@ func FuzzAdmission(f *testing.F) {
 		if !json.Valid(after) || !json.Valid(before) || len(after) == 0 || after[0] != '{' || before[0] != '{' {
 			t.Skip()
 		}
-		name := kinds[int(n)%len(kinds)].name
+		name := allKinds()[int(n)%len(allKinds())].Kind
 		req := request(t, name, "", "")
 		req.Object.Raw, req.OldObject.Raw, req.Operation = after, before, admissionv1.Update
 		req.RequestKind.Version = "v1alpha1"
