@@ -1,10 +1,8 @@
 package service
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,46 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/golden"
 	"github.com/raygate/raygate/test/raytest"
 )
 
-var update = flag.Bool("update", false, "rewrite the .out.yaml files")
-
 // TestGolden builds the head Service of every input.
 func TestGolden(t *testing.T) {
-	inputs, err := filepath.Glob("testdata/*.in.yaml")
-	if err != nil || len(inputs) == 0 {
-		t.Fatalf("finding inputs: %v, %d found", err, len(inputs))
-	}
-	for _, input := range inputs {
-		t.Run(filepath.Base(input), func(t *testing.T) {
-			text, err := os.ReadFile(input)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rc := &rayv1.RayCluster{}
-			if err := yaml.UnmarshalStrict(text, rc); err != nil {
-				t.Fatal(err)
-			}
-			got, err := yaml.Marshal(Head(rc, Options{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden := strings.TrimSuffix(input, ".in.yaml") + ".out.yaml"
-			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-want +got, -update rewrites):\n%s", golden, diff)
-			}
-		})
-	}
+	golden.Run(t, func(rc *rayv1.RayCluster) []*corev1.Service { return []*corev1.Service{Head(rc, Options{})} })
 }
 
 func TestHeadIsHeadless(t *testing.T) {
