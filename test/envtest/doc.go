@@ -6,19 +6,11 @@
 //
 // A package starts one for all its tests, because a start takes seconds:
 //
-//	var env *envtest.Env
+//	var controlPlane = envtest.Share(envtest.Options{})
 //
-//	func TestMain(m *testing.M) {
-//		e, stop, err := envtest.StartForMain(envtest.Options{})
-//		if err != nil {
-//			fmt.Fprintln(os.Stderr, err)
-//			os.Exit(1)
-//		}
-//		env = e
-//		code := m.Run()
-//		stop()
-//		os.Exit(code)
-//	}
+//	func TestMain(m *testing.M) { controlPlane.Main(m) }
+//
+//	func TestSomething(t *testing.T) { env := controlPlane.Env(t) }
 //
 // Tests keep apart by namespaces. Nothing is left behind: the control plane ends
 // with the process that started it, however that ends.

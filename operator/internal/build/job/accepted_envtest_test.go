@@ -19,10 +19,7 @@ import (
 
 // TestAcceptedWithoutWarnings hands what is built from all golden inputs, here and of package pod, to a real API server.
 func TestAcceptedWithoutWarnings(t *testing.T) {
-	env, err := controlPlane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := controlPlane.Env(t)
 	config := rest.CopyConfig(env.Config)
 	warnings := &recordedWarnings{}
 	config.WarningHandler = warnings

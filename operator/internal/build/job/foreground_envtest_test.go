@@ -22,10 +22,7 @@ import (
 // TestForegroundDeletionSparesTheJob lets the garbage collector delete what belongs to a cluster while the clean-up is to
 // run. It says that it is done by taking its finalizer off the cluster; were the Job to go, it would be gone by then.
 func TestForegroundDeletionSparesTheJob(t *testing.T) {
-	env, err := controlPlane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := controlPlane.Env(t)
 	client := kubernetes.NewForConfigOrDie(env.Config)
 	clusters := dynamic.NewForConfigOrDie(env.Config).Resource(rayv1.GroupVersion.WithResource("rayclusters")).Namespace("default")
 	ctx := t.Context()

@@ -3,9 +3,7 @@ package mtls
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,21 +31,9 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-var controlPlane = sync.OnceValues(func() (*envtest.Env, error) {
-	env, stop, err := envtest.StartForMain(envtest.Options{Nodes: -1, WithoutScheduler: true})
-	if err == nil {
-		stopControlPlane = stop
-	}
-	return env, err
-})
+var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
 
-var stopControlPlane = func() {}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	stopControlPlane()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { controlPlane.Main(m) }
 
 // world is a namespace of a real control plane in which the controller runs.
 type world struct {
@@ -58,10 +44,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	env, err := controlPlane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := controlPlane.Env(t)
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)

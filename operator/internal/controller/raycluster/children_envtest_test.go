@@ -337,7 +337,7 @@ func TestRouteIsMadeWhenTheAPIComes(t *testing.T) {
 	w.create(w.cluster("before", raytest.Head(func(h *rayv1.HeadGroupSpec) { h.EnableIngress = new(true) })))
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "before-head-ingress"}}
 	w.eventuallyThere("an Ingress without the API", ingress)
-	env, _ := controlPlane()
+	env := controlPlane.Env(t)
 	remove, err := env.InstallKind(t.Context(), route.Kind)
 	if err != nil {
 		t.Fatal(err)

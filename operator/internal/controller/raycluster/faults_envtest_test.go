@@ -167,10 +167,7 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 	w.startOperator()
 	w.create(w.cluster("demo", raytest.Workers("cpu", workers)))
 	w.eventually("some Pods", func() bool { return len(w.pods("demo")) > 4 })
-	env, err := controlPlane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := controlPlane.Env(t)
 	if err := env.RestartAPIServer(); err != nil {
 		t.Fatal(err)
 	}

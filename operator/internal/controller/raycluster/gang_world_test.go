@@ -110,10 +110,7 @@ func (w *world) eventuallyNumber(kind schema.GroupVersionKind, name string, want
 // the world that is returned.
 func (w *world) startAPIServer(flags ...string) *world {
 	w.t.Helper()
-	env, err := controlPlane()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	env := controlPlane.Env(w.t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		w.t.Fatal(err)

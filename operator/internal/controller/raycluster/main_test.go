@@ -1,26 +1,11 @@
 package raycluster
 
 import (
-	"os"
-	"sync"
 	"testing"
 
 	"github.com/raygate/raygate/test/envtest"
 )
 
-// controlPlane starts the real control plane when the first test needs it, so that tests that do not are quick.
-var controlPlane = sync.OnceValues(func() (*envtest.Env, error) {
-	env, stop, err := envtest.StartForMain(envtest.Options{})
-	if err == nil {
-		stopControlPlane = stop
-	}
-	return env, err
-})
+var controlPlane = envtest.Share(envtest.Options{})
 
-var stopControlPlane = func() {}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	stopControlPlane()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { controlPlane.Main(m) }

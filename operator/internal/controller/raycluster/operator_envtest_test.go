@@ -39,10 +39,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	env, err := controlPlane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := controlPlane.Env(t)
 	scheme := testScheme(t)
 	c, err := client.New(env.Config, client.Options{Scheme: scheme})
 	if err != nil {

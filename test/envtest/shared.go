@@ -1,0 +1,44 @@
+package envtest
+
+import (
+	"os"
+	"sync"
+	"testing"
+)
+
+// Shared is the control plane of a package's tests. It starts when the first test asks for it, so that tests which do
+// not are quick.
+type Shared struct {
+	start func() (*Env, error)
+	stop  func()
+}
+
+// Share prepares a control plane with these options; Main of the result must end it.
+func Share(o Options) *Shared {
+	s := &Shared{stop: func() {}}
+	s.start = sync.OnceValues(func() (*Env, error) {
+		env, stop, err := StartForMain(o)
+		if err == nil {
+			s.stop = stop
+		}
+		return env, err
+	})
+	return s
+}
+
+// Env returns the control plane, and fails the test if it did not start.
+func (s *Shared) Env(tb testing.TB) *Env {
+	tb.Helper()
+	env, err := s.start()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return env
+}
+
+// Main runs the tests, ends the control plane and the process.
+func (s *Shared) Main(m *testing.M) {
+	code := m.Run()
+	s.stop()
+	os.Exit(code)
+}
