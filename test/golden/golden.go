@@ -20,30 +20,41 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the .out.yaml files")
 
+// Text compares text with a file. With the flag -update it writes the file first.
+func Text(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, -update rewrites):\n%s", file, diff)
+	}
+}
+
 // Run builds from every testdata/NAME.in.yaml and compares the objects with testdata/NAME.out.yaml, one YAML document each.
 func Run[T any](t *testing.T, build func(*rayv1.RayCluster) []T) {
 	t.Helper()
-	inputs, err := filepath.Glob("testdata/*.in.yaml")
+	RunNamed(t, "*", build)
+}
+
+// RunNamed is Run for the names that match the pattern, as in head-*.
+func RunNamed[T any](t *testing.T, pattern string, build func(*rayv1.RayCluster) []T) {
+	t.Helper()
+	inputs, err := filepath.Glob("testdata/" + pattern + ".in.yaml")
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("finding inputs: %v, %d found", err, len(inputs))
 	}
 	for _, input := range inputs {
-		t.Run(strings.TrimSuffix(filepath.Base(input), ".in.yaml"), func(t *testing.T) {
+		name := strings.TrimSuffix(input, ".in.yaml")
+		t.Run(filepath.Base(name), func(t *testing.T) {
 			rc := read(t, input)
-			got := text(t, build(rc))
-			file := strings.TrimSuffix(input, ".in.yaml") + ".out.yaml"
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got, -update rewrites):\n%s", file, diff)
-			}
+			Text(t, name+".out.yaml", documents(t, build(rc)))
 			if diff := cmp.Diff(read(t, input), rc); diff != "" {
 				t.Errorf("building changed the cluster (-want +got):\n%s", diff)
 			}
@@ -103,15 +114,15 @@ func read(t *testing.T, file string) *rayv1.RayCluster {
 	return rc
 }
 
-func text[T any](t *testing.T, objects []T) string {
+func documents[T any](t *testing.T, objects []T) string {
 	t.Helper()
-	documents := make([]string, len(objects))
+	texts := make([]string, len(objects))
 	for i := range objects {
 		document, err := yaml.Marshal(objects[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		documents[i] = string(document)
+		texts[i] = string(document)
 	}
-	return strings.Join(documents, "---\n")
+	return strings.Join(texts, "---\n")
 }

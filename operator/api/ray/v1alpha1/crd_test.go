@@ -3,7 +3,6 @@ package v1alpha1_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -15,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata")
+	"github.com/raygate/raygate/test/golden"
+)
 
 // kinds that have this version, by plural.
 var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService"}
@@ -159,19 +158,7 @@ func TestFrozen(t *testing.T) {
 	for plural := range kinds {
 		t.Run(plural, func(t *testing.T) {
 			got := strings.Join(outline(version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, ""), "\n") + "\n"
-			golden := filepath.Join("testdata", plural+".schema.txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("the schema of v1alpha1 changed (-want +got):\n%s", diff)
-			}
+			golden.Text(t, "testdata/"+plural+".schema.txt", got)
 		})
 	}
 }

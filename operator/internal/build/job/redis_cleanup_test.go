@@ -1,7 +1,6 @@
 package job
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,47 +8,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/test/golden"
 	"github.com/raygate/raygate/test/raytest"
 )
 
-var update = flag.Bool("update", false, "rewrite the .out.yaml file")
-
 func TestGolden(t *testing.T) {
-	const golden = "testdata/redis-cleanup.out.yaml"
-	text, err := os.ReadFile("testdata/redis-cleanup.in.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rc := &rayv1.RayCluster{}
-	if err := yaml.UnmarshalStrict(text, rc); err != nil {
-		t.Fatal(err)
-	}
-	before := rc.DeepCopy()
 	o := pod.Options{OperatorVersion: "raygate-test", HeadSidecars: []corev1.Container{{Name: "operators"}}}
-	got, err := yaml.Marshal(RedisCleanup(rc, o))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got, -update rewrites):\n%s", golden, diff)
-	}
-	if diff := cmp.Diff(before, rc); diff != "" {
-		t.Errorf("building changed the cluster (-want +got):\n%s", diff)
-	}
+	golden.Run(t, func(rc *rayv1.RayCluster) []*batchv1.Job { return []*batchv1.Job{RedisCleanup(rc, o)} })
 }
 
 func redis(o *rayv1.RayClusterSpec) {

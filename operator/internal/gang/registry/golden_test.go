@@ -1,8 +1,6 @@
 package registry_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,10 +14,9 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
+	"github.com/raygate/raygate/test/golden"
 	"github.com/raygate/raygate/test/raytest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const was = "" // the scheduler of Kubernetes has no name in settings
 
@@ -118,19 +115,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := scheduler(tc.scheduler)
 			got := planned(t, s.Plan(tc.workload), tc.version) + "---\n" + decorated(t, s, tc.workload)
-			path := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("differs from %s (-want +got):\n%s", path, diff)
-			}
+			golden.Text(t, "testdata/"+name+".yaml", got)
 		})
 	}
 	for name := range unused {
