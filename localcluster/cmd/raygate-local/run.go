@@ -64,6 +64,18 @@ func checkNodes(n int) error {
 	return nil
 }
 
+// check finds the folders, and refuses options that cannot work.
+func (o *runOptions) check() (paths, error) {
+	if err := checkNodes(o.nodes); err != nil {
+		return paths{}, err
+	}
+	p, err := findPaths(o.dir)
+	if err != nil {
+		return paths{}, err
+	}
+	return p, p.missing(!o.withoutRaygate)
+}
+
 func runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
@@ -78,14 +90,8 @@ func runCommand() *cobra.Command {
 
 // run holds the lock while it works; that is how others know that it runs.
 func run(ctx context.Context, o runOptions) error {
-	if err := checkNodes(o.nodes); err != nil {
-		return err
-	}
-	p, err := findPaths(o.dir)
+	p, err := o.check()
 	if err != nil {
-		return err
-	}
-	if err := p.missing(!o.withoutRaygate); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(p.log("x")), 0o700); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raygate/raygate/localcluster/internal/controlplane"
 	"github.com/raygate/raygate/localcluster/internal/lockfile"
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
@@ -65,14 +65,8 @@ func onFolder(use, short string, do func(ctx context.Context, dir string) error)
 // up starts this program's run command in a session of its own and shows its
 // output until it is ready.
 func up(ctx context.Context, o runOptions) error {
-	if err := checkNodes(o.nodes); err != nil {
-		return err
-	}
-	p, err := findPaths(o.dir)
+	p, err := o.check()
 	if err != nil {
-		return err
-	}
-	if err := p.missing(!o.withoutRaygate); err != nil {
 		return err
 	}
 	holder, err := lockfile.Holder(p.lock())
@@ -266,7 +260,7 @@ func status(ctx context.Context, dir string) error {
 	if st.HTTP != "" {
 		for name, url := range map[string]string{"operator": st.Probes, "gateway": st.HTTP} {
 			word := "ready"
-			if err := ask(ctx, url+"/readyz"); err != nil {
+			if err := controlplane.AskHTTP(ctx, url+"/readyz"); err != nil {
 				word, allReady = fmt.Sprintf("not ready: %v", err), false
 			}
 			fmt.Printf("  %-24s %s\n", name, word)
@@ -275,24 +269,6 @@ func status(ctx context.Context, dir string) error {
 	fmt.Println(st.guide())
 	if !allReady {
 		return errTold
-	}
-	return nil
-}
-
-func ask(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %s", resp.Status)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(ctx, etcd, "etcd", 30*time.Second, o.Progress, httpOK(fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient))); err != nil {
+	if err := WaitHTTP(ctx, etcd, "etcd", fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient), 30*time.Second, o.Progress); err != nil {
 		return nil, err
 	}
 

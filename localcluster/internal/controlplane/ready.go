@@ -44,22 +44,23 @@ func waitFor(ctx context.Context, p *proc.Process, what string, limit time.Durat
 	}
 }
 
-func httpOK(url string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("status %s", resp.Status)
-		}
-		return nil
+// AskHTTP returns an error unless the URL answers with 200 within a few seconds.
+func AskHTTP(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
 	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return nil
 }
 
 // listens: the certificate file is complete once the port is open.
@@ -118,5 +119,5 @@ func defaultServiceAccount(cfg *rest.Config) func(context.Context) error {
 // WaitHTTP waits until the URL of part p answers with 200, for at most limit.
 // progress gets a line every few seconds.
 func WaitHTTP(ctx context.Context, p *proc.Process, what, url string, limit time.Duration, progress func(string, ...any)) error {
-	return waitFor(ctx, p, what, limit, progress, httpOK(url))
+	return waitFor(ctx, p, what, limit, progress, func(ctx context.Context) error { return AskHTTP(ctx, url) })
 }
