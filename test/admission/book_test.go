@@ -77,10 +77,6 @@ func TestBookFixtures(t *testing.T) {
 	const list = "{type: object, properties: {items: {type: array, %s items: {type: object, properties: {name: {type: string%s}}}}}, " +
 		"x-kubernetes-validations: [{rule: 'self.items.all(a, self.items.exists_one(b, a.name == b.name))'}]}"
 	for name, tc := range map[string]struct{ schema, want string }{
-		"H3 a property without a type":          {"{type: object, properties: {a: {description: none}}}", "type: Required"},
-		"H3 the same, declared outside":         {"{type: object, properties: {a: {type: string}}, anyOf: [{properties: {a: {minLength: 1}}}]}", ""},
-		"J2 int or string with its combinator":  {"{type: object, properties: {a: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}}}", ""},
-		"K5 a default against the schema":       {"{type: object, properties: {a: {type: string, default: ab, maxLength: 1}}}", "default: Too long"},
 		"L4.1 all pairs of an unbounded list":   {fmt.Sprintf(list, "", ""), "exceeds budget"},
 		"L4.1 all pairs of a bounded list":      {fmt.Sprintf(list, "maxItems: 100,", ", maxLength: 63"), ""},
 		"L4.2 an unbounded messageExpression":   {"{type: object, properties: {m: {type: object, additionalProperties: {type: string}}}, x-kubernetes-validations: [{rule: 'size(self.m) < 9', messageExpression: 'self.m.map(k, self.m[k]).join(\",\") + string(size(self.m))'}]}", "messageExpression cost exceeds budget"},
