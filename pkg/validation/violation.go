@@ -13,7 +13,7 @@ type Violation struct {
 	Field string
 	// Message says what is wrong and what would be right. It never holds a secret.
 	Message string
-	// Rule is the stable id of the rule, as in RC-501. Empty for problems that are not from this package.
+	// Rule is the stable id of the rule, as in RC-501, or what the origin of a problem that is not from this package says.
 	Rule string
 }
 
@@ -25,7 +25,7 @@ func Violations(errs field.ErrorList) []Violation {
 		if err == nil {
 			continue
 		}
-		v := Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}
+		v := Violation{Field: err.Field, Message: message(err), Rule: err.Origin}
 		if !seen[v] {
 			seen[v] = true
 			violations = append(violations, v)
@@ -38,6 +38,14 @@ func Violations(errs field.ErrorList) []Violation {
 	object := typeOf(violations)
 	slices.SortStableFunc(violations, func(a, b Violation) int { return comparePaths(object, order[a.Field], order[b.Field]) })
 	return violations
+}
+
+// message is the text of a problem. Errors of this type are what decoders find; they say all in their detail.
+func message(err *field.Error) string {
+	if err.Type == field.ErrorTypeTypeInvalid {
+		return err.Detail
+	}
+	return err.ErrorBody()
 }
 
 // Summary is the verdict in one line, for conditions and events: "path: message; path: message". Empty for no errors.

@@ -158,7 +158,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"unknown field":      {"POST", clusters, `{"spec":{"workers":1},"x":2}`, js, want{400, "MALFORMED_BODY", []string{"spec.workers", "x"}}},
 		"wrong case":         {"POST", clusters, `{"Spec":{}}`, js, want{400, "MALFORMED_BODY", []string{"Spec"}}},
 		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend", "metadata.name"}}},
-		"duplicate key":      {"POST", clusters, `{"kind":"RayCluster","kind":"RayJob"}`, js, want{400, "MALFORMED_BODY", []string{"kind"}}},
+		"duplicate key":      {"POST", clusters, `{"kind":"RayCluster","kind":"RayJob"}`, js, want{400, "MALFORMED_BODY", []string{"kind", "metadata.name", "spec"}}},
 		"invalid UTF-8":      {"POST", clusters, "{\"kind\":\"\xff\"}", js, want{Code: 400, Reason: "MALFORMED_BODY"}},
 		"deep nesting":       {"POST", clusters, strings.Repeat(`{"spec":`, 100000), js, want{Code: 400, Reason: "MALFORMED_BODY"}},
 		"YAML bomb":          {"POST", clusters, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g]\n", []string{"Content-Type", "application/yaml"}, want{Code: 400, Reason: "MALFORMED_BODY"}},

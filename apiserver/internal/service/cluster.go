@@ -15,6 +15,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -286,7 +287,7 @@ func (s *Clusters) accept(ctx context.Context, namespace, name string, in *rayga
 		}
 	}
 	stored := asStored(rc)
-	errs = withoutConsequences(errs, validation.RayCluster(stored, s.Validation))
+	errs = kubedoc.Join(errs, validation.RayCluster(stored, s.Validation))
 	if len(errs) > 0 {
 		return nil, rpcstatus.Invalid(violations(errs))
 	}

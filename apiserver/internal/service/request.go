@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -112,24 +110,4 @@ func parseView(view string, fallback bool) (bool, error) {
 		return false, nil
 	}
 	return false, rpcstatus.BadField("view", "%q is not a view: use BASIC or FULL", view)
-}
-
-// withoutConsequences joins what is wrong with the form of an object and what is wrong with its content. A rule that complains about something at
-// or below a place whose form is wrong saw only what was left of it, and is not reported.
-func withoutConsequences(form, content field.ErrorList) field.ErrorList {
-	all := slices.Clone(form)
-	for _, e := range content {
-		if !slices.ContainsFunc(form, func(f *field.Error) bool {
-			return within(e.Field, f.Field) || within(f.Field, e.Field) && e.Type == field.ErrorTypeRequired
-		}) {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-// within tells whether path is at or below parent.
-func within(path, parent string) bool {
-	rest, ok := strings.CutPrefix(path, parent)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

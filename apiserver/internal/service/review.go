@@ -2,7 +2,6 @@ package service
 
 import (
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -10,6 +9,7 @@ import (
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -25,19 +25,9 @@ func (s *Clusters) Review(m proto.Message, form []rpcstatus.Violation) []rpcstat
 	rc, content := modelv2.ClusterToRay(in)
 	stored := rc.DeepCopy()
 	rayv1.SetRayClusterDefaults(stored)
-	content = withoutConsequences(content, validation.RayCluster(stored, s.Validation))
+	content = kubedoc.Join(content, validation.RayCluster(stored, s.Validation))
 	content = slices.DeleteFunc(content, func(e *field.Error) bool {
-		return slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return follows(e, v.Field) })
+		return slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return kubedoc.Follows(e, v.Field, v.Reason) })
 	})
 	return violations(content)
-}
-
-// follows tells whether an error may come from nothing but a mistake in the form of the field at path: it is about that field, or misses one
-// whose name may have been misspelt there.
-func follows(e *field.Error, path string) bool {
-	if within(e.Field, path) {
-		return true
-	}
-	parent := path[:max(0, strings.LastIndexAny(path, ".["))]
-	return e.Type == field.ErrorTypeRequired && (parent == "" || within(e.Field, parent) || within(parent, e.Field))
 }

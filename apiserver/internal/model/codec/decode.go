@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // dropped are members that Kubernetes prints and the messages do not have, by message.
@@ -116,12 +116,7 @@ func (d *decoder) value(n node, value *protoreflect.Value, fd protoreflect.Field
 		return true
 	case protoreflect.StringKind:
 		if n.kind != kindString {
-			want := "string"
-			if n.kind == kindNumber || n.kind == kindBool {
-				d.problems.add(at, mistake.WrongType, mistake.Type(want, n.describe())+"; put it in quotes")
-				return false
-			}
-			d.wrongType(at, want, n)
+			d.problems.add(at, mistake.WrongType, mistake.Text(n.describe(), n.kind == kindNumber || n.kind == kindBool))
 			return false
 		}
 		*value = protoreflect.ValueOfString(n.text)

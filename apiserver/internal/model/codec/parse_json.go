@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // parseJSON reads one JSON value. It takes what encoding/json takes, but for keys given twice, text that is not UTF-8 and
@@ -128,7 +128,7 @@ func (j *jsonParser) object(at *path, depth int) (node, bool) {
 			return node{}, false
 		}
 		if b.has(key) {
-			j.problems.add(child, mistake.DuplicateKey, "the key is there twice")
+			j.problems.add(child, mistake.DuplicateKey, mistake.Twice)
 		} else {
 			b.add(key, value)
 		}

@@ -12,7 +12,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // parseYAML reads one YAML document into the tree JSON would give, by the rules of kubectl: YAML 1.1 booleans (yes, on) are
@@ -112,7 +112,7 @@ func (y *yamlReader) mapping(n *yaml.Node, at *path, depth int) (node, bool) {
 			return node{}, false
 		}
 		if b.has(key) {
-			y.problems.add(child, mistake.DuplicateKey, fmt.Sprintf("line %d: the key is there twice", keyNode.Line))
+			y.problems.add(child, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
 			continue
 		}
 		b.add(key, value)

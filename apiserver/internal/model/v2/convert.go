@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/model/kubedoc"
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // decoding collects the mistakes found on the way from a message to a resource.

@@ -189,7 +189,7 @@ status: {desiredCPU: few}
 		"apiVersion":                 `bad-format: expected "ray.io/v1", got "ray.io/v2"`,
 		"kind":                       `bad-format: expected "RayCluster", got "RayJob"`,
 		"metadata.creationTimestamp": `bad-format: expected a time of whole seconds between the years 1 and 9999`,
-		"spec.headGroupSpec.rayStartParams[port]":            `wrong-type: expected string, got number 6379`,
+		"spec.headGroupSpec.rayStartParams[port]":            `wrong-type: expected string, got number 6379; put it in quotes`,
 		"spec.headGroupSpec.rayStartParams[block]":           `wrong-type: expected string, got null`,
 		head + "contaniers":                                  `unknown-field: unknown field "contaniers", did you mean "containers"?`,
 		head + "terminationGracePeriodSeconds":               `wrong-type: expected integer, got number 1.5`,

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/model/kubedoc"
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -104,36 +108,74 @@ func Document(doc manifest.Document, o validation.Options) Result {
 	return Result{Checked: true, Findings: r.findings}
 }
 
-// apply gives the verdict of the rules on an object of a known kind.
+// apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.
 func apply(r *reporter, checks validation.Checks, data []byte, o validation.Options) {
-	object := checks.New()
-	strict, err := decode(data, object)
-	for _, problem := range strict {
-		r.addDecoding(problem)
-	}
+	object, form, err := decode(checks, data)
 	if err != nil {
-		r.addDecoding(err)
+		r.add(Error, "", err.Error(), "")
 		return
 	}
 	checks.SetDefaults(object)
 	verdict := checks.Create(object, o)
-	for _, v := range validation.Violations(verdict.Errors) {
-		r.add(Error, v.Field, v.Message, v.Rule)
+	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Errors)) {
+		rule := v.Rule
+		if slices.ContainsFunc(form, func(f *field.Error) bool { return f.Field == v.Field && f.Origin == rule }) {
+			rule = "" // the word of a decoder is no rule
+		}
+		r.add(Error, v.Field, v.Message, rule)
 	}
-	for _, v := range validation.Violations(verdict.Warnings) {
+	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Warnings)[len(form):]) {
 		r.add(Warning, v.Field, v.Message, v.Rule)
 	}
 }
 
-// decode reads as strictly as the API server with field validation Strict. The error is for what cannot be read at all.
-func decode(data []byte, into any) (strict []error, err error) {
+// decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their
+// paths. Of an object with mistakes it returns what could be read. The error is for what has no form at all.
+func decode(checks validation.Checks, data []byte) (object validation.Object, form field.ErrorList, err error) {
 	// The types of Kubernetes parse quantities and times on the way; none of them may end the program.
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.New("the object cannot be decoded")
 		}
 	}()
-	return kjson.UnmarshalStrict(data, into)
+	var tree map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &tree); err != nil {
+		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	object = checks.New()
+	strict, typed := kjson.UnmarshalStrict(data, object)
+	readable := checks.New()
+	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
+	explained := len(form) > 0
+	for _, problem := range strict {
+		// Decode has seen unknown fields. Of a repeated one it saw the last value only.
+		if f, ok := errors.AsType[kjson.FieldError](problem); ok && strings.HasPrefix(problem.Error(), "duplicate") {
+			form = append(form, problemAt(f.FieldPath(), mistake.DuplicateKey, mistake.Twice))
+		} else if !explained {
+			form = append(form, problemAt("", mistake.Syntax, problem.Error()))
+		}
+	}
+	switch {
+	case typed == nil:
+		return object, form, nil
+	case !explained:
+		form = append(form, goProblem(typed))
+	}
+	return readable, form, nil
+}
+
+func problemAt(path, reason, detail string) *field.Error {
+	problem := kubedoc.Problem(nil, reason, detail)
+	problem.Field = path
+	return problem
+}
+
+// goProblem says in words of the user what the decoder of Go says, of values that package kubedoc takes and it does not.
+func goProblem(err error) *field.Error {
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return problemAt(wrongType.Field, mistake.WrongType, mistake.Type(wrongType.Type.Kind().String(), wrongType.Value))
+	}
+	return problemAt("", mistake.BadFormat, strings.TrimPrefix(err.Error(), "json: "))
 }
 
 type reporter struct {
@@ -145,36 +187,4 @@ func (r *reporter) add(severity Severity, path, message, rule string) {
 	f := r.base
 	f.Severity, f.Field, f.Message, f.Rule = severity, path, message, rule
 	r.findings = append(r.findings, f)
-}
-
-// addDecoding says in words of the user what the decoder says in words of Go.
-func (r *reporter) addDecoding(err error) {
-	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		r.add(Error, wrongType.Field, fmt.Sprintf("cannot be a %s; a %s is needed", wrongType.Value, wantedType(wrongType)), "")
-		return
-	}
-	if strictErr, ok := errors.AsType[kjson.FieldError](err); ok {
-		message := "is not a field of this object; look for a misspelling or wrong indentation"
-		if strings.HasPrefix(err.Error(), "duplicate") {
-			message = "is given twice; keep one"
-		}
-		r.add(Error, strictErr.FieldPath(), message, "")
-		return
-	}
-	r.add(Error, "", strings.TrimPrefix(err.Error(), "json: "), "")
-}
-
-func wantedType(err *json.UnmarshalTypeError) string {
-	switch kind := err.Type.Kind().String(); {
-	case kind == "slice" || kind == "array":
-		return "list"
-	case kind == "map" || kind == "struct":
-		return "map"
-	case strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint"):
-		return "whole number of type " + kind
-	case strings.HasPrefix(kind, "float"):
-		return "number"
-	default:
-		return kind
-	}
 }

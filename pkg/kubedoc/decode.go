@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // Decode writes s into the Kubernetes struct or map that into points to and returns every mistake with its path: unknown
@@ -81,7 +81,7 @@ func (d *decoder) decode(v *structpb.Value, rv reflect.Value, path *field.Path) 
 	case reflect.String:
 		s, ok := v.GetKind().(*structpb.Value_StringValue)
 		if !ok {
-			d.wrongType(path, "string", v)
+			d.problem(path, mistake.WrongType, mistake.Text(describe(v), isPlain(v)))
 			return
 		}
 		rv.SetString(s.StringValue)
@@ -215,6 +215,15 @@ func isNull(v *structpb.Value) bool {
 	default:
 		return false
 	}
+}
+
+// isPlain reports whether v is what text becomes without quotes in YAML.
+func isPlain(v *structpb.Value) bool {
+	switch v.GetKind().(type) {
+	case *structpb.Value_NumberValue, *structpb.Value_BoolValue:
+		return true
+	}
+	return false
 }
 
 func isCollection(v reflect.Value) bool {

@@ -29,6 +29,9 @@ const (
 	Syntax = "syntax"
 )
 
+// Twice is the message for a member that is there twice.
+const Twice = "the key is there twice"
+
 // MaxExact is the largest integer a google.protobuf.Struct, which keeps float64, can hold without doubt.
 const MaxExact = 1 << 53
 
@@ -44,6 +47,14 @@ func Unknown(name string, known []string) string {
 // Type is the message for a value of type got where want was expected.
 func Type(want, got string) string {
 	return "expected " + want + ", got " + got
+}
+
+// Text is the message for a value of type got where a string was expected. unquoted says that quotes would make it one.
+func Text(got string, unquoted bool) string {
+	if unquoted {
+		got += "; put it in quotes"
+	}
+	return Type("string", got)
 }
 
 // Closest returns the name in known that differs from name in case and separators only, else by one slip of the finger;

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/model/mistake"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // decodeScalarType decodes the struct types that are one value in JSON and reports whether rv is of one.

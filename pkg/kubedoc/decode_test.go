@@ -1,0 +1,71 @@
+package kubedoc
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+)
+
+// TestFromJSONAndDecode holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
+func TestFromJSONAndDecode(t *testing.T) {
+	var pod corev1.PodSpec
+	errs := Decode(FromJSON(map[string]any{
+		"nodeName":     nil,
+		"nodeSelector": map[string]any{"zone": nil, "arch": true},
+		"containers": []any{
+			map[string]any{"name": "a", "securityContext": map[string]any{"runAsUser": int64(1)<<53 + 1}, "ports": []any{nil}},
+			map[string]any{"name": int64(1)},
+		},
+		"volumes": []any{map[string]any{"emptyDir": map[string]any{"sizeLimit": 0.5}}},
+	}), &pod, field.NewPath("spec"))
+	var got []string
+	for _, err := range errs {
+		got = append(got, err.Field+" ("+err.Origin+"): "+err.Detail)
+	}
+	want := []string{
+		`spec.volumes[0].emptyDir.sizeLimit (wrong-type): expected quantity as a string or integer, got number 0.5; write "0.5"`,
+		`spec.containers[0].ports[0] (wrong-type): expected object, got null`,
+		`spec.containers[1].name (wrong-type): expected string, got number 1; put it in quotes`,
+		`spec.nodeSelector[arch] (wrong-type): expected string, got boolean true; put it in quotes`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mistakes (-want +got):\n%s", diff)
+	}
+	if user := pod.Containers[0].SecurityContext.RunAsUser; user == nil || *user != 1<<53+1 {
+		t.Errorf("the large integer became %v", user)
+	}
+}
+
+func TestJoinLeavesConsequencesOut(t *testing.T) {
+	problem := func(path string) *field.Error { return field.Invalid(at(path), "x", "wrong") }
+	missing := func(path string) *field.Error { return field.Required(at(path), "missing") }
+	for name, tc := range map[string]struct {
+		path, reason string
+		content      *field.Error
+		wantKept     bool
+	}{
+		"at the mistake":                   {"spec.replicas", mistake.WrongType, problem("spec.replicas"), false},
+		"below the mistake":                {"spec.head", mistake.WrongType, problem("spec.head.template"), false},
+		"beside the mistake":               {"spec.head", mistake.WrongType, problem("spec.headless"), true},
+		"missing around the mistake":       {"spec.head.name", mistake.WrongType, missing("spec"), false},
+		"wrong around the mistake":         {"spec.head.name", mistake.WrongType, problem("spec"), true},
+		"missing beside a misspelt name":   {"spec.heda", mistake.UnknownField, missing("spec.head"), false},
+		"missing beside another mistake":   {"spec.replicas", mistake.WrongType, missing("spec.head"), true},
+		"missing where the root is wrong":  {"sepc", mistake.UnknownField, missing("spec"), false},
+		"wrong beside a misspelt name":     {"spec.heda", mistake.UnknownField, problem("spec.replicas"), true},
+		"in another item than the mistake": {"spec.groups[1].nmae", mistake.UnknownField, missing("spec.groups[10].name"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			form := field.ErrorList{Problem(at(tc.path), tc.reason, "mistake")}
+			if got := len(Join(form, field.ErrorList{tc.content})) == 2; got != tc.wantKept {
+				t.Errorf("kept: %t, want %t", got, tc.wantKept)
+			}
+		})
+	}
+}
+
+func at(text string) *field.Path { return field.NewPath(text) }
