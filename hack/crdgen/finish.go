@@ -48,13 +48,12 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		if deprecated, _ := version["deprecated"].(bool); deprecated {
 			delete(node, "description")
 			dropBelow(node)
-			continue
-		}
-		if err := keepOwnDescriptions(node, t); err != nil {
+		} else if err := keepOwnDescriptions(node, t); err != nil {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}
-		// Rules speak of the fields of v1. The schema of an older version is as it was when it was current.
-		if plural, _ := names["plural"].(string); name == "v1" {
+		// Rules speak of the fields of v1. The schema of an older version is as it was when it was current, unless it is
+		// that of v1.
+		if plural, _ := names["plural"].(string); sharesSpec(t, scheme.AllKnownTypes()[gvk.GroupKind().WithVersion("v1")]) {
 			if err := addRules(node, plural); err != nil {
 				return nil, fmt.Errorf("adding rules to %s: %w", gvk, err)
 			}
@@ -65,6 +64,19 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		return nil, fmt.Errorf("encoding: %w", err)
 	}
 	return append([]byte(header), body...), nil
+}
+
+// sharesSpec reports whether two versions of a kind declare their spec by one Go type.
+func sharesSpec(a, b reflect.Type) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil {
+		return false
+	}
+	of, hasA := a.FieldByName("Spec")
+	other, hasB := b.FieldByName("Spec")
+	return hasA && hasB && of.Type == other.Type
 }
 
 // keepOwnDescriptions walks a schema node and the Go type it was made from. The description of the node itself was

@@ -95,17 +95,19 @@ func Restore(after, before map[string]any) []Addition {
 	var additions []Addition
 	specBefore, _ := before["spec"].(map[string]any)
 	spec, _ := after["spec"].(map[string]any)
-	if spec != nil && specBefore != nil {
+	if below := plan.fields["spec"].node; below != nil && spec != nil && specBefore != nil {
 		m := merger{to: hub, restoring: true, added: func(pointer string, value any) {
 			additions = append(additions, Addition{Pointer: pointer, Value: value})
 		}}
-		below := plan.fields["spec"].node
 		m.merge(below, spec, split(below, specBefore, hub), "/spec")
 	}
 	slices.SortFunc(additions, func(a, b Addition) int { return strings.Compare(a.Pointer, b.Pointer) })
 
-	status := runtime.DeepCopyJSONValue(before["status"])
 	below := plan.fields["status"].node
+	if below == nil {
+		return additions
+	}
+	status := runtime.DeepCopyJSONValue(before["status"])
 	kept := splitValue(below, before["status"], hub)
 	if kept != nil && !reflect.DeepEqual(kept, splitValue(below, after["status"], hub)) {
 		additions = append(additions, Addition{Pointer: "/status", Value: status})

@@ -19,8 +19,8 @@ const (
 
 func (s side) other() side { return 1 - s }
 
-// node compares what the two versions declare at one place of an object. Places whose type is Kubernetes' own have none:
-// both versions take it from the same package.
+// node compares what the two versions declare at one place of an object. Places where both versions use one type have none,
+// such as those of Kubernetes and the spec of a RayCronJob.
 type node struct {
 	fields map[string]*field // of an object, by JSON name, from both versions
 	items  *node             // of the elements of a list
@@ -43,6 +43,7 @@ var plans = map[string]*node{
 	"RayCluster": compare(reflect.TypeFor[rayv1.RayCluster](), reflect.TypeFor[rayv1alpha1.RayCluster]()),
 	"RayJob":     compare(reflect.TypeFor[rayv1.RayJob](), reflect.TypeFor[rayv1alpha1.RayJob]()),
 	"RayService": compare(reflect.TypeFor[rayv1.RayService](), reflect.TypeFor[rayv1alpha1.RayService]()),
+	"RayCronJob": compare(reflect.TypeFor[rayv1.RayCronJob](), reflect.TypeFor[rayv1alpha1.RayCronJob]()),
 }
 
 // listKeys are the lists whose elements are known by a name. Elements move when one before them is removed; by index, the
@@ -62,6 +63,9 @@ const ownPackages = "github.com/raygate/raygate/"
 // find before anybody else does.
 func compare(h, o reflect.Type) *node {
 	h, o = deref(h), deref(o)
+	if h == o {
+		return nil
+	}
 	if h.Kind() != o.Kind() {
 		panic(fmt.Sprintf("conversion: %s and %s are of different kinds", h, o))
 	}

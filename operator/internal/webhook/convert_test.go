@@ -73,7 +73,7 @@ func TestBookB4B5OrderOfManyMixedObjects(t *testing.T) {
 	hooks, metrics := registered(t)
 	var objects []string
 	for i := range 1000 {
-		version, kind := []string{"v1", "v1alpha1"}[i%2], []string{"RayCluster", "RayJob", "RayService"}[i%3]
+		version, kind := []string{"v1", "v1alpha1"}[i%2], []string{"RayCluster", "RayJob", "RayService", "RayCronJob"}[i/2%4]
 		objects = append(objects, fmt.Sprintf(`{"apiVersion":"ray.io/%s","kind":"%s","metadata":{"name":"o","uid":"uid-%d"},"spec":{}}`, version, kind, i))
 	}
 	got := conversionReview(t, hooks[ConvertPath], "ray.io/v1alpha1", objects...)

@@ -19,7 +19,10 @@ import (
 )
 
 // kinds that have this version, by plural.
-var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService"}
+var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService", "raycronjobs": "RayCronJob"}
+
+// frozen are those that are older than v1.
+var frozen = []string{"rayclusters", "rayjobs", "rayservices"}
 
 func loadCRD(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
@@ -63,9 +66,12 @@ func TestVersions(t *testing.T) {
 			if !old.Served || old.Storage || !old.Deprecated {
 				t.Errorf("v1alpha1: served %t, storage %t, deprecated %t", old.Served, old.Storage, old.Deprecated)
 			}
-			// Clients have this text in their allow-lists of warnings; it is KubeRay's to the letter.
+			// Clients have this text in their allow-lists of warnings; it is KubeRay's to the letter, which has no RayCronJob.
 			want := "ray.io/v1alpha1 " + kind + " is deprecated; use ray.io/v1 " + kind +
 				". v1alpha1 receives no new fields and will be unavailable in KubeRay 1.9."
+			if kind == "RayCronJob" {
+				want = "ray.io/v1alpha1 RayCronJob is deprecated; use ray.io/v1 RayCronJob. The two differ in nothing but the version."
+			}
 			if old.DeprecationWarning == nil || *old.DeprecationWarning != want {
 				t.Errorf("deprecation warning %v, want %q", old.DeprecationWarning, want)
 			}
@@ -77,8 +83,10 @@ func TestVersions(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	if diff := cmp.Diff(version(t, "rayclusters", "v1").AdditionalPrinterColumns, version(t, "rayclusters", "v1alpha1").AdditionalPrinterColumns); diff != "" {
-		t.Errorf("RayCluster prints other columns than v1 (-v1 +v1alpha1):\n%s", diff)
+	for _, plural := range []string{"rayclusters", "raycronjobs"} {
+		if diff := cmp.Diff(version(t, plural, "v1").AdditionalPrinterColumns, version(t, plural, "v1alpha1").AdditionalPrinterColumns); diff != "" {
+			t.Errorf("%s prints other columns than v1 (-v1 +v1alpha1):\n%s", plural, diff)
+		}
 	}
 	for _, plural := range []string{"rayjobs", "rayservices"} {
 		if got := version(t, plural, "v1alpha1").AdditionalPrinterColumns; len(got) > 0 {
@@ -155,7 +163,7 @@ func outline(s *apiextensionsv1.JSONSchemaProps, path string) []string {
 
 // TestFrozen holds the version to what it was: clients that still use it were written long ago and learn nothing new.
 func TestFrozen(t *testing.T) {
-	for plural := range kinds {
+	for _, plural := range frozen {
 		t.Run(plural, func(t *testing.T) {
 			got := strings.Join(outline(version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, ""), "\n") + "\n"
 			golden.Text(t, "testdata/"+plural+".schema.txt", got)
@@ -170,6 +178,29 @@ func TestSharedFieldsHaveTheSameDefaultsAndEnums(t *testing.T) {
 		t.Run(plural, func(t *testing.T) {
 			compareShared(t, version(t, plural, "v1").Schema.OpenAPIV3Schema, version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, "")
 		})
+	}
+}
+
+// RayCronJob never had an older form, so its schema is that of v1, rules and bounds included. Descriptions are told once.
+func TestRayCronJobIsTheSameAsInV1(t *testing.T) {
+	want, got := version(t, "raycronjobs", "v1").Schema.OpenAPIV3Schema, version(t, "raycronjobs", "v1alpha1").Schema.OpenAPIV3Schema
+	dropDescriptions(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("schema (-v1 +v1alpha1):\n%s", diff)
+	}
+}
+
+func dropDescriptions(s *apiextensionsv1.JSONSchemaProps) {
+	s.Description = ""
+	for name, p := range s.Properties {
+		dropDescriptions(&p)
+		s.Properties[name] = p
+	}
+	if s.Items != nil {
+		dropDescriptions(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		dropDescriptions(s.AdditionalProperties.Schema)
 	}
 }
 

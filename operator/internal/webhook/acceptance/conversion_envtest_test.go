@@ -191,6 +191,39 @@ func TestBookC10X501StrippedStash(t *testing.T) {
 	}
 }
 
+// TestBookA1RayCronJob: the kind that is the same in both versions passes unchanged, in either direction, with the rules of v1
+// on both sides.
+func TestBookA1RayCronJobInBothVersions(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	const cron = "{apiVersion: ray.io/%s, kind: RayCronJob, metadata: {name: %s}, spec: {schedule: '%s', jobTemplate: {entrypoint: x, backoffLimit: 2, rayClusterSpec: {headGroupSpec: {labels: {a: b}, template: " + template + "}, workerGroupSpecs: [{groupName: w, numOfHosts: 2, template: " + template + "}]}}}}"
+	create(t, c, "raycronjobs", ns, fmt.Sprintf(cron, hub, "new", "@daily"))
+	create(t, c, "raycronjobs", ns, fmt.Sprintf(cron, old, "old", "@daily"))
+	if diff := cmp.Diff(stored(t, "raycronjobs", ns, "new")["spec"], stored(t, "raycronjobs", ns, "old")["spec"]); diff != "" {
+		t.Errorf("stored spec (-through v1 +through v1alpha1):\n%s", diff)
+	}
+	c.taken()
+	seen := get(t, c, "raycronjobs", old, ns, "new")
+	if got := c.taken(); !strings.Contains(got, "ray.io/v1alpha1 RayCronJob is deprecated") {
+		t.Errorf("warnings %q", got)
+	}
+	if diff := cmp.Diff(get(t, c, "raycronjobs", hub, ns, "new").Object["spec"], seen.Object["spec"]); diff != "" || len(seen.GetAnnotations()) > 0 {
+		t.Errorf("annotations %v, spec as v1alpha1 (-v1 +v1alpha1):\n%s", seen.GetAnnotations(), diff)
+	}
+	before := stored(t, "raycronjobs", ns, "new")
+	if _, err := c.resource("raycronjobs", old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before["spec"], stored(t, "raycronjobs", ns, "new")["spec"]); diff != "" {
+		t.Errorf("GET and PUT through v1alpha1 (-before +after):\n%s", diff)
+	}
+	for _, version := range []string{hub, old} {
+		if _, err := c.resource("raycronjobs", version, ns).Create(t.Context(), decode(fmt.Sprintf(cron, version, "bad", "61 * * * *")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+			t.Errorf("a schedule that never comes, through %s: %v", version, err)
+		}
+	}
+}
+
 // TestBookC13: a status written through v1alpha1 keeps the conditions, which only v1 has.
 func TestBookC13StatusThroughOldVersion(t *testing.T) {
 	c := connect(t)

@@ -40,6 +40,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
+	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/envtest"
 )
@@ -286,7 +287,7 @@ func register(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := setConversion(ctx, signer.pem, "rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"); err != nil {
+	if err := setConversion(ctx, signer.pem, certs.CRDs...); err != nil {
 		return err
 	}
 	return awaitWebhooks(ctx)
@@ -326,28 +327,22 @@ func awaitWebhooks(ctx context.Context) error {
 	probe := decode(oldCluster("probe")) // valid, or the CRDs would refuse it before a webhook is asked
 	for _, resource := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		obj := probe.DeepCopy()
-		version := old
 		switch resource {
 		case "rayjobs":
 			obj.Object["kind"], obj.Object["spec"] = "RayJob", map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}
 		case "rayservices":
 			obj.Object["kind"], obj.Object["spec"] = "RayService", map[string]any{"serveConfigV2": "applications: []", "rayClusterConfig": probe.Object["spec"]}
 		case "raycronjobs":
-			version = hub
-			obj.SetAPIVersion("ray.io/v1")
 			obj.Object["kind"], obj.Object["spec"] = "RayCronJob", map[string]any{"schedule": "@daily", "jobTemplate": map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}}
 		}
 		kind := strings.ToLower(obj.GetKind())
-		want := []string{"/validate-ray-io-v1-" + kind}
-		if version == old {
-			want = append(want, "/mutate-ray-io-v1-"+kind, webhook.ConvertPath+" ray.io/v1")
-		}
+		want := []string{"/validate-ray-io-v1-" + kind, "/mutate-ray-io-v1-" + kind, webhook.ConvertPath + " ray.io/v1"}
 		before := map[string]int{}
 		for _, key := range want {
 			before[key] = hooks.count(key)
 		}
 		for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-			_, err := c.resource(resource, version, "default").Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := c.resource(resource, old, "default").Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			missing := ""
 			for _, key := range want {
 				if hooks.count(key) == before[key] {

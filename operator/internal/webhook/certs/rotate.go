@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// CRDs are those whose conversion calls the webhook; RayCronJob has one version only.
-var CRDs = []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+// CRDs are those whose conversion calls the webhook.
+var CRDs = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
 // Options say where certificates are kept and who has to know the CA. All names are required.
 type Options struct {
