@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
@@ -25,12 +27,13 @@ func (r *Reconciler) tell(rc *rayv1.RayCluster, failures []failure) {
 		all[i] = f.message
 	}
 	text := strings.Join(all, "\n")
+	key := client.ObjectKeyFromObject(rc)
 	r.mu.Lock()
-	known := r.told[rc.UID] == text
+	known := r.told[key] == text
 	if text == "" {
-		delete(r.told, rc.UID)
+		delete(r.told, key)
 	} else {
-		r.told[rc.UID] = text
+		r.told[key] = text
 	}
 	r.mu.Unlock()
 	if known {
@@ -45,8 +48,8 @@ func (r *Reconciler) tell(rc *rayv1.RayCluster, failures []failure) {
 	}
 }
 
-func (r *Reconciler) forget(rc *rayv1.RayCluster) {
+func (r *Reconciler) forget(cluster types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.told, rc.UID)
+	delete(r.told, cluster)
 }

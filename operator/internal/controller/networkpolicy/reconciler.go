@@ -46,7 +46,8 @@ type Config struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	// Validation are the facts that rules ask for. An object that breaks rules is left alone.
+	// Validation are the facts that rules ask for. An object is left alone that breaks one which keeps also a running cluster
+	// from being looked after; while others are broken its Pods are made, and must not be without a fence.
 	Validation validation.Options
 	// Enabled honours spec.networkPolicy (feature gate RayClusterNetworkPolicy). Otherwise only policies are removed that no
 	// spec asks for; those of a spec that does stay, because an unfenced Pod is worse than a stale fence.
@@ -62,7 +63,7 @@ type Reconciler struct {
 	enabled  bool
 
 	mu   sync.Mutex
-	told map[types.UID]string // the last failure that was told of, by cluster
+	told map[types.NamespacedName]string // the last failures that were told of, by cluster
 }
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
@@ -73,7 +74,7 @@ func New(c Config) *Reconciler {
 		recorder: c.Recorder,
 		options:  c.Validation,
 		enabled:  c.Enabled,
-		told:     map[types.UID]string{},
+		told:     map[types.NamespacedName]string{},
 	}
 }
 
@@ -121,13 +122,16 @@ func clusterOf(_ context.Context, o client.Object) []reconcile.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	rc := &rayv1.RayCluster{}
 	if err := r.client.Get(ctx, req.NamespacedName, rc); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if rc.DeletionTimestamp != nil || rc.Spec.ManagedBy != nil && *rc.Spec.ManagedBy != rayv1.ManagedByKubeRayOperator {
-		r.forget(rc)
+		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if rc.Spec.NetworkPolicy != nil && (!r.enabled || len(validation.RayCluster(rc, r.options)) > 0) {
+	if rc.Spec.NetworkPolicy != nil && (!r.enabled || len(validation.Blocking(validation.RayCluster(rc, r.options))) > 0) {
 		return ctrl.Result{}, nil
 	}
 	existing, err := r.existing(ctx, rc)
