@@ -12,8 +12,8 @@ type Scheduler interface {
 	Name() string
 	// Plan says which objects the scheduler wants for the workload, and what keeps it from placing it as asked for.
 	Plan(w *Workload) Plan
-	// Decorate makes a Pod part of the workload. member is the name of one of its members. It is the last thing that
-	// happens to a Pod before it is created, and wins over what the user wrote. spec is nil for what is no Pod but hands
+	// Decorate makes a Pod part of the workload. member is the name of one of its members. It happens to a Pod when nothing but
+	// the labels of its place in a replica is missing, and wins over what the user wrote. spec is nil for what is no Pod but hands
 	// its metadata on, such as the RayCluster of a RayJob; member is empty then.
 	Decorate(w *Workload, member string, meta *metav1.ObjectMeta, spec *corev1.PodSpec)
 }

@@ -9,6 +9,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/resources"
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
@@ -53,37 +54,37 @@ type Member struct {
 	Suspended bool
 	// Template is what the Pods are made from, without what the operator adds. It must not be changed.
 	Template *corev1.PodTemplateSpec
-	// Resources are what one Pod asks for: request, else limit, over the containers of the template.
+	// Resources are what one Pod asks for, as the scheduler counts it, with the containers that the operator adds. KubeRay counts
+	// those of the template only, so that a gang gets less room than it needs.
 	Resources corev1.ResourceList
 }
 
-// ForCluster returns the workload that a RayCluster is.
-func ForCluster(rc *rayv1.RayCluster) *Workload {
+// ForCluster returns the workload that a RayCluster is, whose Pods are built with these options.
+func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 	w := &Workload{
 		Owner: Owner{
 			Kind: KindRayCluster, Namespace: rc.Namespace, Name: rc.Name, UID: rc.UID, Labels: rc.Labels, Annotations: rc.Annotations,
 		},
+		Autoscaling: rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling,
+		Members: []Member{{
+			Name: rayv1.HeadGroupName, Desired: 1, Min: 1,
+			Template:  &rc.Spec.HeadGroupSpec.Template,
+			Resources: resources.OfPod(&pod.Head(rc, o).Spec),
+		}},
 	}
 	if names.CreatorKind(rc) == KindRayJob {
 		w.Job = rc.Labels[rayv1.LabelOriginatedFromCRName]
 	}
-	w.setCluster(&rc.Spec)
-	return w
-}
-
-func (w *Workload) setCluster(spec *rayv1.RayClusterSpec) {
-	w.Autoscaling = spec.EnableInTreeAutoscaling != nil && *spec.EnableInTreeAutoscaling
-	w.Members = append(w.Members, memberOf(rayv1.HeadGroupName, &spec.HeadGroupSpec.Template, 1, 1))
-	for i := range spec.WorkerGroupSpecs {
-		g := &spec.WorkerGroupSpecs[i]
-		m := memberOf(g.GroupName, &g.Template, podplan.DesiredPods(g), podplan.MinPods(g))
-		m.Suspended = g.Suspend != nil && *g.Suspend
-		w.Members = append(w.Members, m)
+	for i := range rc.Spec.WorkerGroupSpecs {
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		w.Members = append(w.Members, Member{
+			Name: g.GroupName, Desired: podplan.DesiredPods(g), Min: podplan.MinPods(g),
+			Suspended: g.Suspend != nil && *g.Suspend,
+			Template:  &g.Template,
+			Resources: resources.OfPod(&pod.Worker(rc, g, o).Spec),
+		})
 	}
-}
-
-func memberOf(name string, template *corev1.PodTemplateSpec, desired, minimum int64) Member {
-	return Member{Name: name, Desired: desired, Min: minimum, Template: template, Resources: resources.OfContainers(template.Spec.Containers)}
+	return w
 }
 
 // Amount is how much of a workload is counted.

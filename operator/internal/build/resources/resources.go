@@ -35,6 +35,40 @@ func OfContainers(containers []corev1.Container) corev1.ResourceList {
 	return sum
 }
 
+// OfPod is what the scheduler of Kubernetes makes room for: the containers together or, where that is more, the init container
+// that asks for most; init containers that go on running count with both. Where the Pod as a whole asks for something, that
+// counts instead.
+func OfPod(s *corev1.PodSpec) corev1.ResourceList {
+	sum, peak, running := OfContainers(s.Containers), corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range s.InitContainers {
+		asked := OfContainers(s.InitContainers[i : i+1])
+		if p := s.InitContainers[i].RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
+			Add(sum, asked, 1)
+			Add(running, asked, 1)
+			raise(peak, running)
+			continue
+		}
+		Add(asked, running, 1)
+		raise(peak, asked)
+	}
+	raise(sum, peak)
+	if s.Resources != nil {
+		maps.Copy(sum, s.Resources.Limits)
+		maps.Copy(sum, s.Resources.Requests)
+	}
+	Add(sum, s.Overhead, 1)
+	return sum
+}
+
+// raise makes what is in list at least what is in least.
+func raise(list, least corev1.ResourceList) {
+	for name, amount := range least {
+		if now := list[name]; now.Cmp(amount) < 0 {
+			list[name] = amount.DeepCopy()
+		}
+	}
+}
+
 // Add adds n times what is in more to sum, in place.
 func Add(sum, more corev1.ResourceList, n int64) {
 	for name, amount := range more {

@@ -42,3 +42,39 @@ func TestOfContainers(t *testing.T) {
 		t.Errorf("the input was changed (-want +got):\n%s", diff)
 	}
 }
+
+func TestOfPod(t *testing.T) {
+	q := resource.MustParse
+	asks := func(cpu string) corev1.Container {
+		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": q(cpu)}}}
+	}
+	sidecar := asks("2")
+	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+	cases := map[string]struct {
+		spec corev1.PodSpec
+		want string
+	}{
+		"nothing":                           {want: "0"},
+		"all containers":                    {corev1.PodSpec{Containers: []corev1.Container{asks("1"), asks("500m")}}, "1500m"},
+		"a small init container":            {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, InitContainers: []corev1.Container{asks("200m")}}, "1"},
+		"the largest init container":        {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, InitContainers: []corev1.Container{asks("3"), asks("2")}}, "3"},
+		"a sidecar":                         {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, InitContainers: []corev1.Container{sidecar}}, "3"},
+		"an init container beside it":       {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, InitContainers: []corev1.Container{sidecar, asks("3")}}, "5"},
+		"an init container before it":       {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, InitContainers: []corev1.Container{asks("4"), sidecar}}, "4"},
+		"the overhead of the runtime class": {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, Overhead: corev1.ResourceList{"cpu": q("100m")}}, "1100m"},
+		"the Pod as a whole": {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, Resources: &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"cpu": q("7")}, Limits: corev1.ResourceList{"cpu": q("8")},
+		}}, "7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.spec.DeepCopy()
+			if got := OfPod(&tc.spec)["cpu"]; got.Cmp(q(tc.want)) != 0 {
+				t.Errorf("want %s CPUs, got %s", tc.want, got.String())
+			}
+			if diff := cmp.Diff(before, &tc.spec); diff != "" {
+				t.Errorf("the Pod was changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

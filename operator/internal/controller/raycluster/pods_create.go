@@ -28,7 +28,7 @@ func (r *podsRun) head(ctx context.Context, create bool) bool {
 	rc := r.s.cluster
 	desired := pod.Head(rc, r.options)
 	nameHead(desired, rc)
-	r.decorate(rayv1.HeadGroupName, desired)
+	r.gangs.decorate(r.s, rayv1.HeadGroupName, desired)
 	err := r.createHead(ctx, desired)
 	if apierrors.IsAlreadyExists(err) {
 		desired, err = r.headInTheWay(ctx, desired)
@@ -106,7 +106,6 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 		if places[i] != nil {
 			places[i].Label(worker)
 		}
-		r.decorate(g.GroupName, worker)
 		if err := r.client.Create(ctx, worker); err != nil {
 			return err
 		}
@@ -150,6 +149,7 @@ func (r *podsRun) workerModel(g *rayv1.WorkerGroupSpec) *corev1.Pod {
 		model.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash] = pod.SpecHash(&r.s.cluster.Spec)
 		model.Annotations[rayv1.AnnotationKubeRayVersion] = r.options.OperatorVersion
 	}
+	r.gangs.decorate(r.s, g.GroupName, model)
 	return model
 }
 
@@ -169,8 +169,6 @@ func (r *podsRun) places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Repl
 	}
 	return list
 }
-
-func (r *podsRun) decorate(group string, p *corev1.Pod) { r.gangs.decorate(r.s.cluster, group, p) }
 
 // refused notes that a create was refused and asks for another try later.
 func (r *podsRun) refused(group string) {

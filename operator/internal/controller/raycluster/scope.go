@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/gang"
 )
 
 // scope is what one reconcile has read and decided. Steps read each thing here and nowhere else.
@@ -31,6 +32,8 @@ type scope struct {
 	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
 	// Added to by hold, in steps before pods.
 	holds []string
+	// workload is the cluster as the batch scheduler sees it; nil without one, and while no Pods are made. Set by gangs.
+	workload *gang.Workload
 	// schedulerProblems are what the batch scheduler does not do as asked, as sentences without a full stop. Set by gangs.
 	schedulerProblems []string
 	// headRestartDisabled says that the head is gone and must not come back. Set by pods.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
 )
@@ -26,6 +27,7 @@ import (
 type gangs struct {
 	scheduler gang.Scheduler // nil for none
 	keeper    *keeper.Keeper
+	options   pod.Options
 }
 
 // +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch
@@ -37,9 +39,9 @@ func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {
 	if g.scheduler == nil || wantsSuspension(s.cluster) || isTrue(s, rayv1.RayClusterSuspending) {
 		return outcome{}, nil // what is there waits with the cluster
 	}
-	w := gang.ForCluster(s.cluster)
-	plan := g.scheduler.Plan(w)
-	report := g.keeper.Keep(ctx, w, plan)
+	s.workload = gang.ForCluster(s.cluster, g.options)
+	plan := g.scheduler.Plan(s.workload)
+	report := g.keeper.Keep(ctx, s.workload, plan)
 	s.schedulerProblems = report.Problems
 	if plan.Refusal != "" {
 		s.schedulerProblems = append(slices.Clone(s.schedulerProblems), plan.Refusal)
@@ -54,15 +56,15 @@ func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {
 }
 
 // decorate makes a Pod that is about to be created part of the gang.
-func (g *gangs) decorate(rc *rayv1.RayCluster, group string, p *corev1.Pod) {
-	if g.scheduler != nil {
-		g.scheduler.Decorate(gang.ForCluster(rc), group, &p.ObjectMeta, &p.Spec)
+func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
+	if s.workload != nil {
+		g.scheduler.Decorate(s.workload, group, &p.ObjectMeta, &p.Spec)
 	}
 }
 
 // newGangs returns the step for a scheduler, which may be nil.
 func newGangs(c Config) *gangs {
-	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Clock: c.Clock})}
+	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}), options: c.Pod}
 }
 
 // source is an event source without events of its own: it lends its queue to the keeper, which finds out while the

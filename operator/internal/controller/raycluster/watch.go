@@ -195,9 +195,7 @@ func troubled(p *corev1.Pod) string {
 // farLater is after any time in the life of a Pod.
 const farLater = 100 * 365 * 24 * time.Hour
 
-// children maps Pods and Services to the cluster that controls them, a little later, so that a burst of changes is looked
-// ofCluster maps children to the cluster that controls them, a little later, so that a burst of changes is looked
-// at once.
+// ofCluster maps children to the cluster that controls them, a little later, so that a burst of changes costs one look.
 func (r *Reconciler) ofCluster() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, o client.Object) {

@@ -67,7 +67,7 @@ func schedulers() []gang.Scheduler {
 // told is all that the scheduler wants of the cluster.
 func told(t *testing.T, s gang.Scheduler, rc *rayv1.RayCluster) string {
 	t.Helper()
-	w := gang.ForCluster(rc)
+	w := ofCluster(rc)
 	plan := s.Plan(w)
 	all := []any{plan.Problems, plan.Refusal}
 	for _, o := range plan.Objects {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 	"github.com/raygate/raygate/test/golden"
@@ -44,8 +45,10 @@ func cluster(opts ...raytest.ClusterOption) *rayv1.RayCluster {
 	}, opts...)...)
 }
 
+func ofCluster(rc *rayv1.RayCluster) *gang.Workload { return gang.ForCluster(rc, pod.Options{}) }
+
 func job(change func(*gang.Workload)) *gang.Workload {
-	w := gang.ForCluster(cluster(labels(rayv1.LabelVolcanoQueueName, "research", rayv1.LabelKAIQueue, "research",
+	w := ofCluster(cluster(labels(rayv1.LabelVolcanoQueueName, "research", rayv1.LabelKAIQueue, "research",
 		rayv1.LabelYuniKornAppID, "app-1", rayv1.LabelGangSchedulingEnabled, "true")))
 	w.Owner.Kind, w.Owner.Name = gang.KindRayJob, "train"
 	w.Submitter = &gang.Member{
@@ -54,6 +57,12 @@ func job(change func(*gang.Workload)) *gang.Workload {
 	}
 	change(w)
 	return w
+}
+
+func asks(cpu, memory string) corev1.Container {
+	return corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+	}}}
 }
 
 // TestGolden shows what every scheduler is told and what a Pod of the group cpu gets. A case differs from another in one
@@ -65,22 +74,26 @@ func TestGolden(t *testing.T) {
 		workload  *gang.Workload
 		version   string // of the objects; empty for the preferred one
 	}{
-		"volcano":             {scheduler: "volcano", workload: gang.ForCluster(cluster(raytest.Annotations(map[string]string{"team": "a", corev1.LastAppliedConfigAnnotation: "{}"})))},
-		"volcano-queue":       {scheduler: "volcano", workload: gang.ForCluster(cluster(labels(rayv1.LabelVolcanoQueueName, "research", rayv1.LabelPriorityClassName, "high")))},
-		"volcano-topology":    {scheduler: "volcano", workload: gang.ForCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyMode, "hard", rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2")))},
-		"volcano-bad-tier":    {scheduler: "volcano", workload: gang.ForCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyMode, "hard", rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two")))},
-		"volcano-tier-alone":  {scheduler: "volcano", workload: gang.ForCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2")))},
-		"volcano-autoscaling": {scheduler: "volcano", workload: gang.ForCluster(cluster(raytest.Autoscaling()))},
-		"volcano-of-a-job":    {scheduler: "volcano", workload: gang.ForCluster(cluster(labels(rayv1.LabelOriginatedFromCRD, "RayJob", rayv1.LabelOriginatedFromCRName, "train")))},
-		"volcano-job":         {scheduler: "volcano", workload: job(func(*gang.Workload) {})},
-		"volcano-job-over":    {scheduler: "volcano", workload: job(func(w *gang.Workload) { w.Members, w.Submitter = nil, nil })},
+		"volcano":             {scheduler: "volcano", workload: ofCluster(cluster(raytest.Annotations(map[string]string{"team": "a", corev1.LastAppliedConfigAnnotation: "{}"})))},
+		"volcano-queue":       {scheduler: "volcano", workload: ofCluster(cluster(labels(rayv1.LabelVolcanoQueueName, "research", rayv1.LabelPriorityClassName, "high")))},
+		"volcano-topology":    {scheduler: "volcano", workload: ofCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyMode, "hard", rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2")))},
+		"volcano-bad-tier":    {scheduler: "volcano", workload: ofCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyMode, "hard", rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two")))},
+		"volcano-tier-alone":  {scheduler: "volcano", workload: ofCluster(cluster(labels(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2")))},
+		"volcano-autoscaling": {scheduler: "volcano", workload: ofCluster(cluster(raytest.Autoscaling()))},
+		"volcano-sidecars": {scheduler: "volcano", workload: gang.ForCluster(cluster(), pod.Options{
+			HeadSidecars:   []corev1.Container{asks("2", "1Gi")},
+			WorkerSidecars: []corev1.Container{asks("100m", "10Mi")},
+		})},
+		"volcano-of-a-job": {scheduler: "volcano", workload: ofCluster(cluster(labels(rayv1.LabelOriginatedFromCRD, "RayJob", rayv1.LabelOriginatedFromCRName, "train")))},
+		"volcano-job":      {scheduler: "volcano", workload: job(func(*gang.Workload) {})},
+		"volcano-job-over": {scheduler: "volcano", workload: job(func(w *gang.Workload) { w.Members, w.Submitter = nil, nil })},
 
-		"yunikorn":            {scheduler: "yunikorn", workload: gang.ForCluster(cluster(labels(rayv1.LabelYuniKornAppID, "app-1", rayv1.LabelYuniKornQueue, "root.a")))},
-		"yunikorn-gang":       {scheduler: "yunikorn", workload: gang.ForCluster(cluster(gangLabel("false"), labels(rayv1.LabelYuniKornAppID, "app-1")))},
-		"yunikorn-own-groups": {scheduler: "yunikorn", workload: gang.ForCluster(cluster(gangLabel(""), labels(rayv1.LabelYuniKornAppID, "app-1"), raytest.Annotations(map[string]string{rayv1.AnnotationYuniKornTaskGroups: "[]"})))},
-		"yunikorn-suspended":  {scheduler: "yunikorn", workload: gang.ForCluster(raytest.RayCluster("ns/demo", gangLabel("true"), labels(rayv1.LabelYuniKornAppID, "app-1"), raytest.Workers("cpu", 1, raytest.SuspendGroup())))},
-		"yunikorn-no-app":     {scheduler: "yunikorn", workload: gang.ForCluster(raytest.RayCluster("ns/demo", gangLabel("true")))},
-		"yunikorn-template": {scheduler: "yunikorn", workload: gang.ForCluster(raytest.RayCluster("ns/demo", gangLabel("true"), labels(rayv1.LabelYuniKornAppID, "app-1"),
+		"yunikorn":            {scheduler: "yunikorn", workload: ofCluster(cluster(labels(rayv1.LabelYuniKornAppID, "app-1", rayv1.LabelYuniKornQueue, "root.a")))},
+		"yunikorn-gang":       {scheduler: "yunikorn", workload: ofCluster(cluster(gangLabel("false"), labels(rayv1.LabelYuniKornAppID, "app-1")))},
+		"yunikorn-own-groups": {scheduler: "yunikorn", workload: ofCluster(cluster(gangLabel(""), labels(rayv1.LabelYuniKornAppID, "app-1"), raytest.Annotations(map[string]string{rayv1.AnnotationYuniKornTaskGroups: "[]"})))},
+		"yunikorn-suspended":  {scheduler: "yunikorn", workload: ofCluster(raytest.RayCluster("ns/demo", gangLabel("true"), labels(rayv1.LabelYuniKornAppID, "app-1"), raytest.Workers("cpu", 1, raytest.SuspendGroup())))},
+		"yunikorn-no-app":     {scheduler: "yunikorn", workload: ofCluster(raytest.RayCluster("ns/demo", gangLabel("true")))},
+		"yunikorn-template": {scheduler: "yunikorn", workload: ofCluster(raytest.RayCluster("ns/demo", gangLabel("true"), labels(rayv1.LabelYuniKornAppID, "app-1"),
 			raytest.Head(func(h *rayv1.HeadGroupSpec) {
 				h.Template.Spec.NodeSelector = map[string]string{"zone": "a"}
 				h.Template.Spec.Tolerations = []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}
@@ -88,18 +101,18 @@ func TestGolden(t *testing.T) {
 			})))},
 		"yunikorn-job": {scheduler: "yunikorn", workload: job(func(*gang.Workload) {})},
 
-		"scheduler-plugins":      {scheduler: "scheduler-plugins", workload: gang.ForCluster(cluster())},
-		"scheduler-plugins-gang": {scheduler: "scheduler-plugins", workload: gang.ForCluster(cluster(gangLabel("yes"), raytest.Autoscaling()))},
+		"scheduler-plugins":      {scheduler: "scheduler-plugins", workload: ofCluster(cluster())},
+		"scheduler-plugins-gang": {scheduler: "scheduler-plugins", workload: ofCluster(cluster(gangLabel("yes"), raytest.Autoscaling()))},
 		"scheduler-plugins-job":  {scheduler: "scheduler-plugins", workload: job(func(*gang.Workload) {})},
 
-		"kai":          {scheduler: "kai-scheduler", workload: gang.ForCluster(cluster(labels(rayv1.LabelKAIQueue, "research")))},
-		"kai-no-queue": {scheduler: "kai-scheduler", workload: gang.ForCluster(cluster())},
+		"kai":          {scheduler: "kai-scheduler", workload: ofCluster(cluster(labels(rayv1.LabelKAIQueue, "research")))},
+		"kai-no-queue": {scheduler: "kai-scheduler", workload: ofCluster(cluster())},
 		"kai-job":      {scheduler: "kai-scheduler", workload: job(func(w *gang.Workload) { w.SubmitterIsPod = true })},
 
-		"kubernetes":             {scheduler: was, workload: gang.ForCluster(cluster(gangLabel("True")))},
-		"kubernetes-1.36":        {scheduler: was, workload: gang.ForCluster(cluster(gangLabel("true"))), version: "v1alpha2"},
-		"kubernetes-autoscaling": {scheduler: was, workload: gang.ForCluster(cluster(gangLabel("true"), raytest.Autoscaling()))},
-		"kubernetes-no-gang":     {scheduler: was, workload: gang.ForCluster(cluster(gangLabel("false")))},
+		"kubernetes":             {scheduler: was, workload: ofCluster(cluster(gangLabel("True")))},
+		"kubernetes-1.36":        {scheduler: was, workload: ofCluster(cluster(gangLabel("true"))), version: "v1alpha2"},
+		"kubernetes-autoscaling": {scheduler: was, workload: ofCluster(cluster(gangLabel("true"), raytest.Autoscaling()))},
+		"kubernetes-no-gang":     {scheduler: was, workload: ofCluster(cluster(gangLabel("false")))},
 		"kubernetes-job":         {scheduler: was, workload: job(func(*gang.Workload) {})},
 	}
 	unused := map[string]bool{}

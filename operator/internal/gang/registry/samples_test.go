@@ -41,7 +41,7 @@ func TestSamples(t *testing.T) {
 			continue
 		}
 		tested[s.Name()] = true
-		w := gang.ForCluster(rc)
+		w := ofCluster(rc)
 		if p := s.Plan(w); len(p.Problems) > 0 || p.Refusal != "" {
 			t.Errorf("%s: %v %s", file, p.Problems, p.Refusal)
 		}
