@@ -3,7 +3,9 @@ package pod
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/test/raytest"
@@ -29,18 +31,30 @@ func TestSpecHash(t *testing.T) {
 			s.HeadGroupSpec.RayStartParams, s.WorkerGroupSpecs[0].RayStartParams = map[string]string{}, nil
 		},
 	}
+	// What no Pod is made from.
+	others := map[string]func(*rayv1.RayClusterSpec){
+		"suspend":        func(s *rayv1.RayClusterSpec) { s.Suspend = new(false) },
+		"group suspend":  func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Suspend = new(true) },
+		"network policy": func(s *rayv1.RayClusterSpec) { s.NetworkPolicy = &rayv1.NetworkPolicyConfig{} },
+		"ingress":        func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.EnableIngress = new(true) },
+		"service annotations": func(s *rayv1.RayClusterSpec) {
+			s.HeadServiceAnnotations = map[string]string{"a": "b"}
+		},
+		"service": func(s *rayv1.RayClusterSpec) {
+			s.HeadGroupSpec.HeadService = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+		},
+	}
 	other := map[string]func(*rayv1.RayClusterSpec){
-		"image":         func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Image = "x" },
-		"parameters":    func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].RayStartParams = map[string]string{"a": "b"} },
-		"rayVersion":    func(s *rayv1.RayClusterSpec) { s.RayVersion = "3" },
-		"suspend":       func(s *rayv1.RayClusterSpec) { s.Suspend = new(true) },
-		"group suspend": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Suspend = new(true) },
+		"image":      func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Image = "x" },
+		"parameters": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].RayStartParams = map[string]string{"a": "b"} },
+		"rayVersion": func(s *rayv1.RayClusterSpec) { s.RayVersion = "3" },
 		"autoscaler": func(s *rayv1.RayClusterSpec) {
 			s.AutoscalerOptions = &rayv1.AutoscalerOptions{IdleTimeoutSeconds: new(int32(1))}
 		},
-		"service": func(s *rayv1.RayClusterSpec) { s.HeadServiceAnnotations = map[string]string{"a": "b"} },
-		"ingress": func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.EnableIngress = new(true) },
-		"hosts":   func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].NumOfHosts = 2 },
+		"name of the service": func(s *rayv1.RayClusterSpec) {
+			s.HeadGroupSpec.HeadService = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
+		},
+		"hosts": func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].NumOfHosts = 2 },
 		"new group": func(s *rayv1.RayClusterSpec) {
 			s.WorkerGroupSpecs = append(s.WorkerGroupSpecs, rayv1.WorkerGroupSpec{})
 		},
@@ -54,6 +68,16 @@ func TestSpecHash(t *testing.T) {
 		change(&rc.Spec)
 		if got := SpecHash(&rc.Spec); got != want {
 			t.Errorf("%s changed the hash", name)
+		}
+	}
+	build := func(rc *rayv1.RayCluster) []*corev1.Pod {
+		return []*corev1.Pod{Head(rc, allOptions), Worker(rc, &rc.Spec.WorkerGroupSpecs[0], allOptions)}
+	}
+	for name, change := range others {
+		rc := base()
+		change(&rc.Spec)
+		if diff := cmp.Diff(build(base()), build(rc)); diff != "" { // the hash is part of it
+			t.Errorf("%s changed Pods (-before +after):\n%s", name, diff)
 		}
 	}
 	for name, change := range other {
