@@ -66,7 +66,7 @@ func setReplicaFailure(s *scope) {
 			s.events = append(s.events, eventFailure(*f))
 		}
 		setCondition(s, rayv1.RayClusterReplicaFailure, metav1.ConditionTrue, f.reason, f.message)
-	case !s.retrying:
+	default:
 		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 	}
 }

@@ -1,10 +1,15 @@
 package raycluster
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
 
 // Actions of events, as events.k8s.io wants them.
@@ -35,16 +40,23 @@ func newEvent(kind, reason, action, note string) notice {
 	return notice{kind: kind, reason: reason, action: action, note: note}
 }
 
-func eventInvalidSpec(summary string) notice {
-	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec is refused: "+summary)
+// eventInvalid tells of broken rules. KubeRay looks at the name first, and has a reason of its own for it.
+func eventInvalid(errs field.ErrorList, note string) notice {
+	reason := "InvalidRayClusterSpec"
+	if slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == "metadata.name" }) {
+		reason = "InvalidRayClusterMetadata"
+	}
+	return newEvent(corev1.EventTypeWarning, reason, actionValidate, note)
 }
 
-func eventToleratedSpec(summary string) notice {
-	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec would be refused for a new cluster: "+summary)
-}
-
-func eventWarnedSpec(summary string) notice {
-	return newEvent(corev1.EventTypeWarning, "InvalidRayClusterSpec", actionValidate, "The spec works, but not well: "+summary)
+// eventAdopted tells that a head of another version of the operator counts as made from the spec of now. seen is the
+// generation that the status was computed from: of a later one nobody knows whether Pods have it.
+func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) notice {
+	note := fmt.Sprintf("Adopted head Pod %s of another version of the operator", head)
+	if seen > 0 && seen < rc.Generation {
+		note += "; should the spec have changed while no operator ran, Pods do not have that change: suspend and resume the cluster to make them anew"
+	}
+	return newEvent(corev1.EventTypeNormal, "AdoptedHeadPod", actionUpdate, note)
 }
 
 func eventHeadServiceFailed(message string) notice {
@@ -121,16 +133,16 @@ func workers(group string, pods []string) string {
 
 // podFailureEvents are the reasons of events by the reason of the condition ReplicaFailure.
 var podFailureEvents = map[string]struct{ reason, action string }{
-	"FailedDeleteAllPods":   {"FailedToDeletePodCollection", actionDelete},
-	"FailedDeleteHeadPod":   {"FailedToDeleteHeadPod", actionDelete},
-	"FailedCreateHeadPod":   {"FailedToCreateHeadPod", actionCreate},
-	"FailedDeleteWorkerPod": {"FailedToDeleteWorkerPod", actionDelete},
-	"FailedCreateWorkerPod": {"FailedToCreateWorkerPod", actionCreate},
+	rayv1.ReasonFailedDeleteAllPods:   {"FailedToDeletePodCollection", actionDelete},
+	rayv1.ReasonFailedDeleteHeadPod:   {"FailedToDeleteHeadPod", actionDelete},
+	rayv1.ReasonFailedCreateHeadPod:   {"FailedToCreateHeadPod", actionCreate},
+	rayv1.ReasonFailedDeleteWorkerPod: {"FailedToDeleteWorkerPod", actionDelete},
+	rayv1.ReasonFailedCreateWorkerPod: {"FailedToCreateWorkerPod", actionCreate},
 }
 
 func eventFailure(f failure) notice {
 	if e, ok := podFailureEvents[f.reason]; ok {
-		return newEvent(corev1.EventTypeWarning, e.reason, e.action, f.message)
+		return newEvent(corev1.EventTypeWarning, cmp.Or(f.event, e.reason), e.action, f.message)
 	}
 	return eventHeadServiceFailed(f.message)
 }

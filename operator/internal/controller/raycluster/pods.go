@@ -86,7 +86,7 @@ func joinFailures(list []failure) *failure {
 	for i, f := range list {
 		messages[i] = f.message
 	}
-	return &failure{reason: list[0].reason, message: strings.Join(messages, "; ")}
+	return &failure{reason: list[0].reason, message: strings.Join(messages, "; "), event: list[0].event}
 }
 
 // rank puts first what has to work first; reasons that are not listed come before those of Pods.

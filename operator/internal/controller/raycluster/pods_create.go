@@ -22,7 +22,7 @@ func (r *podsRun) head(ctx context.Context, create bool) bool {
 	if !create {
 		return true
 	}
-	if r.mustWait(rayv1.HeadGroupName) {
+	if r.mustWait(creating, rayv1.HeadGroupName) {
 		return false
 	}
 	rc := r.s.cluster
@@ -41,13 +41,15 @@ func (r *podsRun) head(ctx context.Context, create bool) bool {
 	case err == nil:
 	case unreachable(err):
 		r.failUnreachable(fmt.Errorf("creating the head Pod: %w", err))
+		r.notOver(creating, rayv1.HeadGroupName)
 		return false
 	default:
-		r.refused(rayv1.HeadGroupName)
-		r.fail(failure{reason: rayv1.ReasonFailedCreateHeadPod, message: fmt.Sprintf("creating the head Pod: %s", steady(err, desired.GenerateName))})
+		r.refused(creating, rayv1.HeadGroupName, failure{
+			reason: rayv1.ReasonFailedCreateHeadPod, message: "creating the head Pod: " + steady(err, desired.GenerateName),
+		})
 		return false
 	}
-	r.retries.accepted(rc, rayv1.HeadGroupName)
+	r.retries.accepted(rc, creating, rayv1.HeadGroupName)
 	r.expectations.podCreated(rc.UID, desired)
 	r.o.createdHead = desired.Name
 	r.o.written = append(r.o.written, desired)
@@ -86,7 +88,7 @@ func (r *podsRun) workers(ctx context.Context, list []podplan.Create) {
 	var groups sync.WaitGroup
 	for _, c := range list {
 		g := &r.s.cluster.Spec.WorkerGroupSpecs[c.Group]
-		if r.mustWait(g.GroupName) {
+		if r.mustWait(creating, g.GroupName) {
 			continue
 		}
 		r.mu.Lock()
@@ -117,25 +119,19 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 		r.o.written = append(r.o.written, worker)
 		return nil
 	})
-	refused := false
+	var refusals []failure
 	for _, err := range failed {
 		if unreachable(err) {
 			r.failUnreachable(fmt.Errorf("creating workers of group %s: %w", g.GroupName, err))
 			r.retries.interrupted(rc, g.GroupName)
 			continue
 		}
-		refused = true
-		r.fail(failure{
+		refusals = append(refusals, failure{
 			reason:  rayv1.ReasonFailedCreateWorkerPod,
 			message: podplan.RefusedWorkers(g.GroupName) + steady(err, model.GenerateName),
 		})
 	}
-	switch {
-	case refused:
-		r.refused(g.GroupName)
-	case len(failed) == 0:
-		r.retries.accepted(rc, g.GroupName)
-	}
+	r.settle(creating, g.GroupName, len(failed), refusals)
 }
 
 // workerModel is what all workers of the group are copies of: building is dearer than copying. Where a changed spec
@@ -168,22 +164,4 @@ func (r *podsRun) places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Repl
 		}
 	}
 	return list
-}
-
-// refused notes that a create was refused and asks for another try later.
-func (r *podsRun) refused(group string) {
-	r.again(r.retries.refused(r.s.cluster, group))
-}
-
-// mustWait reports whether it is too early to create Pods of the group, and sees to it that the time is not missed.
-func (r *podsRun) mustWait(group string) bool {
-	wait, refused := r.retries.wait(r.s.cluster, group)
-	if wait == 0 {
-		return false
-	}
-	r.again(wait)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.retrying = r.o.retrying || refused
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,15 +14,45 @@ import (
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
-// delete deletes Pods of the plan, which are all controlled by this cluster. The UID goes along, so that a Pod that took
-// the name in the meantime is safe.
+// delete deletes Pods of the plan, which are all controlled by this cluster: all groups at once, so that one whose Pods
+// cannot be deleted does not keep those of the others.
 func (r *podsRun) delete(ctx context.Context, list []podplan.Deletion) {
 	if len(list) == 0 {
 		return
 	}
-	rc := r.s.cluster
 	first := list[0]
 	r.o.allDeleted = first.Reason == podplan.ReasonSuspended || first.Reason == podplan.ReasonRecreate && first.Group == rayv1.HeadGroupName
+	var groups sync.WaitGroup
+	for _, part := range byGroup(list) {
+		group := part[0].Group
+		if r.mustWait(deleting, group) {
+			continue
+		}
+		r.mu.Lock()
+		r.group(group) // so that groups are told of in the order of the spec
+		r.mu.Unlock()
+		groups.Go(func() { r.deleteGroup(ctx, group, part) })
+	}
+	groups.Wait()
+}
+
+// byGroup divides a list whose entries of one group stand together.
+func byGroup(list []podplan.Deletion) [][]podplan.Deletion {
+	var parts [][]podplan.Deletion
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(d podplan.Deletion) bool { return d.Group != list[0].Group })
+		if n < 0 {
+			n = len(list)
+		}
+		parts, list = append(parts, list[:n]), list[n:]
+	}
+	return parts
+}
+
+// deleteGroup deletes Pods of one group, or the head. The UID goes along, so that a Pod that took the name in the meantime
+// is safe.
+func (r *podsRun) deleteGroup(ctx context.Context, group string, list []podplan.Deletion) {
+	rc := r.s.cluster
 	failed := slowStart(ctx, r.slots, rc.UID, len(list), func(ctx context.Context, i int) error {
 		victim := list[i].Pod
 		err := r.client.Delete(ctx, &corev1.Pod{ObjectMeta: objectKey(victim)}, client.Preconditions{UID: &victim.UID})
@@ -33,31 +64,42 @@ func (r *podsRun) delete(ctx context.Context, list []podplan.Deletion) {
 		r.noteDeleted(list[i])
 		return nil
 	})
+	var refusals []failure
 	for i, err := range failed {
 		if unreachable(err) {
 			r.failUnreachable(fmt.Errorf("deleting Pods: %w", err))
 			continue
 		}
-		r.fail(failure{reason: r.deleteFailure(list[i]), message: fmt.Sprintf("deleting Pod %s: %v", list[i].Pod.Name, err)})
-		r.again(firstRetry)
+		refusals = append(refusals, r.deleteFailure(list[i], err))
 	}
-	r.slowDown(list)
+	r.settle(deleting, group, len(failed), refusals)
+	if slices.ContainsFunc(list, func(d podplan.Deletion) bool { return d.Reason == podplan.ReasonUnhealthy }) {
+		// What ends as soon as it starts is not to be replaced in a tight loop. However many Pods a group loses at once, it
+		// counts once.
+		r.retries.ended(rc, group)
+	}
 }
 
-func (r *podsRun) deleteFailure(d podplan.Deletion) string {
+func (r *podsRun) deleteFailure(d podplan.Deletion, err error) failure {
+	f := failure{message: fmt.Sprintf("deleting Pod %s: %v", d.Pod.Name, err)}
 	switch {
 	case r.o.allDeleted:
-		return rayv1.ReasonFailedDeleteAllPods
+		f.reason = rayv1.ReasonFailedDeleteAllPods
 	case d.Group == rayv1.HeadGroupName:
-		return rayv1.ReasonFailedDeleteHeadPod
+		f.reason = rayv1.ReasonFailedDeleteHeadPod
 	default:
-		return rayv1.ReasonFailedDeleteWorkerPod
+		f.reason = rayv1.ReasonFailedDeleteWorkerPod
+		if d.Reason == podplan.ReasonGroupSuspended {
+			f.event = "FailedToDeleteWorkerPodCollection"
+		}
 	}
+	return f
 }
 
 func (r *podsRun) noteDeleted(d podplan.Deletion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.o.deleted++
 	if d.Group == rayv1.HeadGroupName {
 		r.o.deletedHead = d.Pod.Name
 	} else {
@@ -67,17 +109,5 @@ func (r *podsRun) noteDeleted(d podplan.Deletion) {
 	if !slices.Contains(r.o.deleteReasons, d.Message) {
 		r.o.deleteReasons = append(r.o.deleteReasons, d.Message)
 		slices.Sort(r.o.deleteReasons)
-	}
-}
-
-// slowDown makes groups wait that lose Pods by themselves: what ends as soon as it starts is not to be replaced in a tight
-// loop. However many Pods a group loses at once, it counts once.
-func (r *podsRun) slowDown(list []podplan.Deletion) {
-	known := map[string]bool{}
-	for _, d := range list {
-		if d.Reason == podplan.ReasonUnhealthy && !known[d.Group] {
-			known[d.Group] = true
-			r.retries.ended(r.s.cluster, d.Group)
-		}
 	}
 }

@@ -145,6 +145,9 @@ func TestTheHeadOfAnotherOperatorIsAdoptedOnce(t *testing.T) {
 	if v := list[0].Annotations[rayv1.AnnotationKubeRayVersion]; v != "v1" {
 		t.Errorf("version %q", v)
 	}
+	if diff := cmp.Diff([]string{"Normal AdoptedHeadPod"}, b.reasons()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
 	// From now on a change of the spec is noticed.
 	changed := &rayv1.RayCluster{}
 	if err := b.client.Get(t.Context(), key(rc), changed); err != nil {

@@ -70,6 +70,19 @@ func TestWhatTheStatusTells(t *testing.T) {
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
 			want: told{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
 		},
+		"a name that is too long for Pods": {
+			cluster: []raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Name = strings.Repeat("a", 60) }},
+			want:    told{State: rayv1.ClusterStateFailed, Reason: "metadata.name", Head: rayv1.ReasonHeadPodNotFound, Events: []string{"InvalidRayClusterMetadata"}},
+		},
+		"what was refused is over when the spec is refused": {
+			cluster: []raytest.ClusterOption{
+				raytest.Condition(rayv1.RayClusterReplicaFailure, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue),
+				raytest.Condition(rayv1.RayClusterChildFailure, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterBatchSchedulerProblem, metav1.ConditionTrue),
+				raytest.HeadContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "r"}} }),
+			},
+			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
+			want: told{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
+		},
 		"a spec that was repaired": {
 			cluster: []raytest.ClusterOption{state(rayv1.ClusterStateFailed)},
 			head:    []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: told{Head: running},
@@ -133,6 +146,9 @@ func TestWhatTheStatusTells(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			if st.State == rayv1.ClusterStateFailed && len(st.Conditions) != 2 {
+				t.Errorf("conditions %v, want InvalidSpec and HeadPodReady alone", st.Conditions)
 			}
 			for _, c := range st.Conditions {
 				if c.ObservedGeneration != rc.Generation {

@@ -169,7 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if uid := r.memory.forget(req.NamespacedName); uid != "" {
 			r.expectations.forget(uid)
 			r.children.memory.forget(uid)
-			r.retries.forget()
+			r.retries.forget(uid)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

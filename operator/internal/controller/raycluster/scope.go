@@ -27,7 +27,8 @@ type scope struct {
 	tolerated bool
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service
-	// failures are why things could not be created or deleted. Added to by fail.
+	// failures are why things could not be created or deleted, what is waited with after a refusal included. Added to by fail
+	// and pods.
 	failures []failure
 	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
 	// Added to by hold, in steps before pods.
@@ -42,8 +43,6 @@ type scope struct {
 	children []childFailure
 	// errs are errors that kept single children, and nothing else, from being made. Set by the steps that make them.
 	errs []error
-	// retrying says that an earlier failure is not over, but was not tried again in this run. Set by pods.
-	retrying bool
 	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
 	deleting bool
 	// lookAgain is how long it takes until children have to be looked at again, or the status changes by itself; zero for
@@ -61,8 +60,8 @@ func (s *scope) fail(reason, message string) {
 // hold keeps the step pods from creating any in this run. Whoever calls it sees to it that the cluster is looked at again.
 func (s *scope) hold(why string) { s.holds = append(s.holds, why) }
 
-// failure is an operation that the API server refused.
-type failure struct{ reason, message string }
+// failure is an operation that the API server refused. The event goes by the reason, unless it has one of its own.
+type failure struct{ reason, message, event string }
 
 // outcome is what a step says about the steps after it. The zero value says go on.
 type outcome struct {

@@ -40,6 +40,11 @@ func refuse(s *scope) {
 	st.ReadyWorkerReplicas, st.AvailableWorkerReplicas = t.ready, t.running
 	setInvalidSpec(s)
 	setHeadPodReady(s, t)
+	// What was refused under an earlier spec is no longer tried.
+	for _, kind := range []string{rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem} {
+		meta.RemoveStatusCondition(&st.Conditions, kind)
+	}
+	setStalled(s)
 }
 
 func setNumbers(s *scope, t tally) {

@@ -59,11 +59,11 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	}
 	if s.tolerated {
 		ctrllog.FromContext(ctx).Info("Tolerated an invalid spec of a running cluster", "generation", s.cluster.Generation, "problems", s.invalid)
-		s.events = append(s.events, eventToleratedSpec(s.invalid))
+		s.events = append(s.events, eventInvalid(errs, "The spec would be refused for a new cluster: "+s.invalid))
 		return outcome{}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
-	s.events = append(s.events, eventInvalidSpec(s.invalid))
+	s.events = append(s.events, eventInvalid(errs, "The spec is refused: "+s.invalid))
 	return outcome{stop: true}, nil
 }
 
@@ -93,7 +93,7 @@ func (a *admit) warn(s *scope) {
 		}
 	}
 	if len(restarts) > 0 {
-		s.events = append(s.events, eventWarnedSpec(validation.Summary(restarts)))
+		s.events = append(s.events, eventInvalid(restarts, "The spec works, but not well: "+validation.Summary(restarts)))
 	}
 }
 

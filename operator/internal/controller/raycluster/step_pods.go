@@ -37,12 +37,13 @@ type pods struct {
 type podsOutcome struct {
 	createdHead, deletedHead string
 	groups                   []groupOutcome // in order of the spec, groups no longer in it last
+	deleted                  int            // Pods
 	deleteReasons            []string       // sorted, without repeats
 	allDeleted               bool           // the plan was to delete all Pods
 	failures                 []failure
+	waiting                  []failure     // of earlier runs, which it is too early to try again
 	written                  []*corev1.Pod // created Pods as the server has them
 	lookAgain                time.Duration
-	retrying                 bool
 	unreachable              error // the API server did not answer, or has too much to do
 }
 
@@ -71,11 +72,10 @@ func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	}
 	o := r.o
 	s.pods = append(slices.Clone(s.pods), o.written...)
-	s.failures = append(s.failures, o.failures...)
-	s.retrying = s.retrying || o.retrying
+	s.failures = append(s.failures, slices.Concat(o.failures, o.waiting)...)
 	s.events = append(s.events, eventsForPods(o)...)
-	if len(o.written)+len(plan.Delete)+len(o.failures) > 0 {
-		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(o.written), "deleted", len(plan.Delete), "refused", len(o.failures))
+	if len(o.written)+o.deleted+len(o.failures) > 0 {
+		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(o.written), "deleted", o.deleted, "refused", len(o.failures))
 	}
 	return outcome{lookAgain: o.lookAgain}, o.unreachable
 }
@@ -129,6 +129,7 @@ func (r *podsRun) adopt(ctx context.Context, head *corev1.Pod) {
 		return
 	}
 	r.memory.update(r.s.cluster, func(m *remembered) { m.adopted = head.UID })
+	r.s.events = append(r.s.events, eventAdopted(r.s.cluster, head.Name, r.s.cluster.Status.ObservedGeneration))
 }
 
 // group returns the outcome of a group; the caller holds the lock.
@@ -142,10 +143,16 @@ func (r *podsRun) group(name string) *groupOutcome {
 	return &r.o.groups[len(r.o.groups)-1]
 }
 
-func (r *podsRun) fail(f failure) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.failures = append(r.o.failures, f)
+// settle notes how an attempt ended of which so many requests failed, some of them because they were refused.
+func (r *podsRun) settle(a act, group string, failed int, refusals []failure) {
+	switch {
+	case len(refusals) > 0:
+		r.refused(a, group, refusals...)
+	case failed > 0:
+		r.notOver(a, group) // nobody was there to say otherwise
+	default:
+		r.retries.accepted(r.s.cluster, a, group)
+	}
 }
 
 // failUnreachable notes an error that says nothing about the request. The work queue tries again. One of them stands for
@@ -156,6 +163,32 @@ func (r *podsRun) failUnreachable(err error) {
 	if r.o.unreachable == nil {
 		r.o.unreachable = err
 	}
+}
+
+// mustWait reports whether it is too early to create or delete Pods of the group, and sees to it that the time is not missed.
+func (r *podsRun) mustWait(a act, group string) bool {
+	wait := r.retries.wait(r.s.cluster, a, group)
+	if wait == 0 {
+		return false
+	}
+	r.again(wait)
+	r.notOver(a, group)
+	return true
+}
+
+// notOver keeps what the API server last refused in the status.
+func (r *podsRun) notOver(a act, group string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.o.waiting = append(r.o.waiting, r.retries.answer(r.s.cluster, a, group)...)
+}
+
+// refused notes what the API server refused, and asks for another try later.
+func (r *podsRun) refused(a act, group string, failures ...failure) {
+	r.again(r.retries.refused(r.s.cluster, a, group, failures))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.o.failures = append(r.o.failures, failures...)
 }
 
 func (r *podsRun) again(after time.Duration) {
