@@ -129,12 +129,16 @@ func (p *planner) replicaMustGo(g *rayv1.WorkerGroupSpec, r *replica) (Reason, s
 		return "", ""
 	case r.leaving:
 		return ReasonReplicaIncomplete, "another host of its replica is being deleted"
-	case !p.refused(g.GroupName) && slices.ContainsFunc(r.pods, ready):
+	case !p.refused(g.GroupName) && slices.ContainsFunc(r.pods, running):
 		// It has worked, so it was complete. Were it merely not finished yet, that would be on record.
 		return ReasonReplicaIncomplete, "another host of its replica is gone"
 	}
 	return "", ""
 }
+
+// running reports whether Ray runs in the Pod. Readiness would not do: hosts that have lost one of their number may not be
+// ready, and a new host must not join them.
+func running(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }
 
 func (p *planner) deleteReplica(r replica, reason Reason, message string) {
 	for _, pod := range r.pods {
@@ -228,9 +232,13 @@ func (c *creation) finish(r replica) {
 	c.add(Replica{Index: r.index, Name: r.name}, lacks, taken)
 }
 
-// begin asks for n new replicas with the smallest indices that are not used.
+// begin asks for n new replicas with the smallest indices that are not used. The last one is not begun if there is no room
+// to finish it: its first hosts would run alone until the next plan, which takes them for what is left of a lost replica.
 func (c *creation) begin(n int64, used map[int]bool) {
 	for i := 0; n > 0 && c.room > 0; i++ {
+		if c.room < c.hosts && c.Pods() > 0 {
+			return
+		}
 		if !used[i] {
 			c.add(Replica{Index: i}, min(c.hosts, c.room), nil)
 			n--

@@ -85,6 +85,18 @@ func TestMultiHost(t *testing.T) {
 			tpu(1), pods([]*corev1.Pod{pod("r0", 0, 1)}),
 			outcome{Workers: whole(1), Delete: map[string]Reason{"r0h1": ReasonReplicaIncomplete}, Keep: []string{"head"}},
 		},
+		"so does one that leaves before the replica has worked": {
+			tpu(1), pods([]*corev1.Pod{pod("r0", 0, 0, raytest.Terminating()), pod("r0", 0, 1, pending)}),
+			outcome{Workers: whole(1), Delete: map[string]Reason{"r0h1": ReasonReplicaIncomplete}, Keep: []string{"head"}},
+		},
+		"a host that vanished takes its replica along though that is not ready": {
+			tpu(1), pods([]*corev1.Pod{pod("r0", 0, 1, raytest.NotReady())}),
+			outcome{Workers: whole(1), Delete: map[string]Reason{"r0h1": ReasonReplicaIncomplete}, Keep: []string{"head"}},
+		},
+		"unfinished replicas are finished in the order of their indices": {
+			tpu(2), pods([]*corev1.Pod{pod("r0", 0, 0, pending), pod("r1", 1, 0, raytest.Unscheduled())}),
+			outcome{Workers: []Create{{Replicas: []Replica{{Index: 0, Name: "r0", Hosts: []int{1}}, {Index: 1, Name: "r1", Hosts: []int{1}}}}}, Keep: []string{"head", "r0h0", "r1h0"}},
+		},
 		"a replica that was never complete is finished": {
 			tpu(1), pods([]*corev1.Pod{pod("r0", 0, 1, pending)}),
 			outcome{Workers: []Create{{Replicas: []Replica{{Index: 0, Name: "r0", Hosts: []int{0}}}}}, Keep: []string{"head", "r0h1"}},
@@ -124,6 +136,14 @@ func TestMultiHost(t *testing.T) {
 			tpu(1), pods(both("r0", 0), []*corev1.Pod{raytest.WorkerPod(tpu(1), "tpu", "twin", raytest.Host("r0", 0, 1), raytest.CreatedAfter(time.Hour))}),
 			outcome{Delete: map[string]Reason{"twin": ReasonScaleDown}, Keep: []string{"head", "r0h0", "r0h1"}},
 		},
+		"a host made twice goes once though another host is worth less": {
+			tpu(1), pods([]*corev1.Pod{pod("r0", 0, 0, raytest.NotReady()), pod("r0", 0, 1), raytest.WorkerPod(tpu(1), "tpu", "twin", raytest.Host("r0", 0, 1), raytest.CreatedAfter(time.Hour))}),
+			outcome{Delete: map[string]Reason{"twin": ReasonScaleDown}, Keep: []string{"head", "r0h0", "r0h1"}},
+		},
+		"with fewer hosts per replica the last ones go, whatever they are worth": {
+			tpu(1), pods(both("r0", 0, raytest.NotReady()), []*corev1.Pod{pod("r0", 0, 2)}),
+			outcome{Delete: map[string]Reason{"r0h2": ReasonScaleDown}, Keep: []string{"head", "r0h0", "r0h1"}},
+		},
 		"a twin that is leaving does no harm": {
 			tpu(1), pods(both("r0", 0), []*corev1.Pod{raytest.WorkerPod(tpu(1), "tpu", "twin", raytest.Host("r0", 0, 1), raytest.Terminating())}),
 			outcome{Keep: []string{"head", "r0h0", "r0h1"}},
@@ -142,6 +162,18 @@ func TestMultiHost(t *testing.T) {
 		"a group from before the gate shrinks by as many Pods as a replica has": {
 			tpu(1), pods([]*corev1.Pod{plain("a"), plain("b", raytest.NotReady()), plain("c"), plain("d", raytest.Unscheduled())}),
 			outcome{Delete: map[string]Reason{"b": ReasonScaleDown, "d": ReasonScaleDown}, Keep: []string{"a", "c", "head"}},
+		},
+		"a failed Pod from before the gate is replaced alone": {
+			tpu(1), pods([]*corev1.Pod{plain("a"), plain("b", raytest.Phase(corev1.PodFailed))}),
+			outcome{Workers: []Create{{Plain: 1}}, Delete: map[string]Reason{"b": ReasonUnhealthy}, Keep: []string{"a", "head"}},
+		},
+		"one too many from before the gate goes": {
+			tpu(1), pods([]*corev1.Pod{plain("a"), plain("b"), plain("c")}),
+			outcome{Delete: map[string]Reason{"c": ReasonScaleDown}, Keep: []string{"a", "b", "head"}},
+		},
+		"but not while the autoscaler is on": {
+			changed(tpu(1), raytest.Autoscaling()), pods([]*corev1.Pod{plain("a"), plain("b"), plain("c")}),
+			outcome{Keep: []string{"a", "b", "c", "head"}},
 		},
 		"a suspended group loses all": {
 			tpu(1, raytest.SuspendGroup()), pods(both("r0", 0), []*corev1.Pod{plain("a")}),
@@ -163,6 +195,13 @@ func TestMultiHost(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what the caller knows of refusals counts as well", func(t *testing.T) {
+		in := Input{Cluster: tpu(1), Pods: pods([]*corev1.Pod{pod("r0", 0, 0)}), Replicas: true, Refused: func(group string) bool { return group == "tpu" }}
+		want := outcome{Workers: []Create{{Replicas: []Replica{{Index: 0, Name: "r0", Hosts: []int{1}}}}}, Keep: []string{"head", "r0h0"}}
+		if diff := cmp.Diff(want, outcomeOf(For(in))); diff != "" {
+			t.Errorf("plan (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("with the gate off Pods are interchangeable", func(t *testing.T) {
 		want := outcome{Workers: []Create{{Plain: 1}}, Keep: []string{"head", "r0h0", "r0h1", "r1h0"}}
 		got := For(Input{Cluster: tpu(2), Pods: pods(both("r0", 0), []*corev1.Pod{pod("r1", 1, 0)})})

@@ -199,9 +199,9 @@ func TestFor(t *testing.T) {
 		"of two heads the ready and older one stays": {
 			cluster: cluster(),
 			pods: []*corev1.Pod{
-				raytest.HeadPod(ours, "a", raytest.NotReady()), raytest.HeadPod(ours, "b", raytest.CreatedAfter(time.Minute)), raytest.HeadPod(ours, "c"),
+				raytest.HeadPod(ours, "a", raytest.NotReady()), raytest.HeadPod(ours, "b"), raytest.HeadPod(ours, "c", raytest.CreatedAfter(time.Minute)),
 			},
-			want: outcome{Delete: map[string]Reason{"a": ReasonExtraHead, "b": ReasonExtraHead}, Keep: []string{"c"}},
+			want: outcome{Delete: map[string]Reason{"a": ReasonExtraHead, "c": ReasonExtraHead}, Keep: []string{"b"}},
 		},
 		"a head that may not be restarted holds everything": {
 			cluster: cluster(raytest.Workers("cpu", 2), raytest.Annotations(map[string]string{restartDisabled: "true"}),
@@ -286,26 +286,91 @@ func TestFor(t *testing.T) {
 }
 
 func TestDeletionMessage(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1))
-	pod := raytest.WorkerPod(rc, "cpu", "a", raytest.Phase(corev1.PodFailed), raytest.RestartPolicy(corev1.RestartPolicyNever),
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 0, raytest.WorkersToDelete("named")),
+		raytest.Workers("off", 1, raytest.SuspendGroup()), raytest.Workers("tpu", 2, raytest.Hosts(2)))
+	suspended := raytest.RayCluster("ns/demo", raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue))
+	head := raytest.HeadPod(rc, "head")
+	worker := func(group, name string, opts ...raytest.PodOption) *corev1.Pod {
+		return raytest.WorkerPod(rc, group, name, opts...)
+	}
+	host := func(replica string, host int) raytest.PodOption { return raytest.Host(replica, 0, host) }
+	evicted := worker("cpu", "evicted", raytest.Phase(corev1.PodFailed), raytest.RestartPolicy(corev1.RestartPolicyNever),
 		raytest.RayExited(137), func(p *corev1.Pod) { p.Status.Reason = "Evicted" })
-	plan := For(Input{Cluster: rc, Pods: []*corev1.Pod{pod}})
-	want := []Deletion{{
-		Pod: pod, Group: "cpu", Reason: ReasonUnhealthy,
-		Message: "its phase is Failed with restart policy Never (Evicted); the Ray container exited with code 137 (Error)",
-	}}
-	if diff := cmp.Diff(want, plan.Delete); diff != "" {
-		t.Errorf("deletions (-want +got):\n%s", diff)
+	cases := map[string]struct {
+		cluster *rayv1.RayCluster
+		pods    []*corev1.Pod // the first is the one that is deleted
+		want    Deletion      // of it, but for the Pod
+	}{
+		"unhealthy": {rc, []*corev1.Pod{evicted, head}, Deletion{
+			Group: "cpu", Reason: ReasonUnhealthy,
+			Message: "its phase is Failed with restart policy Never (Evicted); the Ray container exited with code 137 (Error)",
+		}},
+		"requested": {rc, []*corev1.Pod{worker("cpu", "named"), head}, Deletion{Group: "cpu", Reason: ReasonRequested, Message: "the scale strategy names it"}},
+		"surplus":   {rc, []*corev1.Pod{worker("cpu", "a"), head}, Deletion{Group: "cpu", Reason: ReasonScaleDown, Message: "the worker group has more workers than wanted"}},
+		"group suspended": {rc, []*corev1.Pod{worker("off", "a"), head}, Deletion{
+			Group: "off", Reason: ReasonGroupSuspended, Message: "the worker group is suspended",
+		}},
+		"group removed": {rc, []*corev1.Pod{worker("gone", "a"), head}, Deletion{
+			Group: "gone", Reason: ReasonGroupRemoved, Message: "the worker group is no longer in the spec",
+		}},
+		"second head": {rc, []*corev1.Pod{raytest.HeadPod(rc, "z"), head}, Deletion{
+			Group: rayv1.HeadGroupName, Reason: ReasonExtraHead, Message: "the cluster already has the head head",
+		}},
+		"suspended": {suspended, []*corev1.Pod{head}, Deletion{
+			Group: rayv1.HeadGroupName, Reason: ReasonSuspended, Message: "the cluster is suspended",
+		}},
+		"replica of one that ended": {rc, []*corev1.Pod{worker("tpu", "a", host("r", 0)), worker("tpu", "b", host("r", 1), raytest.Phase(corev1.PodFailed)), head}, Deletion{
+			Group: "tpu", Reason: ReasonUnhealthy, Message: "its replica goes as a whole with b: its phase is Failed with restart policy Always",
+		}},
+		"replica of one that is leaving": {rc, []*corev1.Pod{worker("tpu", "a", host("r", 0)), worker("tpu", "b", host("r", 1), raytest.Terminating()), head}, Deletion{
+			Group: "tpu", Reason: ReasonReplicaIncomplete, Message: "another host of its replica is being deleted",
+		}},
+		"replica of one that is gone": {rc, []*corev1.Pod{worker("tpu", "a", host("r", 0)), head}, Deletion{
+			Group: "tpu", Reason: ReasonReplicaIncomplete, Message: "another host of its replica is gone",
+		}},
+		"twin": {rc, []*corev1.Pod{worker("tpu", "z", host("r", 0)), worker("tpu", "a", host("r", 0)), worker("tpu", "b", host("r", 1)), head}, Deletion{
+			Group: "tpu", Reason: ReasonScaleDown, Message: "its replica has all its hosts without it",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan := For(Input{Cluster: tc.cluster, Pods: tc.pods, Replicas: true})
+			tc.want.Pod = tc.pods[0]
+			i := slices.IndexFunc(plan.Delete, func(d Deletion) bool { return d.Pod == tc.pods[0] })
+			if i < 0 {
+				t.Fatalf("it is not deleted: %+v", outcomeOf(plan))
+			}
+			if diff := cmp.Diff(tc.want, plan.Delete[i]); diff != "" {
+				t.Errorf("deletion (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestAPlanIsBounded(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2147483647, raytest.Hosts(2147483647)), raytest.Workers("b", 2147483647))
+	huge := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2147483647, raytest.Hosts(2147483647)), raytest.Workers("b", 2147483647))
 	for _, replicas := range []bool{true, false} {
-		for _, c := range For(Input{Cluster: rc, Replicas: replicas}).CreateWorkers {
+		for _, c := range For(Input{Cluster: huge, Replicas: replicas}).CreateWorkers {
 			if c.Pods() != MaxCreates {
 				t.Errorf("replicas %t, group %d: want %d creates, got %d", replicas, c.Group, MaxCreates, c.Pods())
 			}
+		}
+	}
+	list := For(Input{Cluster: raytest.RayCluster("ns/demo", raytest.Workers("tpu", 3000, raytest.Hosts(3))), Replicas: true}).CreateWorkers
+	if len(list) != 1 || list[0].Pods() != MaxCreates/3*3 || len(list[0].Replicas) != MaxCreates/3 {
+		t.Errorf("want %d whole replicas, got %d Pods", MaxCreates/3, list[0].Pods())
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	if p := (Plan{HeadRestartDisabled: true, Keep: []*corev1.Pod{{}}}); !p.Empty() {
+		t.Error("a plan that only keeps is not empty")
+	}
+	for name, p := range map[string]Plan{
+		"head": {CreateHead: true}, "workers": {CreateWorkers: []Create{{}}}, "deletions": {Delete: []Deletion{{}}}, "adoption": {AdoptHead: &corev1.Pod{}},
+	} {
+		if p.Empty() {
+			t.Errorf("a plan with %s is empty", name)
 		}
 	}
 }

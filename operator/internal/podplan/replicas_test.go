@@ -61,3 +61,21 @@ func TestTotalsOf(t *testing.T) {
 		t.Errorf("totals (-want +got):\n%s", diff)
 	}
 }
+
+func TestMinPods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		option raytest.GroupOption
+		want   int64
+	}{
+		"hosts multiply":               {raytest.Hosts(4), 8},
+		"a suspended group has none":   {raytest.SuspendGroup(), 0},
+		"a negative minimum is none":   {raytest.Bounds(-2, 5), 0},
+		"a missing minimum is none":    {func(g *rayv1.WorkerGroupSpec) { g.MinReplicas = nil }, 0},
+		"a minimum above the replicas": {raytest.Bounds(7, 9), 7},
+	} {
+		rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 3, raytest.Bounds(2, 5), tc.option))
+		if got := MinPods(&rc.Spec.WorkerGroupSpecs[0]); got != tc.want {
+			t.Errorf("%s: want %d, got %d", name, tc.want, got)
+		}
+	}
+}

@@ -65,6 +65,14 @@ func TestTroublesOf(t *testing.T) {
 		"crashed often, now ready": {pods: []*corev1.Pod{head(crashed(9, true))}, now: late},
 		"crashes again and again": {pods: []*corev1.Pod{head(crashed(3, false))}, now: late,
 			want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time (OOMKilled)"}},
+		"in a crash loop, says the kubelet": {pods: []*corev1.Pod{head(waiting("CrashLoopBackOff", ""))}, now: late,
+			want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again"}},
+		"crashes without a reason": {pods: []*corev1.Pod{head(crashed(3, false), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "Error"
+		})}, now: late, want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time"}},
+		"the first that becomes trouble is waited for": {pods: []*corev1.Pod{
+			worker("a", unscheduled), worker("b", unscheduled, raytest.CreatedAfter(-10*time.Second)), worker("c", unscheduled),
+		}, now: soon, later: 30 * time.Second},
 		"ending": {pods: []*corev1.Pod{head(raytest.Terminating())}, now: raytest.Epoch.Add(time.Hour), later: time.Minute},
 		"does not end": {pods: []*corev1.Pod{head(raytest.Terminating())}, now: late,
 			want: Trouble{"TerminationStuck", "head Pod head does not end; if its node is lost for good, delete the node, or the Pod with --force"}},
