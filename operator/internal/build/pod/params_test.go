@@ -60,6 +60,35 @@ func TestHeadStartCommand(t *testing.T) {
 			labels:    m{"zone": "z1", "a": "b"},
 			want:      begin + ` --labels=a=b,zone=z1  --memory=1073741824 ` + export + ` --num-cpus=4  --num-gpus=1  --resources='{"custom":2.5,"neuron_cores":4}' `,
 		},
+		"of names that differ in case only the first in byte order counts": {
+			resources: m{"CPU": "3", "cpu": "1", "Memory": "2Gi", "memory": "1Gi"},
+			want:      begin + " --memory=2147483648 " + export + " --num-cpus=3 ",
+		},
+		"the group's resources and labels win over the user's parameters": {
+			params: m{"resources": `'{"a":1}'`, "labels": "a=b", "num-cpus": "7"}, resources: m{"cpu": "100m", "b": "2"}, labels: m{"zone": "z1"},
+			want: begin + " --labels=zone=z1 " + export + ` --num-cpus=1  --resources='{"b":2}' `,
+		},
+		"flags that want true or false spelt out": {
+			params: m{"log-color": "TRUE", "include-dashboard": "true", "include-log-monitor": "False"},
+			want:   begin + " --include-dashboard=true  --include-log-monitor=False  --log-color=TRUE " + export,
+		},
+		"the defaults are the user's to change": {
+			params: m{"dashboard-host": "::", "metrics-export-port": "1", "dashboard-agent-listen-port": "2"},
+			want:   "ray start --head  --block  --dashboard-agent-listen-port=2  --dashboard-host=::  --metrics-export-port=1 ",
+		},
+		"an empty value is a value": {
+			limits: list("cpu", "4"), params: m{"num-cpus": ""},
+			want: begin + export + " --num-cpus= ",
+		},
+		"a zero GPU is passed over": {
+			limits: list("amd.com/gpu", "0", "nvidia.com/gpu", "3", "aws.amazon.com/neuroncore", "0", "google.com/tpu", "4"),
+			want:   begin + export + ` --num-gpus=3  --resources='{"TPU":4}' `,
+		},
+		"GPUs are not taken from requests": {requests: list("nvidia.com/gpu", "3", "google.com/tpu", "4"), want: begin + export},
+		"resources in backticks and blanks": {
+			limits: list("google.com/tpu", "4"), params: m{"resources": " `{\"a\": 1}` "},
+			want: begin + export + ` --resources='{"TPU":4,"a":1}' `,
+		},
 		"a quote in a resource name cannot leave the quotes": {
 			resources: m{"a'; rm -rf": "1"},
 			want:      begin + export + ` --resources='{"a\u0027; rm -rf":1}' `,
