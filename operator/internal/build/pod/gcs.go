@@ -2,11 +2,11 @@ package pod
 
 import (
 	"regexp"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -14,28 +14,15 @@ const (
 	paramRedisUsername = "redis-username"
 	paramRedisPassword = "redis-password"
 
-	envStorageNamespace = "RAY_external_storage_namespace"
-	envRedisAddress     = "RAY_REDIS_ADDRESS"
-	envRedisUsername    = "REDIS_USERNAME"
-	envRedisPassword    = "REDIS_PASSWORD"
+	envRedisAddress  = "RAY_REDIS_ADDRESS"
+	envRedisUsername = "REDIS_USERNAME"
+	envRedisPassword = "REDIS_PASSWORD"
 )
-
-// backend of GCS fault tolerance, by the options or by the older annotation, which always means Redis. Empty when off.
-func (n *node) backend() rayv1.GcsFaultToleranceBackend {
-	o := n.rc.Spec.GcsFaultToleranceOptions
-	switch {
-	case o != nil && o.Backend == rayv1.GcsFTBackendRocksDB:
-		return rayv1.GcsFTBackendRocksDB
-	case o != nil || isTrue(n.rc.Annotations[rayv1.AnnotationFTEnabled]):
-		return rayv1.GcsFTBackendRedis
-	}
-	return ""
-}
 
 // addFaultTolerance prepares the Ray container for a head that comes back with its metadata.
 func (n *node) addFaultTolerance(s *corev1.PodSpec, ray *corev1.Container) {
 	env := environment{&ray.Env}
-	backend := n.backend()
+	backend := gcs.Backend(n.rc)
 	switch {
 	case backend == "":
 	case !n.isHead():
@@ -70,7 +57,7 @@ func (n *node) addEmbeddedStore(s *corev1.PodSpec, ray *corev1.Container) {
 // addRedis tells the head where its Redis is. With the options the operator writes the whole connection; with the older
 // annotation the user does.
 func (n *node) addRedis(env environment, hasSources bool) {
-	env.setDefault(text(envStorageNamespace, n.storageNamespace()))
+	env.setDefault(text(gcs.EnvStorageNamespace, gcs.StorageNamespace(n.rc)))
 	o := n.rc.Spec.GcsFaultToleranceOptions
 	if o == nil {
 		n.addLegacyPassword(env)
@@ -91,7 +78,7 @@ func (n *node) addRedis(env environment, hasSources bool) {
 // addRedisParams leaves it to the shell to put in user name and password, so that neither is in the command.
 func (n *node) addRedisParams(params map[string]string) {
 	o := n.rc.Spec.GcsFaultToleranceOptions
-	if !n.isHead() || o == nil || n.backend() != rayv1.GcsFTBackendRedis {
+	if !n.isHead() || o == nil || gcs.Backend(n.rc) != rayv1.GcsFTBackendRedis {
 		return
 	}
 	if o.RedisUsername != nil {
@@ -120,32 +107,4 @@ func (n *node) addLegacyPassword(env environment) {
 		password = "$(" + m[1] + ")"
 	}
 	env.setDefault(text(envRedisPassword, password))
-}
-
-// storageNamespace is the prefix of the keys in Redis. Unless the user chose one it is the UID, so that a cluster made
-// anew does not find the metadata of its predecessor. KubeRay overlooks the user's variable when it writes the annotation.
-func (n *node) storageNamespace() string {
-	if ns, ok := n.userVariable(envStorageNamespace); ok {
-		return ns
-	}
-	if o := n.rc.Spec.GcsFaultToleranceOptions; o != nil && o.ExternalStorageNamespace != "" {
-		return o.ExternalStorageNamespace
-	}
-	if ns, ok := n.rc.Annotations[rayv1.AnnotationExternalStorageNamespace]; ok {
-		return ns
-	}
-	return string(n.rc.UID)
-}
-
-// userVariable is a variable that the user gave the Ray container as text.
-func (n *node) userVariable(name string) (string, bool) {
-	if len(n.template.Spec.Containers) == 0 {
-		return "", false
-	}
-	for _, v := range slices.Backward(n.template.Spec.Containers[0].Env) { // the last of a name counts
-		if v.Name == name {
-			return v.Value, v.ValueFrom == nil
-		}
-	}
-	return "", false
 }

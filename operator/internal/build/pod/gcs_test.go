@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -40,7 +41,7 @@ func TestFaultToleranceMarks(t *testing.T) {
 			wantEnabled: "true", wantNamespace: "b", wantTimeout: "600",
 		},
 		"namespace by variable": {
-			opts:        []raytest.ClusterOption{gcsOptions(rayv1.GcsFaultToleranceOptions{ExternalStorageNamespace: "b"}), headEnv(text(envStorageNamespace, "c"))},
+			opts:        []raytest.ClusterOption{gcsOptions(rayv1.GcsFaultToleranceOptions{ExternalStorageNamespace: "b"}), headEnv(text(gcs.EnvStorageNamespace, "c"))},
 			wantEnabled: "true", wantNamespace: "c", wantTimeout: "600",
 		},
 		"embedded": {opts: []raytest.ClusterOption{rocks}, wantEnabled: "true", wantTimeout: "600"},
@@ -52,7 +53,7 @@ func TestFaultToleranceMarks(t *testing.T) {
 			got := []string{
 				head.Annotations[rayv1.AnnotationFTEnabled],
 				head.Annotations[rayv1.AnnotationExternalStorageNamespace],
-				envOf(&head.Spec.Containers[0])[envStorageNamespace],
+				envOf(&head.Spec.Containers[0])[gcs.EnvStorageNamespace],
 				worker.Annotations[rayv1.AnnotationFTEnabled],
 				envOf(&worker.Spec.Containers[0])["RAY_gcs_rpc_server_reconnect_timeout_s"],
 			}

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -20,7 +22,7 @@ func (n *node) metadata() metav1.ObjectMeta {
 		Labels:          n.podLabels(),
 		Annotations:     n.podAnnotations(),
 		Finalizers:      slices.Clone(n.template.Finalizers),
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(n.rc, rayv1.GroupVersion.WithKind("RayCluster"))},
+		OwnerReferences: []metav1.OwnerReference{child.Controller(n.rc)},
 	}
 }
 
@@ -55,9 +57,9 @@ func (n *node) podAnnotations() map[string]string {
 		a[rayv1.AnnotationOverwriteContainerCmd] = "true"
 	}
 	if n.isHead() {
-		a[rayv1.AnnotationFTEnabled] = strconv.FormatBool(n.backend() != "")
-		if n.backend() == rayv1.GcsFTBackendRedis {
-			a[rayv1.AnnotationExternalStorageNamespace] = n.storageNamespace()
+		a[rayv1.AnnotationFTEnabled] = strconv.FormatBool(gcs.Backend(n.rc) != "")
+		if gcs.Backend(n.rc) == rayv1.GcsFTBackendRedis {
+			a[rayv1.AnnotationExternalStorageNamespace] = gcs.StorageNamespace(n.rc)
 		}
 	}
 	addMissing(a, n.o.Annotations)

@@ -12,13 +12,13 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
 // Needed reports whether the metadata of the cluster is kept on a volume.
 func Needed(rc *rayv1.RayCluster) bool {
-	o := rc.Spec.GcsFaultToleranceOptions
-	return o != nil && o.Backend == rayv1.GcsFTBackendRocksDB
+	return gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB
 }
 
 // Brought is the name of the claim that the user brings along, "" if the operator makes one.

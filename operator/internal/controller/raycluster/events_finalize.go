@@ -9,12 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 )
 
 func eventForceDeleted(rc *rayv1.RayCluster, age time.Duration) notice {
 	return newEvent(corev1.EventTypeWarning, "ForceDeletedStuckCluster", actionCleanup, fmt.Sprintf(
 		"Let the cluster go %s after its deletion although Redis was not emptied; its metadata is left in the storage namespace %s",
-		age.Round(time.Second), storageNamespace(rc)))
+		age.Round(time.Second), gcs.StorageNamespace(rc)))
 }
 
 func eventCleanUpFailed(rc *rayv1.RayCluster, j *batchv1.Job) notice {
@@ -26,23 +27,14 @@ func eventCleanUpFailed(rc *rayv1.RayCluster, j *batchv1.Job) notice {
 	}
 	return newEvent(corev1.EventTypeWarning, "RedisCleanupFailed", actionCleanup, fmt.Sprintf(
 		"Let the cluster go although Job %s could not empty Redis (%s); its metadata is left in the storage namespace %s",
-		j.Name, why, storageNamespace(rc)))
+		j.Name, why, gcs.StorageNamespace(rc)))
 }
 
 // eventCleanUpSkipped is none for a cluster whose metadata never was in Redis, as far as anybody knows.
 func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) notice {
-	if o := rc.Spec.GcsFaultToleranceOptions; o != nil && o.Backend == rayv1.GcsFTBackendRocksDB {
+	if gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB {
 		return notice{}
 	}
 	return newEvent(corev1.EventTypeWarning, "RedisCleanupSkipped", actionCleanup, fmt.Sprintf(
-		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, storageNamespace(rc)))
-}
-
-// storageNamespace is the prefix of the cluster's keys in Redis.
-func storageNamespace(rc *rayv1.RayCluster) string {
-	var options string
-	if o := rc.Spec.GcsFaultToleranceOptions; o != nil {
-		options = o.ExternalStorageNamespace
-	}
-	return cmp.Or(options, rc.Annotations[rayv1.AnnotationExternalStorageNamespace], string(rc.UID))
+		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, gcs.StorageNamespace(rc)))
 }

@@ -18,6 +18,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
@@ -90,10 +91,10 @@ func (f *finalize) resolve(ctx context.Context, s *scope) (outcome, error) {
 
 // unneeded says why there is nothing to clean up, or no way to; empty if there is.
 func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
-	switch o := rc.Spec.GcsFaultToleranceOptions; {
-	case o != nil && o.Backend == rayv1.GcsFTBackendRocksDB:
+	switch backend := gcs.Backend(rc); {
+	case backend == rayv1.GcsFTBackendRocksDB:
 		return "the metadata is on a volume now"
-	case !keepsRedis(rc):
+	case backend == "":
 		return "fault tolerance was turned off, and with it went the address of Redis"
 	case !f.cleanUp:
 		return "the operator is configured not to"

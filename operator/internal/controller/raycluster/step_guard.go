@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/gcs"
 )
 
 // guard keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
@@ -25,7 +25,7 @@ type guard struct {
 // Run implements step.
 func (g *guard) Run(ctx context.Context, s *scope) (outcome, error) {
 	rc := s.cluster
-	if !g.cleanUp || !keepsRedis(rc) || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+	if !g.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
 		return outcome{}, nil
 	}
 	finalizers := append(slices.Clone(rc.Finalizers), rayv1.FinalizerGCSFTRedisCleanup)
@@ -43,15 +43,6 @@ func (g *guard) Run(ctx context.Context, s *scope) (outcome, error) {
 // go, whoever manages it now.
 func guarded(rc *rayv1.RayCluster) bool {
 	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
-}
-
-// keepsRedis reports whether the metadata of the cluster is in Redis: by the options, or by the older annotation, which knows
-// nothing else.
-func keepsRedis(rc *rayv1.RayCluster) bool {
-	if o := rc.Spec.GcsFaultToleranceOptions; o != nil {
-		return o.Backend != rayv1.GcsFTBackendRocksDB
-	}
-	return strings.EqualFold(rc.Annotations[rayv1.AnnotationFTEnabled], "true")
 }
 
 // setFinalizers replaces the list, unless the object has changed since it was read. rc becomes what the server has, but for its

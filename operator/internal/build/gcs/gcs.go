@@ -1,0 +1,53 @@
+package gcs
+
+import (
+	"slices"
+	"strings"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
+
+// EnvStorageNamespace is the variable from which Ray takes the prefix of its keys in Redis.
+const EnvStorageNamespace = "RAY_external_storage_namespace"
+
+// Backend of GCS fault tolerance, by the options or by the older annotation, which always means Redis. Empty when it is off.
+func Backend(rc *rayv1.RayCluster) rayv1.GcsFaultToleranceBackend {
+	o := rc.Spec.GcsFaultToleranceOptions
+	switch {
+	case o != nil && o.Backend == rayv1.GcsFTBackendRocksDB:
+		return rayv1.GcsFTBackendRocksDB
+	case o != nil || strings.EqualFold(rc.Annotations[rayv1.AnnotationFTEnabled], "true"):
+		return rayv1.GcsFTBackendRedis
+	}
+	return ""
+}
+
+// StorageNamespace is the prefix of the keys of the cluster in Redis. Unless the user chose one it is the UID, so that a cluster
+// made anew does not find the metadata of its predecessor. The user's variable goes first, because it is what the head
+// uses; KubeRay overlooks it when it writes the annotation.
+func StorageNamespace(rc *rayv1.RayCluster) string {
+	if ns, ok := headVariable(rc, EnvStorageNamespace); ok {
+		return ns
+	}
+	if o := rc.Spec.GcsFaultToleranceOptions; o != nil && o.ExternalStorageNamespace != "" {
+		return o.ExternalStorageNamespace
+	}
+	if ns, ok := rc.Annotations[rayv1.AnnotationExternalStorageNamespace]; ok {
+		return ns
+	}
+	return string(rc.UID)
+}
+
+// headVariable is a variable that the user gave the Ray container of the head as text.
+func headVariable(rc *rayv1.RayCluster, name string) (string, bool) {
+	containers := rc.Spec.HeadGroupSpec.Template.Spec.Containers
+	if len(containers) == 0 {
+		return "", false
+	}
+	for _, v := range slices.Backward(containers[0].Env) { // the last of a name counts
+		if v.Name == name {
+			return v.Value, v.ValueFrom == nil
+		}
+	}
+	return "", false
+}
