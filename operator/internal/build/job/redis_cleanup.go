@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
@@ -39,7 +40,7 @@ func RedisCleanup(rc *rayv1.RayCluster, o pod.Options) *batchv1.Job {
 		replaceWork(&head.Spec.Containers[i], pod.Shell(o.LoginShell))
 	}
 
-	owner := *metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))
+	owner := child.Controller(rc)
 	owner.BlockOwnerDeletion = new(false)
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{

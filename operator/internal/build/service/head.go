@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -25,19 +26,14 @@ func Head(rc *rayv1.RayCluster, o Options) *corev1.Service {
 		return mergedHead(rc, user)
 	}
 	svc := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:            names.HeadService(rc),
-			Namespace:       rc.Namespace,
-			Labels:          headLabels(rc),
-			Annotations:     maps.Clone(rc.Spec.HeadServiceAnnotations),
-			OwnerReferences: ownedBy(rc),
-		},
+		ObjectMeta: child.Meta(rc, names.HeadService(rc), headLabels(rc)),
 		Spec: corev1.ServiceSpec{
 			Type:     rc.Spec.HeadGroupSpec.ServiceType,
 			Selector: headSelector(rc),
 			Ports:    headServicePorts(rc),
 		},
 	}
+	svc.Annotations = maps.Clone(rc.Spec.HeadServiceAnnotations)
 	if t := svc.Spec.Type; !o.HeadClusterIP && (t == "" || t == corev1.ServiceTypeClusterIP) {
 		// The name then resolves to the head Pod itself, also before it is ready: workers wait for it by that name.
 		svc.Spec.ClusterIP = corev1.ClusterIPNone
@@ -50,7 +46,7 @@ func Head(rc *rayv1.RayCluster, o Options) *corev1.Service {
 func mergedHead(rc *rayv1.RayCluster, user *corev1.Service) *corev1.Service {
 	svc := &corev1.Service{ObjectMeta: *user.ObjectMeta.DeepCopy(), Spec: *user.Spec.DeepCopy()}
 	svc.Name, svc.GenerateName, svc.Namespace = names.HeadService(rc), "", rc.Namespace
-	svc.OwnerReferences = ownedBy(rc)
+	svc.OwnerReferences = []metav1.OwnerReference{child.Controller(rc)}
 	svc.Labels = overlaid(svc.Labels, headLabels(rc))
 	svc.Annotations = overlaid(svc.Annotations, rc.Spec.HeadServiceAnnotations)
 	svc.Spec.Selector = headSelector(rc)
@@ -77,13 +73,9 @@ func withGenerated(ports, generated []corev1.ServicePort) []corev1.ServicePort {
 
 // headLabels are the labels by which the operator finds the Service again.
 func headLabels(rc *rayv1.RayCluster) map[string]string {
-	l := map[string]string{
-		rayv1.LabelCluster:    rc.Name,
-		rayv1.LabelNodeType:   string(rayv1.HeadNode),
-		rayv1.LabelIdentifier: names.Identifier(rc.Name, rayv1.HeadNode),
-		rayv1.LabelAppName:    rayv1.AppName,
-		rayv1.LabelCreatedBy:  rayv1.ControllerName,
-	}
+	l := child.Labels(rc)
+	l[rayv1.LabelNodeType] = string(rayv1.HeadNode)
+	l[rayv1.LabelIdentifier] = names.Identifier(rc.Name, rayv1.HeadNode)
 	if v, ok := headPodLabel(rc, rayv1.LabelAppName); ok {
 		l[rayv1.LabelAppName] = v
 	}
@@ -109,10 +101,6 @@ func headPodLabel(rc *rayv1.RayCluster, key string) (string, bool) {
 	}
 	v, ok := rc.Spec.HeadGroupSpec.Template.Labels[key]
 	return v, ok
-}
-
-func ownedBy(rc *rayv1.RayCluster) []metav1.OwnerReference {
-	return []metav1.OwnerReference{*metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))}
 }
 
 // overlaid returns under with the entries of over put on top; nil if there are none at all.

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -19,15 +19,10 @@ func NeedsHeadless(rc *rayv1.RayCluster) bool {
 // Headless builds the Service that gives multi-host workers names.
 func Headless(rc *rayv1.RayCluster) *corev1.Service {
 	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      names.HeadlessService(rc.Name),
-			Namespace: rc.Namespace,
-			Labels: map[string]string{
-				rayv1.LabelCluster:               rc.Name, // KubeRay has it not; the operator's cache goes by it
-				rayv1.LabelHeadlessWorkerService: rc.Name,
-			},
-			OwnerReferences: ownedBy(rc),
-		},
+		ObjectMeta: child.Meta(rc, names.HeadlessService(rc.Name), map[string]string{
+			rayv1.LabelCluster:               rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelHeadlessWorkerService: rc.Name,
+		}),
 		Spec: corev1.ServiceSpec{
 			Type:      corev1.ServiceTypeClusterIP,
 			ClusterIP: corev1.ClusterIPNone,

@@ -2,9 +2,9 @@ package service
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -17,17 +17,12 @@ func NeedsServe(rc *rayv1.RayCluster) bool {
 // serve port gives a Service without ports, which the caller must report instead of creating it.
 func Serve(rc *rayv1.RayCluster) *corev1.Service {
 	svc := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      names.ServeService(rc.Name),
-			Namespace: rc.Namespace,
-			Labels: map[string]string{
-				rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
-				rayv1.LabelOriginatedFromCRName: rc.Name,
-				rayv1.LabelOriginatedFromCRD:    "RayCluster",
-				rayv1.LabelServe:                names.LabelValue(rc.Name + "-serve"),
-			},
-			OwnerReferences: ownedBy(rc),
-		},
+		ObjectMeta: child.Meta(rc, names.ServeService(rc.Name), map[string]string{
+			rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelOriginatedFromCRName: rc.Name,
+			rayv1.LabelOriginatedFromCRD:    "RayCluster",
+			rayv1.LabelServe:                names.LabelValue(rc.Name + "-serve"),
+		}),
 		Spec: corev1.ServiceSpec{
 			Type:     rc.Spec.HeadGroupSpec.ServiceType,
 			Selector: map[string]string{rayv1.LabelCluster: rc.Name},
