@@ -4,9 +4,22 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
+
+// RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
+// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. RayCluster and
+// RayClusterWarningList include them.
+func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList {
+	if rc == nil || o.Facts == nil {
+		return nil
+	}
+	c, path := newCluster(&rc.Spec, &rc.ObjectMeta, o), field.NewPath("spec")
+	return append(validateFacts(c, path), warnFacts(c, path)...)
+}
 
 // validateFacts compares the spec with what the controller has seen around it.
 func validateFacts(c *cluster, path *field.Path) field.ErrorList {
@@ -29,7 +42,7 @@ func validateFacts(c *cluster, path *field.Path) field.ErrorList {
 	}
 	if account := c.spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.autoscaling && account != "" && f.ServiceAccountMissing {
 		errs = append(errs, missing("RC-123", path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account,
-			"make a ServiceAccount of this name with the rights of the autoscaler, or leave the field out"))
+			"make a ServiceAccount of this name, or leave the field out"))
 	}
 	if a := c.spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
 		errs = append(errs, missing("RC-124", path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token"))
@@ -73,17 +86,27 @@ func warnLiveClaim(c *cluster, path *field.Path) field.ErrorList {
 	}
 	s := c.spec.GcsFaultToleranceOptions.Storage
 	differs := func(name, live string) *field.Error {
-		return forbidden("RC-125", path.Child(name), "has no effect on the claim that exists, where it is "+live)
+		return forbidden("RC-125", path.Child(name), "has no effect on the PersistentVolumeClaim that exists, where it is "+live)
 	}
 	var warnings field.ErrorList
 	if live := claim.Resources.Requests.Storage(); s.Size != nil && live.Cmp(*s.Size) != 0 {
 		warnings = append(warnings, differs("size", live.String()))
 	}
-	if s.StorageClassName != nil && claim.StorageClassName != nil && *s.StorageClassName != *claim.StorageClassName {
-		warnings = append(warnings, differs("storageClassName", *claim.StorageClassName))
+	if want := s.StorageClassName; want != nil {
+		live := ""
+		if claim.StorageClassName != nil {
+			live = *claim.StorageClassName
+		}
+		if live != *want {
+			warnings = append(warnings, differs("storageClassName", fmt.Sprintf("%q", live)))
+		}
 	}
-	if len(s.AccessModes) > 0 && !equality.Semantic.DeepEqual(s.AccessModes, claim.AccessModes) {
-		warnings = append(warnings, differs("accessModes", fmt.Sprint(claim.AccessModes)))
+	if live := claim.AccessModes; len(s.AccessModes) > 0 && !slices.Equal(sortedModes(s.AccessModes), sortedModes(live)) {
+		warnings = append(warnings, differs("accessModes", fmt.Sprint(live)))
 	}
 	return warnings
+}
+
+func sortedModes(modes []corev1.PersistentVolumeAccessMode) []corev1.PersistentVolumeAccessMode {
+	return slices.Sorted(slices.Values(modes))
 }

@@ -129,7 +129,7 @@ var rulesOfClusters = []Rule{
 	{ID: "RC-508", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].replicas", Condition: "below 0", Severity: SeverityError, Layers: packageOnly, Ratcheting: true},
 	{ID: "RC-509", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].numOfHosts", Condition: "below 1", Severity: SeverityError, Layers: packageOnly, Ratcheting: true},
 	{ID: "RC-510", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].replicas", Condition: "clamped replicas (or minReplicas) times numOfHosts, or the sum over groups, above 2147483647", Severity: SeverityError, Layers: packageOnly},
-	{ID: "RC-511", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].scaleStrategy.workersToDelete", Condition: "not empty with autoscaling off, a repeated name, or one that is no Pod of the group", Severity: SeverityWarning, Layers: packageOnly},
+	{ID: "RC-511", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].scaleStrategy.workersToDelete", Condition: "not empty with autoscaling off, a repeated name, or one that is no Pod of the group, which the controller sees", Severity: SeverityWarning, Layers: []Layer{LayerPackage, LayerController}},
 	{ID: "RC-512", Kind: KindClusterSpec, Field: "rayVersion", Condition: "not empty and no version with dots", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-513", Kind: KindClusterSpec, Field: "template.spec.containers[0].image", Condition: "tag has another version than rayVersion", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-514", Kind: KindClusterSpec, Field: "resources of head and worker groups", Condition: "value is not a quantity, or is negative", Severity: SeverityWarning, Layers: packageOnly},

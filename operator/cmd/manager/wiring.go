@@ -97,11 +97,12 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addRayCluster(ctx, mgr, o, kinds); err != nil {
-		return fmt.Errorf("setting up the RayCluster controller: %w", err)
-	}
-	if err := addNetworkPolicy(mgr, o); err != nil {
+	policies, err := addNetworkPolicy(mgr, o)
+	if err != nil {
 		return fmt.Errorf("setting up the NetworkPolicy controller: %w", err)
+	}
+	if err := addRayCluster(ctx, mgr, o, kinds, policies); err != nil {
+		return fmt.Errorf("setting up the RayCluster controller: %w", err)
 	}
 	if err := addMTLS(mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the mTLS controller: %w", err)
@@ -174,7 +175,7 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *apis.Kinds, policies raycluster.NetworkPolicies) error {
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
@@ -201,12 +202,13 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *api
 		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
 		Resync:               o.Resync,
 		Scheduler:            o.scheduler(),
+		NetworkPolicies:      policies,
 	})
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
 // addNetworkPolicy runs also while the gate is off, to take away policies from the time when it was on.
-func addNetworkPolicy(mgr ctrl.Manager, o *Options) error {
+func addNetworkPolicy(mgr ctrl.Manager, o *Options) (raycluster.NetworkPolicies, error) {
 	r := networkpolicy.New(networkpolicy.Config{
 		Client:     mgr.GetClient(),
 		Live:       mgr.GetAPIReader(),
@@ -214,7 +216,7 @@ func addNetworkPolicy(mgr ctrl.Manager, o *Options) error {
 		Validation: validationOptions(o),
 		Enabled:    o.Gates.Enabled(features.RayClusterNetworkPolicy),
 	})
-	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+	return r, r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
 func addMTLS(mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {

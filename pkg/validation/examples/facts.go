@@ -21,10 +21,15 @@ func clusterFacts() []row[cluster] {
 	policy := func(rc *cluster) {
 		rc.Spec.NetworkPolicy = &rayv1.NetworkPolicyConfig{Mode: new(rayv1.NetworkPolicyDenyAllIngress)}
 	}
-	storage := func(size string) func(*cluster) {
-		return withGCS(rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB, Storage: &rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse(size))}})
+	stored := func(s rayv1.GcsEmbeddedStorage) func(*cluster) {
+		return withGCS(rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB, Storage: &s})
 	}
-	claim := &corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}
+	storage := func(size string) func(*cluster) {
+		return stored(rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse(size))})
+	}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadOnlyMany}
+	reversed := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany}
+	claim := &corev1.PersistentVolumeClaimSpec{AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}
 	victims := func(names ...string) func(*cluster) {
 		return func(rc *cluster) { autoscaling(rc); group(rc).ScaleStrategy.WorkersToDelete = names }
 	}
@@ -38,6 +43,8 @@ func clusterFacts() []row[cluster] {
 		{ID: "RC-123", Name: "missing", Mutate: both(autoscaling, func(rc *cluster) { headPod(rc).ServiceAccountName = "ray" }), WantFields: at("spec.headGroupSpec.template.spec.serviceAccountName"), Options: knowing(validation.Facts{ServiceAccountMissing: true})},
 		{ID: "RC-124", Name: "missing", Mutate: both(tokenAuth, func(rc *cluster) { rc.Spec.AuthOptions.SecretName = new("token") }), Fix: func(rc *cluster) { rc.Spec.AuthOptions.SecretName = nil }, WantFields: at("spec.authOptions.secretName"), Options: knowing(validation.Facts{AuthSecretMissing: true})},
 		{ID: "RC-125", Name: "larger", Mutate: storage("2Gi"), Fix: storage("1Gi"), WantFields: at("spec.gcsFaultToleranceOptions.storage.size"), Warning: true, Options: knowing(validation.Facts{Claim: claim}, validation.GateEmbeddedGCSStorage)},
+		{ID: "RC-125", Name: "another class", Mutate: stored(rayv1.GcsEmbeddedStorage{StorageClassName: new("fast")}), Fix: stored(rayv1.GcsEmbeddedStorage{StorageClassName: new("")}), WantFields: at("spec.gcsFaultToleranceOptions.storage.storageClassName"), Warning: true, Options: knowing(validation.Facts{Claim: claim}, validation.GateEmbeddedGCSStorage)},
+		{ID: "RC-125", Name: "other modes", Mutate: stored(rayv1.GcsEmbeddedStorage{AccessModes: modes[:1]}), Fix: stored(rayv1.GcsEmbeddedStorage{AccessModes: reversed}), WantFields: at("spec.gcsFaultToleranceOptions.storage.accessModes"), Warning: true, Options: knowing(validation.Facts{Claim: claim}, validation.GateEmbeddedGCSStorage)},
 		{ID: "RC-511", Name: "another's Pod", Mutate: victims("some-db-0"), Fix: victims("demo-cpu-worker-abcde"), WantFields: at(group0 + ".scaleStrategy.workersToDelete[0]"), Warning: true, Options: knowing(validation.Facts{WorkerPods: map[string][]string{"cpu": {"demo-cpu-worker-abcde"}}})},
 		{ID: "RC-525", Name: "sidecar of the operator", Mutate: func(rc *cluster) { headPod(rc).Containers = append(headPod(rc).Containers, sidecar("logs")) }, Fix: func(rc *cluster) { headPod(rc).Containers[1].Name = "other" }, WantFields: at("spec.headGroupSpec.template.spec.containers[1].name"), Options: validation.Options{HeadSidecars: []string{"logs"}}},
 		{ID: "RC-556", Name: "headless", Mutate: func(rc *cluster) {

@@ -108,6 +108,9 @@ const (
 	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
 	// put there. KubeRay does not have it.
 	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"
+	// AnnotationTokenReplaced on a Secret with a token of the operator's making says that it stands for one that was lost. Pods
+	// that were started before the Secret was made hold the lost token.
+	AnnotationTokenReplaced = "raygate.io/token-replaced"
 	// AnnotationYuniKornTaskGroupName is the YuniKorn task group of a Pod.
 	AnnotationYuniKornTaskGroupName = "yunikorn.apache.org/task-group-name"
 	// AnnotationYuniKornTaskGroups describes all YuniKorn task groups of an application.

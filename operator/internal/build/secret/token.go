@@ -23,6 +23,15 @@ func Needed(rc *rayv1.RayCluster) bool {
 		(a.SecretName == nil || *a.SecretName == "")
 }
 
+// Brought is the name of the Secret with the token that the user brings along, "" if there is none.
+func Brought(rc *rayv1.RayCluster) string {
+	a := rc.Spec.AuthOptions
+	if a == nil || a.Mode != rayv1.AuthModeToken || a.SecretName == nil || a.EnableK8sTokenAuth != nil && *a.EnableK8sTokenAuth {
+		return ""
+	}
+	return *a.SecretName
+}
+
 // Token builds the Secret from random bytes, TokenBytes of them. Without any it has no data, for looking it up.
 func Token(rc *rayv1.RayCluster, random []byte) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: child.Meta(rc, names.AuthSecret(rc.Name), map[string]string{rayv1.LabelCluster: rc.Name})}

@@ -1,10 +1,7 @@
 package volume
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -59,38 +56,6 @@ func Claim(rc *rayv1.RayCluster) *corev1.PersistentVolumeClaim {
 		claim.OwnerReferences = []metav1.OwnerReference{child.Controller(rc)}
 	}
 	return claim
-}
-
-// Differences says, in words, in what the claim that exists differs from what is asked for. A claim is never changed after it
-// was made: its data is worth more than its shape.
-func Differences(wanted, found *corev1.PersistentVolumeClaim) []string {
-	var all []string
-	w, f := wanted.Spec.Resources.Requests[corev1.ResourceStorage], found.Spec.Resources.Requests[corev1.ResourceStorage]
-	if w.Cmp(f) != 0 {
-		all = append(all, fmt.Sprintf("its size is %s, not %s", f.String(), w.String()))
-	}
-	if c := wanted.Spec.StorageClassName; c != nil {
-		have := ""
-		if found.Spec.StorageClassName != nil {
-			have = *found.Spec.StorageClassName
-		}
-		if have != *c {
-			all = append(all, fmt.Sprintf("its storage class is %q, not %q", have, *c))
-		}
-	}
-	if w, f := sorted(wanted.Spec.AccessModes), sorted(found.Spec.AccessModes); w != f {
-		all = append(all, fmt.Sprintf("its access modes are %s, not %s", cmp.Or(f, "unset"), w))
-	}
-	return all
-}
-
-func sorted(modes []corev1.PersistentVolumeAccessMode) string {
-	list := make([]string, len(modes))
-	for i, m := range modes {
-		list[i] = string(m)
-	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
 }
 
 func storage(rc *rayv1.RayCluster) rayv1.GcsEmbeddedStorage {

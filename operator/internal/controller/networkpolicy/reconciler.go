@@ -62,8 +62,9 @@ type Reconciler struct {
 	options  validation.Options
 	enabled  bool
 
-	mu   sync.Mutex
-	told map[types.NamespacedName]string // the last failures that were told of, by cluster
+	mu       sync.Mutex
+	findings map[types.NamespacedName]finding // of clusters with problems
+	changed  func(types.NamespacedName)       // nil for nobody
 }
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
@@ -74,7 +75,7 @@ func New(c Config) *Reconciler {
 		recorder: c.Recorder,
 		options:  c.Validation,
 		enabled:  c.Enabled,
-		told:     map[types.NamespacedName]string{},
+		findings: map[types.NamespacedName]finding{},
 	}
 }
 
@@ -142,12 +143,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	failures, errs := r.write(ctx, rc, wanted, existing)
-	r.tell(rc, failures)
+	foreign, failures, errs := r.write(ctx, rc, wanted, existing)
+	r.tell(rc, foreign, failures)
 	if err := errors.Join(errs...); err != nil {
 		return ctrl.Result{}, err
 	}
-	if len(failures) > 0 {
+	if len(foreign)+len(failures) > 0 {
 		return ctrl.Result{RequeueAfter: foreignRetry}, nil
 	}
 	return ctrl.Result{}, nil
@@ -198,13 +199,13 @@ func (r *Reconciler) wanted(ctx context.Context, rc *rayv1.RayCluster, existing 
 	return wanted, nil
 }
 
-// write brings what is there to what is wanted. One policy that cannot be had keeps no other from being made. Failures are for
-// the user to see, errors for trying again.
-func (r *Reconciler) write(ctx context.Context, rc *rayv1.RayCluster, wanted []*networkingv1.NetworkPolicy, existing map[string]*networkingv1.NetworkPolicy) (failures []failure, errs []error) {
-	note := func(f failure, err error) {
+// write brings what is there to what is wanted. One policy that cannot be had keeps no other from being made. Foreign are the
+// names that someone else has; failures are for the user to see, errors for trying again.
+func (r *Reconciler) write(ctx context.Context, rc *rayv1.RayCluster, wanted []*networkingv1.NetworkPolicy, existing map[string]*networkingv1.NetworkPolicy) (foreign []string, failures []failure, errs []error) {
+	note := func(name string, f failure, err error) {
 		switch {
 		case errors.Is(err, apply.ErrNotOwned):
-			failures = append(failures, failure{"NetworkPolicyNameCollision", "Validate", err.Error()})
+			foreign = append(foreign, name)
 		case apierrors.IsConflict(err):
 			errs = append(errs, err) // nothing to tell: the next run reads it again
 		default:
@@ -224,7 +225,7 @@ func (r *Reconciler) write(ctx context.Context, rc *rayv1.RayCluster, wanted []*
 		result, err := r.writer.Object(ctx, rc, p, current)
 		switch {
 		case err != nil:
-			note(f, err)
+			note(p.Name, f, err)
 		case result == apply.Created:
 			r.happened(rc, "CreatedNetworkPolicy", "Create", "Created NetworkPolicy "+p.Name)
 		case result == apply.Patched:
@@ -237,10 +238,10 @@ func (r *Reconciler) write(ctx context.Context, rc *rayv1.RayCluster, wanted []*
 		}
 		done, err := r.writer.Remove(ctx, rc, p)
 		if err != nil {
-			note(failure{"FailedToDeleteNetworkPolicy", "Delete", ""}, err)
+			note(name, failure{"FailedToDeleteNetworkPolicy", "Delete", ""}, err)
 		} else if done {
 			r.happened(rc, "DeletedNetworkPolicy", "Delete", "Deleted NetworkPolicy "+name)
 		}
 	}
-	return failures, errs
+	return foreign, failures, errs
 }

@@ -3,6 +3,7 @@ package networkpolicy
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,8 +141,8 @@ func TestOnePass(t *testing.T) {
 			if (err != nil) != tc.wantErr {
 				t.Errorf("error %v, want one: %t", err, tc.wantErr)
 			}
-			if collision := len(tc.events) > 0 && tc.events[0] == "Warning NetworkPolicyNameCollision Validate"; (result.RequeueAfter > 0) != collision {
-				t.Errorf("looks again after %s", result.RequeueAfter)
+			if collision := len(tc.events) > 0 && tc.events[0] == "Warning NetworkPolicyNameCollision Validate"; (result.RequeueAfter > 0) != collision || slices.Equal(r.Foreign(tc.cluster), []string{"demo-head"}) != collision {
+				t.Errorf("looks again after %s, foreign are %v", result.RequeueAfter, r.Foreign(tc.cluster))
 			}
 			if diff := cmp.Diff(tc.writes, writes); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)
@@ -173,12 +174,12 @@ func TestWhatWasToldIsForgottenWithTheCluster(t *testing.T) {
 	r := New(Config{Recorder: recorder})
 	rc := raytest.RayCluster("ns/demo")
 	for i, f := range []func(){
-		func() { r.tell(rc, []failure{{"R", "A", "why"}}) },
-		func() { r.tell(rc, []failure{{"R", "A", "why"}}) },
+		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
+		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
 		func() { r.forget(client.ObjectKeyFromObject(rc)) },
-		func() { r.tell(rc, []failure{{"R", "A", "why"}}) },
-		func() { r.tell(rc, nil) },
-		func() { r.tell(rc, []failure{{"R", "A", "why"}}) },
+		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
+		func() { r.tell(rc, nil, nil) },
+		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
 	} {
 		f()
 		if got, want := len(recorder.list), []int{1, 1, 1, 2, 2, 3}[i]; got != want {

@@ -139,35 +139,42 @@ func (c *children) fail(s *scope, st *childState, f childFailure) {
 	s.lookAgain = soonest(s.lookAgain, st.failed(f, s.cluster.Generation, c.clock.Now()))
 }
 
-// check reports whether an object of the user's exists. It is not watched, so the API server itself is asked, but no more
-// once it has been found for this generation of the cluster.
-func (c *children) check(ctx context.Context, s *scope, o client.Object, missing childFailure) {
-	_, id, err := c.identify(o)
-	if err != nil {
-		s.errs = append(s.errs, err)
-		return
-	}
+// lacks reports whether something of the user's is missing. It is not watched, so the API server itself is asked, by look; but
+// no more once it has been found for this generation of the cluster, and less and less often while it is missing.
+func (c *children) lacks(ctx context.Context, s *scope, id string, look func(context.Context) (found bool, err error)) bool {
 	st := c.memory.of(s.cluster.UID, "the user's "+id)
 	if st.found == s.cluster.Generation {
-		return
+		return false
 	}
 	if wait := st.wait(s.cluster.Generation, c.clock.Now()); wait > 0 {
-		st.repeat(s)
 		s.lookAgain = soonest(s.lookAgain, wait)
-		return
+		return true
 	}
-	meta := partial(o)
-	gvk, _ := apiutil.GVKForObject(o, c.client.Scheme()) // identify has asked it before
-	meta.SetGroupVersionKind(gvk)
-	switch err := c.live.Get(ctx, client.ObjectKeyFromObject(o), meta); {
-	case err == nil:
-		st.fine()
-		st.found = s.cluster.Generation
-	case apierrors.IsNotFound(err):
-		c.fail(s, st, missing)
-	default:
-		st.repeat(s)
+	found, err := look(ctx)
+	switch {
+	case err != nil:
 		s.errs = append(s.errs, fmt.Errorf("looking for %s: %w", id, err))
+		return st.failure != nil
+	case !found:
+		s.lookAgain = soonest(s.lookAgain, st.failed(childFailure{}, s.cluster.Generation, c.clock.Now()))
+		return true
+	}
+	st.fine()
+	st.found = s.cluster.Generation
+	return false
+}
+
+// exists is a look for lacks: at the metadata of an object.
+func (c *children) exists(o client.Object) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		gvk, err := apiutil.GVKForObject(o, c.client.Scheme())
+		if err != nil {
+			return false, err
+		}
+		meta := partial(o)
+		meta.SetGroupVersionKind(gvk)
+		err = c.live.Get(ctx, client.ObjectKeyFromObject(o), meta)
+		return err == nil, client.IgnoreNotFound(err)
 	}
 }
 

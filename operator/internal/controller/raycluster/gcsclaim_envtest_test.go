@@ -65,7 +65,9 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 	// A later cluster of the name takes it over as it is.
 	w.create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse("5Gi"))})))
 	w.eventually("the new owner", owned)
-	w.eventually("the difference", func() bool { return strings.Contains(w.childFailure("demo"), "its size is 1Gi, not 5Gi") })
+	w.eventually("the difference", func() bool {
+		return strings.Contains(w.childFailure("demo"), "storage.size: Forbidden: has no effect on the PersistentVolumeClaim that exists, where it is 1Gi")
+	})
 	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreatePVC")) == 1 })
 }
 

@@ -34,7 +34,8 @@ type world struct {
 	client    client.Client
 	config    *rest.Config
 	namespace string
-	operator  string // the user that the operator acts as; empty for an administrator
+	operator  string                      // the user that the operator acts as; empty for an administrator
+	beside    func(ctrl.Manager, *Config) // sets up what runs beside the controller; nil for nothing
 }
 
 func newWorld(t *testing.T) *world {
@@ -134,6 +135,9 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	}
 	for _, change := range changes {
 		change(&c)
+	}
+	if w.beside != nil {
+		w.beside(mgr, &c)
 	}
 	r := New(c)
 	if err := r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}); err != nil {

@@ -60,8 +60,18 @@ type Config struct {
 	CleanUpRedis bool
 	// MTLS honours spec.tlsOptions (feature gate RayClusterMTLS).
 	MTLS bool
+	// NetworkPolicies knows of policies that cannot be had; nil says that nobody looks.
+	NetworkPolicies NetworkPolicies
 	// IngressOnOpenShift publishes the dashboard by an Ingress also where Routes are served.
 	IngressOnOpenShift bool
+}
+
+// NetworkPolicies is what another controller finds out about the NetworkPolicies of clusters.
+type NetworkPolicies interface {
+	// Foreign names those that the cluster needs and that belong to someone else.
+	Foreign(cluster *rayv1.RayCluster) []string
+	// OnChange sets what is called when Foreign has a new answer about a cluster.
+	OnChange(call func(cluster types.NamespacedName))
 }
 
 // Reconciler brings RayClusters to the state that their specs ask for.
@@ -75,6 +85,7 @@ type Reconciler struct {
 	retries      *retries
 	resync       time.Duration
 	gangs        *gangs
+	policies     NetworkPolicies
 	children     *children
 	steps        []step
 }
@@ -110,6 +121,7 @@ func New(c Config) *Reconciler {
 		retries:      retries,
 		resync:       c.Resync,
 		gangs:        gangs,
+		policies:     c.NetworkPolicies,
 		children:     children,
 		// The order of work.
 		steps: []step{
@@ -134,8 +146,9 @@ func New(c Config) *Reconciler {
 			},
 			&headlessService{children: children}, // hosts of a replica find each other through it
 			&serveService{children: children},
-			&gcsClaim{children: children},                      // the head Pod mounts it
-			&certificates{children: children, enabled: c.MTLS}, // all Pods mount them
+			&gcsClaim{children: children},                                                  // the head Pod mounts it
+			&certificates{children: children, enabled: c.MTLS},                             // all Pods mount them
+			&judge{options: c.Validation, metrics: c.Metrics, policies: c.NetworkPolicies}, // after the steps that find out
 			gangs, // the scheduler has to know of a gang before the first Pod of it appears
 			&pods{
 				client:       c.Client,

@@ -7,6 +7,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 // scope is what one reconcile has read and decided. Steps read each thing here and nowhere else.
@@ -30,6 +31,8 @@ type scope struct {
 	// failures are why things could not be created or deleted, what is waited with after a refusal included. Added to by fail
 	// and pods.
 	failures []failure
+	// facts are what rules ask for besides the cluster. Set by the steps that look after what they are about, read by judge.
+	facts validation.Facts
 	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
 	// Added to by hold, in steps before pods.
 	holds []string

@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -73,9 +74,10 @@ func established(s *scope) bool {
 	return len(s.pods) > 0 || meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned) != nil
 }
 
-// restartRule warns of a restart policy that the first autoscaler cannot live with. As KubeRay 1.7 does, this one is told by
-// an event; the others are for whoever looks at the metrics, and told by admission and raygate validate.
-const restartRule = "RC-118"
+// toldRules are warnings that an event tells of; the others are for whoever looks at the metrics, and told by admission and
+// raygate validate. As KubeRay 1.7 does it, of a restart policy that the first autoscaler cannot live with; besides, of workers
+// to delete that are none, which nobody but the controller can see.
+var toldRules = []string{"RC-118", "RC-511"}
 
 // warn looks at each new version of an object, until the status says that it was seen.
 func (a *admit) warn(s *scope) {
@@ -83,17 +85,19 @@ func (a *admit) warn(s *scope) {
 		return
 	}
 	counted := a.memory.warn(s.cluster)
-	var restarts field.ErrorList
-	for _, w := range validation.RayClusterWarningList(s.cluster, a.options) {
+	options := a.options
+	options.Facts = &validation.Facts{WorkerPods: workerPods(s)}
+	var told field.ErrorList
+	for _, w := range validation.RayClusterWarningList(s.cluster, options) {
 		if a.metrics != nil && !counted {
 			a.metrics.ObserveWarning(w.Origin)
 		}
-		if w.Origin == restartRule {
-			restarts = append(restarts, w)
+		if slices.Contains(toldRules, w.Origin) {
+			told = append(told, w)
 		}
 	}
-	if len(restarts) > 0 {
-		s.events = append(s.events, eventInvalid(restarts, "The spec works, but not well: "+validation.Summary(restarts)))
+	if len(told) > 0 {
+		s.events = append(s.events, eventInvalid(told, "The spec works, but not well: "+validation.Summary(told)))
 	}
 }
 

@@ -7,14 +7,17 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/secret"
 )
 
-// authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again; a Secret
-// of the name that nothing controls is taken for one that the user made.
+// authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
+// changed; a Secret of the name that nothing controls is taken for one that the user made.
 type authSecret struct {
 	children *children
 	random   io.Reader
@@ -26,6 +29,7 @@ type authSecret struct {
 func (a *authSecret) Run(ctx context.Context, s *scope) (outcome, error) {
 	rc := s.cluster
 	inUse := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return usesToken(p, names.AuthSecret(rc.Name)) })
+	a.lookForBrought(ctx, s)
 	if !secret.Needed(rc) {
 		if !inUse {
 			// A container that restarts would not find it.
@@ -38,16 +42,60 @@ func (a *authSecret) Run(ctx context.Context, s *scope) (outcome, error) {
 		s.errs = append(s.errs, fmt.Errorf("making a token: %w", err))
 		return outcome{}, nil
 	}
-	events := len(s.events)
-	a.children.ensure(ctx, s, child{
-		desired: secret.Token(rc, random), created: "CreatedSecret", failed: "FailedToCreateSecret", users: true,
+	desired := secret.Token(rc, random)
+	if inUse {
+		desired.Annotations = map[string]string{rayv1.AnnotationTokenReplaced: "true"}
+	}
+	made := a.children.ensure(ctx, s, child{
+		desired: desired, created: "CreatedSecret", failed: "FailedToCreateSecret", users: true,
+		keep: func(current client.Object) {
+			if current.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "" {
+				desired.Annotations = nil // it is no replacement, or the user has put the old token back
+			}
+		},
 	})
-	if made := s.events[events:]; inUse && len(made) > 0 && made[0].reason == "CreatedSecret" {
-		made[0] = newEvent(corev1.EventTypeWarning, made[0].reason, actionCreate, fmt.Sprintf(
-			"Secret %s was gone and has a new token now; Pods that run know the old one only, so new workers cannot join them: "+
-				"restart all Pods, for example by suspending the cluster", names.AuthSecret(rc.Name)))
+	if made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
+		tellOfLostToken(s, made)
 	}
 	return outcome{}, nil
+}
+
+// tellOfLostToken says what to do while containers run that were started with the token of an earlier Secret. KubeRay makes a new
+// one without a word. The old one cannot be had back: nobody but those containers knows it.
+func tellOfLostToken(s *scope, made client.Object) {
+	since := made.GetCreationTimestamp()
+	holdsOld := func(p *corev1.Pod) bool { return usesToken(p, made.GetName()) && startedBefore(p, since) }
+	if since.IsZero() || !slices.ContainsFunc(s.pods, holdsOld) {
+		return
+	}
+	s.children = append(s.children, childFailure{reason: "AuthTokenReplaced", action: actionCreate, message: fmt.Sprintf(
+		"Secret %s was lost and has a new token now, which Pods that run since before do not know: clients and new Pods cannot talk to them. "+
+			"Restart all Pods, for example by setting spec.suspend to true for a while; or put the old token back into the Secret, if you have it, "+
+			"and take off its annotation %s", made.GetName(), rayv1.AnnotationTokenReplaced)})
+}
+
+// startedBefore reports whether the Ray container runs since before the time. A second is not enough to tell.
+func startedBefore(p *corev1.Pod, t metav1.Time) bool {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == p.Spec.Containers[0].Name {
+			return c.State.Running != nil && c.State.Running.StartedAt.Before(&t)
+		}
+	}
+	return false
+}
+
+// lookForBrought notes whether the Secret is missing that the user brings along, or the token in it. It is read from the API
+// server, because the contents of Secrets are not cached, and not kept.
+func (a *authSecret) lookForBrought(ctx context.Context, s *scope) {
+	name := secret.Brought(s.cluster)
+	if name == "" {
+		return
+	}
+	s.facts.AuthSecretMissing = a.children.lacks(ctx, s, "Secret "+name, func(ctx context.Context) (bool, error) {
+		found := &corev1.Secret{}
+		err := a.children.live.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, found)
+		return err == nil && len(found.Data[rayv1.AuthTokenSecretKey]) > 0, client.IgnoreNotFound(err)
+	})
 }
 
 // usesToken reports whether a container of the Pod takes its token from the Secret.

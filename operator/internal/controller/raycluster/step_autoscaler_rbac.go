@@ -2,7 +2,6 @@ package raycluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,10 +36,7 @@ func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (outcome, error) {
 		})
 	} else {
 		sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServiceAccount(rc)}}
-		a.children.check(ctx, s, sa, childFailure{
-			reason: "AutoscalerServiceAccountNotFound", action: actionValidate,
-			message: fmt.Sprintf("ServiceAccount %s, which the head template names, does not exist; make it, or leave the name out", sa.Name),
-		})
+		s.facts.ServiceAccountMissing = a.children.lacks(ctx, s, "ServiceAccount "+sa.Name, a.children.exists(sa))
 	}
 	role := rbac.Role(rc)
 	a.children.ensure(ctx, s, child{

@@ -4,16 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
@@ -65,20 +60,6 @@ func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
 // newGangs returns the step for a scheduler, which may be nil.
 func newGangs(c Config) *gangs {
 	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}), options: c.Pod}
-}
-
-// source is an event source without events of its own: it lends its queue to the keeper, which finds out while the
-// operator runs what there is to be watched.
-func (g *gangs) source(patience func(types.NamespacedName) time.Duration) source.Source {
-	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		g.keeper.OnChange(func(o keeper.Owner) {
-			if o.Kind == gang.KindRayCluster {
-				key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
-				queue.AddAfter(reconcile.Request{NamespacedName: key}, patience(key))
-			}
-		})
-		return nil
-	})
 }
 
 // setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.

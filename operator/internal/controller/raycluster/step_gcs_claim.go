@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,8 +31,10 @@ func (g *gcsClaim) Run(ctx context.Context, s *scope) (outcome, error) {
 	}
 	if name := volume.Brought(rc); name != "" {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: name}}
-		g.children.check(ctx, s, claim, childFailure{reason: failedClaim, action: actionValidate, message: fmt.Sprintf(
-			"PersistentVolumeClaim %s, which gcsFaultToleranceOptions.storage.claimName names, does not exist; the head Pod waits for it", name)})
+		if g.children.lacks(ctx, s, "PersistentVolumeClaim "+name, g.children.exists(claim)) {
+			s.children = append(s.children, childFailure{reason: failedClaim, action: actionValidate, message: fmt.Sprintf(
+				"PersistentVolumeClaim %s, which gcsFaultToleranceOptions.storage.claimName names, does not exist; the head Pod waits for it", name)})
+		}
 		return outcome{}, nil
 	}
 	g.own(ctx, s)
@@ -78,11 +79,11 @@ func (g *gcsClaim) own(ctx context.Context, s *scope) {
 		}
 		found = taken
 	}
-	g.existing(ctx, s, st, desired, found.(*corev1.PersistentVolumeClaim))
+	g.existing(ctx, s, st, found.(*corev1.PersistentVolumeClaim))
 }
 
-// existing says in what the claim differs from the spec, and sees to its owner.
-func (g *gcsClaim) existing(ctx context.Context, s *scope, st *childState, desired, found *corev1.PersistentVolumeClaim) {
+// existing sees to the owner of a claim. That it may differ from the spec is for the step judge.
+func (g *gcsClaim) existing(ctx context.Context, s *scope, st *childState, found *corev1.PersistentVolumeClaim) {
 	c, rc := g.children, s.cluster
 	failure := childFailure{reason: failedClaim, action: actionUpdate}
 	if found.DeletionTimestamp != nil {
@@ -90,10 +91,7 @@ func (g *gcsClaim) existing(ctx context.Context, s *scope, st *childState, desir
 		s.children = append(s.children, failure)
 		return
 	}
-	if differences := volume.Differences(desired, found); len(differences) > 0 {
-		failure.message = fmt.Sprintf("PersistentVolumeClaim %s stays as it was made: %s", found.Name, strings.Join(differences, "; "))
-		s.children = append(s.children, failure)
-	}
+	s.facts.Claim = &found.Spec
 	if found.Labels[rayv1.LabelCluster] != rc.Name {
 		// No operator made it. KubeRay makes the cluster its owner all the same, and so deletes data that somebody brought along.
 		st.found = rc.Generation

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -28,6 +29,8 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
@@ -116,7 +119,16 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, r.ofCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		Watches(&corev1.Service{}, r.ofCluster(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesRawSource(r.gangs.source(r.memory.patience)).
+		WatchesRawSource(r.told(func(look func(types.NamespacedName)) {
+			r.gangs.keeper.OnChange(func(o keeper.Owner) {
+				if o.Kind == gang.KindRayCluster {
+					look(types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+				}
+			})
+			if r.policies != nil {
+				r.policies.OnChange(look)
+			}
+		})).
 		WithOptions(o)
 	for _, kind := range childKinds() {
 		opts := []builder.WatchesOption{builder.WithPredicates(byOthers)}
@@ -136,6 +148,17 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return c.Watch(source.Kind(r.children.apis.Kinds.Cache(), client.Object(o), r.ofCluster(), byOthers))
 	}
 	return nil
+}
+
+// told is an event source without events of its own: it lends its queue to those that find out by themselves when a cluster is
+// to be looked at.
+func (r *Reconciler) told(lend func(look func(types.NamespacedName))) source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		lend(func(cluster types.NamespacedName) {
+			queue.AddAfter(reconcile.Request{NamespacedName: cluster}, r.memory.patience(cluster))
+		})
+		return nil
+	})
 }
 
 // byOthers drops what a child is told of that changes no decision. That one was created is known: we did it.
