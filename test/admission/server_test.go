@@ -2,9 +2,13 @@ package admission
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/test/envtest"
 )
@@ -43,6 +48,7 @@ func run(m *testing.M) (int, error) {
 	}
 	defer stop()
 	server.Env = env
+	env.Config.WarningHandler = rest.NoWarnings{} // v1alpha1 and unknown fields warn; tests of that bring a handler of their own
 	if server.dynamic, err = dynamic.NewForConfig(env.Config); err != nil {
 		return 0, err
 	}
@@ -104,4 +110,29 @@ func eventually(t testing.TB, what string, done func(context.Context) bool) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// stored reads what etcd holds, past the API server. The resource is that of the URL, as in ray.io/rayclusters.
+func stored(t testing.TB, resource, name string) map[string]any {
+	t.Helper()
+	key := base64.StdEncoding.EncodeToString([]byte("/registry/" + resource + "/" + namespace + "/" + name))
+	response, err := http.Post(server.Etcd+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"`+key+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var out struct{ Kvs []struct{ Value []byte } }
+	if err := json.NewDecoder(response.Body).Decode(&out); err != nil || len(out.Kvs) != 1 {
+		t.Fatalf("reading %s from etcd: status %d, %d values, %v", name, response.StatusCode, len(out.Kvs), err)
+	}
+	return decodeJSON(t, out.Kvs[0].Value)
+}
+
+func decodeJSON(t testing.TB, raw []byte) map[string]any {
+	t.Helper()
+	var obj map[string]any
+	if err := json.Unmarshal(raw, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
 }
