@@ -88,6 +88,7 @@ func (c *children) ensure(ctx context.Context, s *scope, want child) client.Obje
 		return want.desired
 	case apply.Created:
 		st.made(want.desired, now)
+		s.lookAgain = soonest(s.lookAgain, expectationTimeout) // as in Reconcile
 		s.tell(want.created, actionCreate, "Created %s %s", kind, want.desired.GetName())
 	case apply.Patched:
 		st.patched(now)

@@ -124,6 +124,9 @@ func setSuspension(s *scope, t tally) {
 			setCondition(s, rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
 				"The cluster is suspended")
 		}
+		if suspended && !wantsSuspension(s.cluster) {
+			s.lookAgain = cacheLag // the request was taken back meanwhile; no event will tell of it once more
+		}
 	case !wantsSuspension(s.cluster):
 		// Also when the field was removed: KubeRay 1.7 then leaves the cluster suspended for ever.
 		suspended = false

@@ -93,6 +93,14 @@ func (e *expectations) observeGone(cluster, object types.UID) {
 	}
 }
 
+// pending reports whether there are writes that the cache has not shown at the last view.
+func (e *expectations) pending(cluster types.UID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x, ok := e.clusters[cluster]
+	return ok && len(x.pods)+len(x.services)+len(x.deleted) > 0
+}
+
 // forget drops everything about a cluster that is gone.
 func (e *expectations) forget(cluster types.UID) {
 	e.mu.Lock()

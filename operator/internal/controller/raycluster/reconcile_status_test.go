@@ -175,6 +175,19 @@ func TestAPodThatWaitsForANodeIsLookedAtInTime(t *testing.T) {
 	}
 }
 
+// TestSuspensionThatIsTakenBackInTheMiddle: the last event about such a cluster may be that of its last Pod.
+func TestSuspensionThatIsTakenBackInTheMiddle(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)), interceptor.Funcs{})
+	result := b.mustReconcile()
+	if !meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterSuspended) || result.RequeueAfter == 0 || result.RequeueAfter > settleTime {
+		t.Errorf("looks again after %s, conditions %v", result.RequeueAfter, b.status().Conditions)
+	}
+	b.mustReconcile()
+	if len(b.pods()) != 1 || meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterSuspended) {
+		t.Errorf("%d Pods, conditions %v, want the cluster resumed", len(b.pods()), b.status().Conditions)
+	}
+}
+
 func TestASuspensionIsOnRecordBeforeTheFirstPodGoes(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Suspend(true))
 	b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "h"))

@@ -220,3 +220,35 @@ func TestResyncLooksAgainWithoutCause(t *testing.T) {
 		t.Errorf("looks again after %s, want %s", got, time.Minute)
 	}
 }
+
+// TestPodThatTheCacheNeverShows: it is deleted while the watch is interrupted, so that no event tells of it.
+func TestPodThatTheCacheNeverShows(t *testing.T) {
+	blind := true
+	b := newBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, pods := list.(*corev1.PodList); pods && blind {
+				return nil
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	b.mustReconcile()
+	b.clock.Step(settleTime)
+	for range 3 { // until all that is to be written is written
+		b.clock.Step(b.mustReconcile().RequeueAfter % expectationTimeout)
+	}
+	blind = false
+	head := b.pods()[0]
+	if err := b.client.Delete(t.Context(), &head); err != nil {
+		t.Fatal(err)
+	}
+	result := b.mustReconcile()
+	if len(b.pods()) != 0 || result.RequeueAfter == 0 || result.RequeueAfter > expectationTimeout {
+		t.Fatalf("looks again after %s with %d Pods", result.RequeueAfter, len(b.pods()))
+	}
+	b.clock.Step(result.RequeueAfter)
+	b.mustReconcile()
+	if len(b.pods()) != 1 {
+		t.Error("the lost Pod is not replaced")
+	}
+}

@@ -198,6 +198,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	lookAgain, err := runSteps(ctx, r.steps, s)
+	if r.expectations.pending(before.UID) {
+		// Should the cache never show it, because the watch was interrupted, no event comes when it is no longer believed in.
+		lookAgain = soonest(lookAgain, expectationTimeout)
+	}
 	later, saveErr := r.persist(ctx, before, s)
 	if err := errors.Join(append(s.errs, err, saveErr)...); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime

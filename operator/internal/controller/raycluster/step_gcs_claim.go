@@ -73,6 +73,7 @@ func (g *gcsClaim) own(ctx context.Context, s *scope) {
 		}
 		if taken == nil {
 			st.made(desired, now)
+			s.lookAgain = soonest(s.lookAgain, expectationTimeout) // as in Reconcile
 			st.fine()
 			s.tell("CreatedPVC", actionCreate, "Created PersistentVolumeClaim %s", desired.Name)
 			return
