@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,13 +22,17 @@ func TestRayCluster(t *testing.T) {
 	if err := rayv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	good := raytest.RayCluster("ns/good", raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue))
-	bad := raytest.RayCluster("ns/bad", raytest.Condition(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue),
-		raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue))
-	gone := raytest.RayCluster("ns/gone")
+	good := raytest.RayCluster("ns/good", raytest.UID("1"), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue),
+		raytest.Labels(map[string]string{rayv1.LabelOriginatedFromCRD: "RayJob"}))
+	bad := raytest.RayCluster("ns/bad", raytest.UID("2"), raytest.Condition(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue),
+		raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionFalse),
+		raytest.Labels(map[string]string{rayv1.LabelOriginatedFromCRD: "Notebook"}))
+	bad.Status.Conditions[1].Reason = rayv1.ReasonQuotaExceeded
+	gone := raytest.RayCluster("ns/gone", raytest.UID("3"))
 	m := metrics.NewRayCluster(fake.NewClientBuilder().WithScheme(scheme).WithObjects(good, bad).Build())
 	m.ObserveProvisioned(good, 3*time.Second)
 	m.ObserveProvisioned(gone, time.Second)
+	m.ObserveViolation("RC-501")
 	m.ObserveViolation("RC-501")
 	m.ObserveViolation("")
 	m.ObserveWarning("RC-118")
@@ -39,18 +45,28 @@ func TestRayCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]int{}
+	var got []string // what a scrape shows, without help and types
 	for _, f := range families {
-		got[f.GetName()] = len(f.GetMetric())
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+			}
+			value := m.GetGauge().GetValue() + m.GetCounter().GetValue() // each has one of both
+			got = append(got, fmt.Sprintf("%s{%s} %v", f.GetName(), strings.Join(labels, ","), value))
+		}
 	}
-	want := map[string]int{
-		"kuberay_cluster_info":                         2,
-		"kuberay_cluster_condition_provisioned":        2,
-		"kuberay_cluster_provisioned_duration_seconds": 1, // not of the cluster that is gone
-		"raygate_invalid_objects":                      1,
-		"raygate_cluster_condition_stalled":            1,
-		"raygate_validation_failures_total":            2,
-		"raygate_validation_warnings_total":            1,
+	want := []string{
+		`kuberay_cluster_condition_provisioned{condition="false",name="bad",namespace="ns",uid="2"} 1`,
+		`kuberay_cluster_condition_provisioned{condition="true",name="good",namespace="ns",uid="1"} 1`,
+		`kuberay_cluster_info{name="bad",namespace="ns",owner_kind="None",uid="2"} 1`,
+		`kuberay_cluster_info{name="good",namespace="ns",owner_kind="RayJob",uid="1"} 1`,
+		`kuberay_cluster_provisioned_duration_seconds{name="good",namespace="ns",uid="1"} 3`, // not of the cluster that is gone
+		`raygate_cluster_condition_stalled{name="bad",namespace="ns",reason="QuotaExceeded",uid="2"} 1`,
+		`raygate_invalid_objects{kind="RayCluster"} 1`,
+		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="RC-501"} 2`,
+		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="unknown"} 1`,
+		`raygate_validation_warnings_total{kind="RayCluster",layer="controller",rule="RC-118"} 1`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)

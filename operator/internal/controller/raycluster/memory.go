@@ -27,8 +27,8 @@ type remembered struct {
 	changedSince time.Time
 	// adopted is the head whose annotations we have replaced.
 	adopted types.UID
-	// warned is the generation whose warnings were counted.
-	warned int64
+	// counted is the generation whose broken rules and warnings were counted.
+	counted int64
 	// pods is the number of Pods at the last look.
 	pods int
 }
@@ -67,13 +67,13 @@ func (m *memory) adopted(rc *rayv1.RayCluster) types.UID {
 	return ""
 }
 
-// warn reports whether the warnings of this version were counted before.
-func (m *memory) warn(rc *rayv1.RayCluster) (before bool) {
+// count reports whether the verdict on this version is to be counted, which it is once.
+func (m *memory) count(rc *rayv1.RayCluster) (first bool) {
 	m.update(rc, func(r *remembered) {
-		before = r.warned == rc.Generation
-		r.warned = rc.Generation
+		first = r.counted != rc.Generation
+		r.counted = rc.Generation
 	})
-	return before
+	return first
 }
 
 // stale reports whether rc is a version that we ourselves have replaced.

@@ -53,8 +53,8 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	if toldBefore(s) {
 		return outcome{stop: !s.tolerated}, nil
 	}
-	for _, v := range validation.Violations(errs) {
-		if a.metrics != nil {
+	if a.metrics != nil && a.memory.count(s.cluster) {
+		for _, v := range validation.Violations(errs) {
 			a.metrics.ObserveViolation(v.Rule)
 		}
 	}
@@ -84,12 +84,12 @@ func (a *admit) warn(s *scope) {
 	if s.cluster.Status.ObservedGeneration == s.cluster.Generation {
 		return
 	}
-	counted := a.memory.warn(s.cluster)
+	count := a.metrics != nil && a.memory.count(s.cluster)
 	options := a.options
 	options.Facts = &validation.Facts{WorkerPods: workerPods(s)}
 	var told field.ErrorList
 	for _, w := range validation.RayClusterWarningList(s.cluster, options) {
-		if a.metrics != nil && !counted {
+		if count {
 			a.metrics.ObserveWarning(w.Origin)
 		}
 		if slices.Contains(toldRules, w.Origin) {
