@@ -32,10 +32,14 @@ const (
 	KeyAuthority = "ca.crt"
 )
 
-// Life times. They are written as cert-manager writes them, so that equal is equal.
-var (
-	caDuration, caRenewBefore     = (3650 * 24 * time.Hour).String(), (30 * 24 * time.Hour).String()
-	leafDuration, leafRenewBefore = (2160 * time.Hour).String(), (360 * time.Hour).String()
+const (
+	// LeafDuration is how long a certificate of head or workers is valid.
+	LeafDuration = 2160 * time.Hour
+	// LeafRenewBefore is how long before its end cert-manager makes another.
+	LeafRenewBefore = 360 * time.Hour
+
+	caDuration    = 3650 * 24 * time.Hour
+	caRenewBefore = 30 * 24 * time.Hour
 )
 
 // labelComponent tells the five objects apart.
@@ -59,8 +63,8 @@ func AuthorityCertificate(rc *rayv1.RayCluster) *unstructured.Unstructured {
 		"isCA":        true,
 		"commonName":  "ray-ca-" + rc.Name,
 		"privateKey":  map[string]any{"algorithm": "RSA", "size": int64(4096)},
-		"duration":    caDuration,
-		"renewBefore": caRenewBefore,
+		"duration":    caDuration.String(), // as cert-manager writes it, so that equal is equal
+		"renewBefore": caRenewBefore.String(),
 		"usages":      []any{"cert sign", "crl sign"},
 		"issuerRef":   issuer(names.SelfSignedIssuer(rc.Name)),
 	})
@@ -89,8 +93,8 @@ func Worker(rc *rayv1.RayCluster, ips []string) *unstructured.Unstructured {
 func leaf(rc *rayv1.RayCluster, name, component, secret string, hosts, ips []string) *unstructured.Unstructured {
 	return object(rc, CertificateKind, name, component, map[string]any{
 		"secretName":  secret,
-		"duration":    leafDuration,
-		"renewBefore": leafRenewBefore,
+		"duration":    LeafDuration.String(),
+		"renewBefore": LeafRenewBefore.String(),
 		"dnsNames":    set(hosts),
 		"ipAddresses": set(append(valid(ips), "127.0.0.1")),
 		"usages":      []any{"digital signature", "key encipherment", "server auth", "client auth"},

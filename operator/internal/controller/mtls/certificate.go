@@ -26,6 +26,12 @@ func issued(c *unstructured.Unstructured) bool {
 	return ok || ready(c)
 }
 
+// revision is how often the certificate was issued.
+func revision(c *unstructured.Unstructured) int64 {
+	n, _, _ := unstructured.NestedInt64(c.Object, "status", "revision")
+	return n
+}
+
 // notAfter is the end of the certificate that was issued last.
 func notAfter(c *unstructured.Unstructured) (time.Time, bool) {
 	text, _, _ := unstructured.NestedString(c.Object, "status", "notAfter")

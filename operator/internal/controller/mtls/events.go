@@ -3,6 +3,7 @@ package mtls
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
@@ -44,6 +45,13 @@ func (t teller) expire(rc *rayv1.RayCluster, ending []string) {
 	t.send(rc, "expiry", corev1.EventTypeWarning, "MTLSCertificateExpiringSoon", fmt.Sprintf(
 		"Certificates end and cert-manager has not renewed them; see their conditions: %s. Ray reads certificates only at its start, "+
 			"so Pods older than the renewal have to be restarted", strings.Join(ending, ", ")))
+}
+
+// aged tells of the oldest Pod, which stands for others.
+func (t teller) aged(rc *rayv1.RayCluster, pod string, end time.Time) {
+	t.send(rc, "age", corev1.EventTypeWarning, "MTLSPodsNeedRestart", fmt.Sprintf(
+		"Pod %s, and perhaps others, started with a certificate that ends about %s. Ray reads certificates only at its start, so restart "+
+			"the Pods before that, for example by suspending and resuming the cluster", pod, end.UTC().Format(time.DateOnly)))
 }
 
 func (t teller) send(rc *rayv1.RayCluster, subject, kind, reason, note string) {

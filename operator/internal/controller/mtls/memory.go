@@ -10,11 +10,11 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	told    map[types.NamespacedName]map[string]string // cluster, subject, text
-	secrets map[types.UID]struct{}                     // Certificates whose Secret has its owner
+	secrets map[types.UID]int64                        // Certificates whose Secret has its owner, and how often they were issued by then
 }
 
 func newMemory() *memory {
-	return &memory{told: map[types.NamespacedName]map[string]string{}, secrets: map[types.UID]struct{}{}}
+	return &memory{told: map[types.NamespacedName]map[string]string{}, secrets: map[types.UID]int64{}}
 }
 
 // news notes the text on the subject and reports whether it differs from the last.
@@ -37,17 +37,18 @@ func (m *memory) forget(cluster types.NamespacedName) {
 	delete(m.told, cluster)
 }
 
-func (m *memory) adopted(certificate types.UID) bool {
+// adopted reports whether the Secret has its owner, and has not been filled again since, perhaps because it was lost.
+func (m *memory) adopted(certificate types.UID, revision int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, ok := m.secrets[certificate]
-	return ok
+	then, ok := m.secrets[certificate]
+	return ok && then == revision
 }
 
-func (m *memory) adopt(certificate types.UID) {
+func (m *memory) adopt(certificate types.UID, revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.secrets[certificate] = struct{}{}
+	m.secrets[certificate] = revision
 }
 
 func (m *memory) release(certificate types.UID) {

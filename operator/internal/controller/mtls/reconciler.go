@@ -28,9 +28,6 @@ const (
 
 	// retry is how often to look again at what nothing tells of.
 	retry = 30 * time.Second
-	// expiresSoon is how long before its end a certificate is warned of. cert-manager renews 15 days before, so by then it has
-	// failed to for two weeks.
-	expiresSoon = 24 * time.Hour
 )
 
 // Config is what the reconciler needs. All but ClusterDomain is required.
@@ -111,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return r.refused(rc, err)
 	}
-	return r.report(rc, pki), nil
+	return r.report(rc, pki, pods), nil
 }
 
 // refused tells of what keeps the certificates from being made.
@@ -144,13 +141,17 @@ func (r *Reconciler) pods(ctx context.Context, rc *rayv1.RayCluster) ([]corev1.P
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, rc) }), nil
 }
 
+// runs reports whether the Pod needs a certificate, or will.
+func runs(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+}
+
 // addresses are those of the Pods of one type that still run.
 func addresses(pods []corev1.Pod, node rayv1.RayNodeType) []string {
 	var ips []string
 	for i := range pods {
 		p := &pods[i]
-		if p.Labels[rayv1.LabelNodeType] != string(node) || p.DeletionTimestamp != nil ||
-			p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		if p.Labels[rayv1.LabelNodeType] != string(node) || !runs(p) {
 			continue
 		}
 		if p.Status.PodIP != "" {
@@ -241,7 +242,7 @@ func keepAddresses(desired, current *unstructured.Unstructured) {
 // adoptSecret makes the Certificate an owner of the Secret that cert-manager filled for it, so that the two go together.
 func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(c.Object, "spec", "secretName")
-	if !issued(c) || r.memory.adopted(c.GetUID()) {
+	if !issued(c) || r.memory.adopted(c.GetUID(), revision(c)) {
 		return nil
 	}
 	s := &metav1.PartialObjectMetadata{}
@@ -261,7 +262,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 			return fmt.Errorf("patching the owner of Secret %s: %w", name, err)
 		}
 	}
-	r.memory.adopt(c.GetUID())
+	r.memory.adopt(c.GetUID(), revision(c))
 	return nil
 }
 
@@ -286,39 +287,4 @@ func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		}
 	}
 	return nil
-}
-
-// report tells how the certificates are, and says when to look again. Watches tell of all but the passing of time.
-func (r *Reconciler) report(rc *rayv1.RayCluster, p pki) ctrl.Result {
-	var waiting []string
-	for _, c := range []*unstructured.Unstructured{p.head, p.worker} {
-		if !ready(c) {
-			waiting = append(waiting, c.GetName())
-		}
-	}
-	if len(waiting) > 0 {
-		r.teller.notReady(rc, waiting)
-		return ctrl.Result{}
-	}
-	r.teller.ready(rc)
-	var again time.Duration
-	var ending []string
-	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
-		end, ok := notAfter(c)
-		if !ok {
-			continue
-		}
-		left := end.Sub(r.clock.Now()) - expiresSoon
-		if left <= 0 {
-			ending = append(ending, c.GetName()+" at "+end.UTC().Format(time.RFC3339))
-			continue
-		}
-		if again == 0 || left < again {
-			again = left
-		}
-	}
-	if len(ending) > 0 {
-		r.teller.expire(rc, ending)
-	}
-	return ctrl.Result{RequeueAfter: again}
 }

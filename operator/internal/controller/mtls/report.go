@@ -1,0 +1,83 @@
+package mtls
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/cert"
+)
+
+// expiresSoon is how long before its end a certificate is warned of. cert-manager renews 15 days before, so by then it has
+// failed to for two weeks.
+const expiresSoon = 24 * time.Hour
+
+// maxAge is how long a Pod can rely on the certificate that it started with, which Ray never reads again. It was issued for the
+// address of the Pod, so about when the Pod was made. KubeRay says nothing, and the Pod is cut off from the others in the end.
+const maxAge = cert.LeafDuration - cert.LeafRenewBefore
+
+// report tells how the certificates are, and says when to look again. Watches tell of all but the passing of time.
+func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl.Result {
+	var waiting []string
+	for _, c := range []*unstructured.Unstructured{p.head, p.worker} {
+		if !ready(c) {
+			waiting = append(waiting, c.GetName())
+		}
+	}
+	if len(waiting) > 0 {
+		r.teller.notReady(rc, waiting)
+		return ctrl.Result{}
+	}
+	r.teller.ready(rc)
+	again := r.reportEnds(rc, p)
+	if aged := r.reportAge(rc, pods); again == 0 || aged > 0 && aged < again {
+		again = aged
+	}
+	return ctrl.Result{RequeueAfter: again}
+}
+
+// reportEnds warns of certificates that are not renewed, and returns when the next may have to be warned of, zero for never.
+func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duration) {
+	var ending []string
+	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
+		end, ok := notAfter(c)
+		if !ok {
+			continue
+		}
+		left := end.Sub(r.clock.Now()) - expiresSoon
+		if left <= 0 {
+			ending = append(ending, c.GetName()+" at "+end.UTC().Format(time.RFC3339))
+			continue
+		}
+		if again == 0 || left < again {
+			again = left
+		}
+	}
+	if len(ending) > 0 {
+		r.teller.expire(rc, ending)
+	}
+	return again
+}
+
+// reportAge warns of Pods that are older than what they started with lasts, and returns when the next may be, zero for never.
+func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again time.Duration) {
+	var oldest *corev1.Pod
+	for i := range pods {
+		p := &pods[i]
+		if runs(p) && (oldest == nil || p.CreationTimestamp.Before(&oldest.CreationTimestamp)) {
+			oldest = p
+		}
+	}
+	if oldest == nil {
+		return 0
+	}
+	left := maxAge - r.clock.Since(oldest.CreationTimestamp.Time)
+	if left > 0 {
+		return left
+	}
+	r.teller.aged(rc, oldest.Name, oldest.CreationTimestamp.Add(cert.LeafDuration))
+	return 0
+}

@@ -1,0 +1,155 @@
+package mtls
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// told collects events as "type reason action".
+type told struct{ list []string }
+
+// Eventf implements events.EventRecorder.
+func (t *told) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
+	t.list = append(t.list, kind+" "+reason+" "+action)
+}
+
+func (t *told) since(n int) []string { return t.list[n:] }
+
+// newReporter returns a reconciler that can tell, and nothing else.
+func newReporter(now time.Time) (*Reconciler, *told) {
+	recorder := &told{}
+	return New(Config{Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(now)}), recorder
+}
+
+// issuedUntil are three certificates of which the first is that of the authority.
+func issuedUntil(rc *rayv1.RayCluster, ready bool, ends ...time.Time) pki {
+	p := pki{authority: cert.AuthorityCertificate(rc), head: cert.Head(rc, "", nil), worker: cert.Worker(rc, nil)}
+	for i, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
+		status := map[string]any{"notAfter": ends[i].UTC().Format(time.RFC3339)}
+		if ready {
+			status["conditions"] = []any{map[string]any{"type": "Ready", "status": "True", "observedGeneration": c.GetGeneration()}}
+		}
+		c.Object["status"] = status
+	}
+	return p
+}
+
+func TestReport(t *testing.T) {
+	const day = 24 * time.Hour
+	now := raytest.Epoch.Time
+	rc := raytest.RayCluster("ns/demo")
+	pod := func(age time.Duration, opts ...raytest.PodOption) corev1.Pod {
+		return *raytest.HeadPod(rc, fmt.Sprintf("h-%s", age), append(opts, func(p *corev1.Pod) {
+			p.CreationTimestamp = metav1.NewTime(now.Add(-age))
+		})...)
+	}
+	issued := "Normal MTLSPKIReady Reconcile"
+	cases := map[string]struct {
+		notReady  bool
+		ends      []time.Duration // from now: authority, head, workers
+		pods      []corev1.Pod
+		want      []string
+		wantAgain time.Duration
+	}{
+		"cert-manager is at work":            {notReady: true, ends: []time.Duration{0, 0, 0}, want: []string{"Normal MTLSCertsNotReady Reconcile"}},
+		"all is well":                        {ends: []time.Duration{3650 * day, 90 * day, 80 * day}, want: []string{issued}, wantAgain: 79 * day},
+		"the workers' was not renewed":       {ends: []time.Duration{3650 * day, 90 * day, day}, want: []string{issued, "Warning MTLSCertificateExpiringSoon Reconcile"}, wantAgain: 89 * day},
+		"none was renewed":                   {ends: []time.Duration{day, day, -day}, want: []string{issued, "Warning MTLSCertificateExpiringSoon Reconcile"}},
+		"a young Pod":                        {ends: []time.Duration{3650 * day, 90 * day, 90 * day}, pods: []corev1.Pod{pod(30 * day), pod(10 * day)}, want: []string{issued}, wantAgain: 45 * day},
+		"a Pod with an older certificate":    {ends: []time.Duration{3650 * day, 90 * day, 90 * day}, pods: []corev1.Pod{pod(10 * day), pod(75 * day)}, want: []string{issued, "Warning MTLSPodsNeedRestart Reconcile"}, wantAgain: 89 * day},
+		"an old Pod that ends, or has ended": {ends: []time.Duration{3650 * day, 90 * day, 90 * day}, pods: []corev1.Pod{pod(80*day, raytest.Terminating()), pod(81*day, raytest.Phase(corev1.PodFailed))}, want: []string{issued}, wantAgain: 89 * day},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, recorder := newReporter(now)
+			var ends []time.Time
+			for _, d := range tc.ends {
+				ends = append(ends, now.Add(d))
+			}
+			p := issuedUntil(rc, !tc.notReady, ends...)
+			if got := r.report(rc, p, tc.pods).RequeueAfter; got != tc.wantAgain {
+				t.Errorf("looks again after %s, want %s", got, tc.wantAgain)
+			}
+			if diff := cmp.Diff(tc.want, recorder.list); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if r.report(rc, p, tc.pods); len(recorder.since(len(tc.want))) > 0 {
+				t.Errorf("told again: %v", recorder.since(len(tc.want)))
+			}
+		})
+	}
+}
+
+func TestWhatKeepsCertificatesFromBeingMade(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	certificates := schema.GroupResource{Group: "cert-manager.io", Resource: "certificates"}
+	const failed = "Warning MTLSFailedToReconcile Reconcile"
+	cases := map[string]struct {
+		err       error
+		want      []string
+		wantErr   bool
+		wantAgain time.Duration
+	}{
+		"somebody was faster":        {err: apierrors.NewConflict(certificates, "c", errors.New("changed")), wantAgain: time.Second},
+		"somebody else has the name": {err: fmt.Errorf("applying: %w", &apply.NotOwnedError{}), want: []string{failed}, wantAgain: retry},
+		"the old one is leaving":     {err: fmt.Errorf("c %w", apply.ErrBeingDeleted), want: []string{failed}, wantAgain: retry},
+		"anything else":              {err: errors.New("no"), want: []string{failed}, wantErr: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, recorder := newReporter(raytest.Epoch.Time)
+			for range 2 { // told once
+				result, err := r.refused(rc, tc.err)
+				if (err != nil) != tc.wantErr || result.RequeueAfter != tc.wantAgain {
+					t.Errorf("error %v, looks again after %s", err, result.RequeueAfter)
+				}
+			}
+			if diff := cmp.Diff(tc.want, recorder.list); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUpdatesAreToldEachTime(t *testing.T) {
+	r, recorder := newReporter(raytest.Epoch.Time)
+	for range 2 {
+		r.teller.updated(raytest.RayCluster("ns/demo"), []string{"c"})
+	}
+	want := []string{"Normal MTLSCertificatesUpdated Update", "Normal MTLSCertificatesUpdated Update"}
+	if diff := cmp.Diff(want, recorder.list); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestSecretIsAdoptedAfterEachIssue: a Secret that was lost is made anew, without the owner.
+func TestSecretIsAdoptedAfterEachIssue(t *testing.T) {
+	m := newMemory()
+	if m.adopted("c", 0) {
+		t.Error("adopted before it was")
+	}
+	m.adopt("c", 1)
+	if !m.adopted("c", 1) || m.adopted("c", 2) {
+		t.Error("want it adopted until it is issued again")
+	}
+	m.release("c")
+	if m.adopted("c", 1) {
+		t.Error("adopted after the Certificate is gone")
+	}
+}
