@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
@@ -40,7 +41,7 @@ type Registrar interface {
 func Register(server Registrar, o validation.Options, m *Metrics) {
 	server.Register(ConvertPath, &converter{metrics: m})
 	for _, k := range allKinds() {
-		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o)}})
+		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o, clock.RealClock{})}})
 		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 	}
 }

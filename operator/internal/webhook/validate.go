@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/raygate/raygate/pkg/validation"
@@ -20,9 +22,9 @@ const (
 )
 
 // validate answers with every error at once, each at its field.
-func validate(k kind, o validation.Options) func(admission.Request) answer {
+func validate(k kind, o validation.Options, clk clock.PassiveClock) func(admission.Request) answer {
 	return func(req admission.Request) answer {
-		v, err := k.judge(req.Object.Raw, req.OldObject.Raw, o)
+		v, err := k.judge(req.Object.Raw, req.OldObject.Raw, about(req, o, clk.Now()))
 		if err != nil {
 			// The schema has accepted the object; what is left are texts in it that no program can read, such as quantities.
 			return deny(k, req, field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}, nil)
@@ -33,6 +35,17 @@ func validate(k kind, o validation.Options) func(admission.Request) answer {
 		}
 		return allow(outcomeAllowed, warnings...)
 	}
+}
+
+// about adds what only the request tells: when it came, from whom, and in which version of the API.
+func about(req admission.Request, o validation.Options, now time.Time) validation.Options {
+	o.Now = now
+	// Controllers and the autoscaler have ServiceAccounts; people who edit an object by hand rarely do.
+	o.ByController = strings.HasPrefix(req.UserInfo.Username, "system:serviceaccount:")
+	if req.RequestKind != nil && req.RequestKind.Version != req.Kind.Version {
+		o.RequestVersion = req.RequestKind.Version
+	}
+	return o
 }
 
 func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string) answer {

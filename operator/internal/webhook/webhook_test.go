@@ -157,6 +157,44 @@ func TestValidate(t *testing.T) {
 }
 
 // A verdict must not tell a secret, neither in the error nor in a warning.
+// TestWarningsAboutTheRequest are about who wrote, when, and in which version of the API.
+func TestWarningsAboutTheRequest(t *testing.T) {
+	owned := edit(valid, "namespace: ns", "namespace: ns, ownerReferences: [{apiVersion: ray.io/v1, kind: RayService, name: shop, uid: u, controller: true}]")
+	labelled := edit(valid, "groupName: a,", "groupName: a, labels: {zone: a},")
+	cron := "{apiVersion: ray.io/v1, kind: RayCronJob, metadata: {name: demo, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {schedule: '0 * * * *', timeZone: UTC, jobTemplate: {entrypoint: a, clusterSelector: {ray.io/cluster: a}}}}"
+	cases := map[string]struct {
+		kind, after, before, user, version string
+		want                               bool
+		rule                               string
+	}{
+		"a person edits what a service owns":     {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "jane", want: true, rule: "(X-503)"},
+		"a controller edits what a service owns": {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "system:serviceaccount:ray:operator", rule: "(X-503)"},
+		"an old client drops a field":            {after: valid, before: labelled, user: "jane", version: "v1alpha1", want: true, rule: "(X-501)"},
+		"a new client drops a field":             {after: valid, before: labelled, user: "jane", version: "v1", rule: "(X-501)"},
+		"a schedule changes while a run is due":  {kind: "RayCronJob", after: edit(cron, "0 * * * *", "5 * * * *"), before: cron, user: "jane", want: true, rule: "(CJ-509)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			hooks, _ := registered(t)
+			if tc.kind == "" {
+				tc.kind = "RayCluster"
+			}
+			req := request(t, tc.kind, tc.after, tc.before)
+			req.UserInfo.Username = tc.user
+			if tc.version != "" {
+				req.RequestKind.Version = tc.version
+			}
+			got := review(t, hooks[ValidatePath(tc.kind)], req)
+			if !got.Allowed {
+				t.Fatalf("refused: %+v", got.Result)
+			}
+			if told := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, tc.rule) }); told != tc.want {
+				t.Errorf("warning %s: %t, want %t: %q", tc.rule, told, tc.want, got.Warnings)
+			}
+		})
+	}
+}
+
 func TestNoSecretInTheAnswer(t *testing.T) {
 	hooks, _ := registered(t)
 	after := edit(valid, "rayVersion: 2.52.0", "gcsFaultToleranceOptions: {redisAddress: 'a:1', redisPassword: {value: hunter2, valueFrom: {secretKeyRef: {name: s, key: k}}}}\n  managedBy: hunter")
