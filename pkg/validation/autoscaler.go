@@ -68,7 +68,7 @@ func validateAutoscalerOptions(c *cluster, path *field.Path) field.ErrorList {
 	}
 	if c.autoscaling {
 		// The mounts are of a container of the head Pod, so its volumes count.
-		errs = append(errs, validateMountedVolumes(o.VolumeMounts, podVolumes(c, &c.spec.HeadGroupSpec.Template), path.Child("volumeMounts"))...)
+		errs = append(errs, validateMountedVolumes(o.VolumeMounts, podVolumes(&c.spec.HeadGroupSpec.Template), path.Child("volumeMounts"))...)
 	}
 	if o.Resources != nil && c.autoscaling {
 		errs = append(errs, validateResourceRequirements(o.Resources, path.Child("resources"))...)
@@ -133,13 +133,18 @@ func warnWorkerRestarts(c *cluster, path *field.Path) field.ErrorList {
 }
 
 func warnRayVersion(c *cluster, path *field.Path) field.ErrorList {
-	text := c.spec.RayVersion
-	if text == "" {
-		return nil
-	}
-	v := parseRayVersion(text)
-	if v == nil {
-		return field.ErrorList{invalid("RC-512", path.Child("rayVersion"), text, "is no version with dots, as in 2.52.0; features that need a version stay off")}
+	wanted, source := parseRayVersion(c.spec.RayVersion), "rayVersion, which is "+clipped(c.spec.RayVersion)
+	switch {
+	case c.spec.RayVersion == "":
+		// Head and workers have to be of one version, whatever it is.
+		if head := rayContainer(&c.spec.HeadGroupSpec.Template); head != nil {
+			wanted, source = imageRayVersion(head.Image), "the image of the head, which is "+clipped(head.Image)
+		}
+		if wanted == nil {
+			return nil
+		}
+	case wanted == nil:
+		return field.ErrorList{invalid("RC-512", path.Child("rayVersion"), c.spec.RayVersion, "is no version with dots, as in 2.52.0; features that need a version stay off")}
 	}
 	var warnings field.ErrorList
 	check := func(t *corev1.PodTemplateSpec, p *field.Path) {
@@ -147,9 +152,9 @@ func warnRayVersion(c *cluster, path *field.Path) field.ErrorList {
 		if container == nil {
 			return
 		}
-		if image := imageRayVersion(container.Image); image != nil && !image.EqualTo(v) {
+		if image := imageRayVersion(container.Image); image != nil && !image.EqualTo(wanted) {
 			warnings = append(warnings, invalid("RC-513", p.Child("template", "spec", "containers").Index(0).Child("image"), container.Image,
-				"has another version than rayVersion, which is "+clipped(text)+"; make them the same in head and workers"))
+				"has another version than "+source+"; make them the same in head and workers"))
 		}
 	}
 	check(&c.spec.HeadGroupSpec.Template, path.Child("headGroupSpec"))

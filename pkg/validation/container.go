@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,59 +11,18 @@ import (
 )
 
 func validateContainer(c *corev1.Container, volumes map[string]bool, path *field.Path) field.ErrorList {
-	errs := validateListKeys(c, path)
+	errs := validateContainerLists(c, path)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
 	errs = append(errs, validateMountedVolumes(c.VolumeMounts, volumes, path.Child("volumeMounts"))...)
 	errs = append(errs, validateResourceRequirements(&c.Resources, path.Child("resources"))...)
 	return errs
 }
 
-// validateListKeys repeats what the schema says about lists with keys, for doors before the API server.
-func validateListKeys(c *corev1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	names := make(map[string]bool, len(c.Env))
-	for i := range c.Env {
-		// Paths are made where they are needed: a cluster has thousands of variables, and none is wrong as a rule.
-		p := func() *field.Path { return path.Child("env").Index(i).Child("name") }
-		name := c.Env[i].Name
-		switch {
-		case name == "":
-			errs = append(errs, required("RC-016", p(), "give the variable a name"))
-		case names[name]:
-			errs = append(errs, duplicate("RC-017", p(), name, "set each variable once"))
-		}
-		names[name] = true
-	}
-	mounts := make(map[string]bool, len(c.VolumeMounts))
-	for i := range c.VolumeMounts {
-		target := c.VolumeMounts[i].MountPath
-		if mounts[target] {
-			errs = append(errs, duplicate("RC-017", path.Child("volumeMounts").Index(i).Child("mountPath"), target, "mount one volume at each path"))
-		}
-		mounts[target] = true
-	}
-	devices := make(map[string]bool, len(c.VolumeDevices))
-	for i := range c.VolumeDevices {
-		target := c.VolumeDevices[i].DevicePath
-		if devices[target] {
-			errs = append(errs, duplicate("RC-017", path.Child("volumeDevices").Index(i).Child("devicePath"), target, "map one volume to each path"))
-		}
-		devices[target] = true
-	}
-	return errs
-}
-
 func validatePorts(ports []corev1.ContainerPort, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	numbers := make(map[protocolPort]bool, len(ports))
 	names := make(map[string]bool, len(ports))
 	for i := range ports {
 		port, p := &ports[i], path.Index(i)
-		key := portKey(port.ContainerPort, port.Protocol)
-		if numbers[key] {
-			errs = append(errs, duplicate("RC-017", p, fmt.Sprintf("%d/%s", key.port, key.protocol), "list each port and protocol once"))
-		}
-		numbers[key] = true
 		if len(validation.IsValidPortNum(int(port.ContainerPort))) > 0 {
 			errs = append(errs, invalid("RC-541", p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535"))
 		}

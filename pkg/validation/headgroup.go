@@ -41,19 +41,6 @@ func validateServiceType(t corev1.ServiceType, path *field.Path) field.ErrorList
 
 var serviceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
-// protocolPort is the key of list-maps of ports.
-type protocolPort struct {
-	port     int32
-	protocol corev1.Protocol
-}
-
-func portKey(port int32, protocol corev1.Protocol) protocolPort {
-	if protocol == "" {
-		protocol = corev1.ProtocolTCP
-	}
-	return protocolPort{port, protocol}
-}
-
 func validateHeadService(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
 	if h.HeadService == nil {
 		return nil
@@ -68,15 +55,10 @@ func validateHeadService(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorLi
 
 // validateHeadServicePorts compares the user's ports with those that the operator adds for the ports of the container.
 func validateHeadServicePorts(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+	errs := validateServicePorts(h.HeadService.Spec.Ports, path)
 	number, name := generatedPorts(&h.Template)
-	seen := make(map[protocolPort]bool, len(h.HeadService.Spec.Ports))
 	for i, port := range h.HeadService.Spec.Ports {
 		key, p := portKey(port.Port, port.Protocol), path.Index(i)
-		if seen[key] {
-			errs = append(errs, duplicate("RC-018", p, fmt.Sprintf("%d/%s", key.port, key.protocol), "list each port and protocol once"))
-		}
-		seen[key] = true
 		switch other, taken := number[port.Name]; {
 		case taken && other != port.Port:
 			errs = append(errs, invalid("RC-555", p.Child("port"), port.Port, fmt.Sprintf("the operator adds port %d with the name %s; use that number, or another name", other, port.Name)))
@@ -89,6 +71,10 @@ func validateHeadServicePorts(h *rayv1.HeadGroupSpec, path *field.Path) field.Er
 		}
 	}
 	return errs
+}
+
+func validateServicePorts(ports []corev1.ServicePort, path *field.Path) field.ErrorList {
+	return repeats("RC-018", ports, func(p *corev1.ServicePort) protocolPort { return portKey(p.Port, p.Protocol) }, func() *field.Path { return path }, "", oncePerPort)
 }
 
 // generatedPorts are the ports of the head Service that the operator makes, by name and by number.

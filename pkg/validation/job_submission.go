@@ -54,29 +54,16 @@ func warnSubmission(j *job, path *field.Path) field.ErrorList {
 
 // shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
 func shellOperator(text string) (operator string, closed bool) {
-	var quote rune
-	escaped := false
-	for _, r := range text {
+	openQuote, _ := readShell(text, func(r rune) {
 		switch {
-		case escaped:
-			escaped = false
-		case quote == '\'' && r != '\'':
-		case r == '\\':
-			escaped = true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
 		case operator != "":
 		case r == '\n':
 			operator = "line break"
 		case strings.ContainsRune(";&|<>", r):
 			operator = string(r)
 		}
-	}
-	return operator, quote == 0
+	})
+	return operator, !openQuote
 }
 
 // validateSubmitter checks what submits the job.
@@ -102,16 +89,32 @@ func validateSubmitter(j *job, path *field.Path) field.ErrorList {
 }
 
 func validateSubmitterPod(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
-	if len(t.Spec.Containers) == 0 {
-		return field.ErrorList{required("RJ-510", path.Child("containers"), "give at least one container; the first submits the job")}
+	errs := validateSubmitterLists(&t.Spec, path)
+	restartPath := path.Child("restartPolicy")
+	switch policy := t.Spec.RestartPolicy; {
+	case len(t.Spec.Containers) == 0:
+		errs = append(errs, required("RJ-510", path.Child("containers"), "give at least one container; the first submits the job"))
+	case policy == "":
+		errs = append(errs, required("RJ-509", restartPath, "set Never or OnFailure, as a Job demands"))
+	default:
+		errs = append(errs, notIn("RJ-509", restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)...)
 	}
-	switch t.Spec.RestartPolicy {
-	case corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
-		return nil
-	case "":
-		return field.ErrorList{required("RJ-509", path.Child("restartPolicy"), "set Never or OnFailure, as a Job demands")}
+	return errs
+}
+
+func validateSubmitterLists(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
+	errs := validatePodLists(spec, path)
+	for _, list := range []struct {
+		name       string
+		containers []corev1.Container
+	}{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}} {
+		p := path.Child(list.name)
+		errs = append(errs, repeats("RC-017", list.containers, func(c *corev1.Container) string { return c.Name }, func() *field.Path { return p }, "name", "give each container a name of its own")...)
+		for i := range list.containers {
+			errs = append(errs, validateContainerLists(&list.containers[i], p.Index(i))...)
+		}
 	}
-	return notIn("RJ-509", path.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
+	return errs
 }
 
 func warnSubmitter(j *job, path *field.Path) field.ErrorList {

@@ -26,10 +26,7 @@ func jobTransitions(rj, old *rayv1.RayJob, _ Options) field.ErrorList {
 
 // validateJobSpecTransition holds the rules of a RayJobSpec that need its old value.
 func validateJobSpecTransition(spec, old *rayv1.RayJobSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if n, o := spec.ManagedBy, old.ManagedBy; n != nil && o != nil && *n != *o {
-		errs = append(errs, invalid("RJ-009", path.Child("managedBy"), *n, "cannot change, since another controller would take over half-way; make the object anew"))
-	}
+	errs := validateManagerKept("RJ-009", spec.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if spec.RayClusterSpec != nil && old.RayClusterSpec != nil {
 		errs = append(errs, validateTransition(spec.RayClusterSpec, old.RayClusterSpec, path.Child("rayClusterSpec"))...)
 	}

@@ -3,7 +3,9 @@ package validation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,12 +102,19 @@ func warnSwitches(annotations map[string]string, path *field.Path) field.ErrorLi
 		warnings = append(warnings, invalid("RC-569", path.Key(rayv1.AnnotationFTEnabled), v, "means off; use true or false"))
 	}
 	for _, key := range []string{rayv1.AnnotationOverwriteContainerCmd, rayv1.AnnotationEnableServeService, rayv1.AnnotationDisableProvisionedHeadRestart} {
-		if v, set := annotations[key]; set && v != "true" && v != "false" {
-			warnings = append(warnings, invalid("RC-570", path.Key(key), v, "is not understood; use true or false"))
+		v, set := annotations[key]
+		if key == rayv1.AnnotationOverwriteContainerCmd {
+			v = strings.ToLower(v) // the only one of which the operator reads capitals too
+		}
+		if set && v != "true" && v != "false" {
+			warnings = append(warnings, invalid("RC-570", path.Key(key), annotations[key], "is not understood and counts as false; use true or false"))
 		}
 	}
 	return warnings
 }
+
+// originPrefix begins the labels that tell which object a cluster was made for.
+const originPrefix = "ray.io/originated-from"
 
 func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
@@ -115,9 +124,9 @@ func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.Erro
 	}
 	warnings = append(warnings, warnForeignScheduler(labels, o.BatchScheduler, path)...)
 	if metav1.GetControllerOf(meta) == nil {
-		for _, key := range []string{rayv1.LabelOriginatedFromCRName, rayv1.LabelOriginatedFromCRD} {
-			if v, set := labels[key]; set {
-				warnings = append(warnings, invalid("X-504", path.Key(key), v, "is set by the operator on clusters of a RayJob or a RayService; remove it"))
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			if strings.HasPrefix(key, originPrefix) {
+				warnings = append(warnings, invalid("X-504", path.Key(key), labels[key], "is set by the operator on clusters of a RayJob or a RayService; remove it"))
 			}
 		}
 	}

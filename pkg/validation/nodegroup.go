@@ -123,8 +123,10 @@ func parseQuantity(text string) (resource.Quantity, error) {
 
 // offersResources reports whether the autoscaler can compute what a worker of the group brings.
 func offersResources(g *rayv1.WorkerGroupSpec) bool {
-	if len(g.Resources) > 0 {
-		return true
+	for name := range g.Resources {
+		if name != "memory" && name != "object_store_memory" {
+			return true
+		}
 	}
 	for _, param := range resourceParams {
 		if param != "memory" && g.RayStartParams[param] != "" {

@@ -51,8 +51,7 @@ type Options struct {
 	Gates map[Gate]bool
 
 	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
-	// "" says that it has none. Nil means not known,
-	// and silences the warnings about scheduler labels.
+	// "" says that it has none. Nil means not known, and silences the warnings about scheduler labels.
 	BatchScheduler *string
 
 	// CertManagerMissing says that the Kubernetes cluster is known to lack cert-manager, which TLS needs.
@@ -62,14 +61,14 @@ type Options struct {
 	// (ENABLE_INIT_CONTAINER_INJECTION=false).
 	NoInitContainers bool
 
-	// SidecarVolumes are the names of volumes that the sidecars of the operator's own configuration bring into Ray Pods.
-	SidecarVolumes []string
-
 	// HeadSidecars and WorkerSidecars are the names of containers that the operator's own configuration adds to Ray Pods.
 	HeadSidecars, WorkerSidecars []string
 
 	// HeadClusterIPService says that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
 	HeadClusterIPService bool
+
+	// RefuseGroupRemoval turns the warning about a worker group that is taken out of a RayCluster in place into an error.
+	RefuseGroupRemoval bool
 
 	// NoZeroDowntime says that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
 	NoZeroDowntime bool

@@ -23,8 +23,8 @@ func validatePodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorL
 	}
 	errs = append(errs, validateRestartPolicy(c, g, spec.Child("restartPolicy"))...)
 	errs = append(errs, validateContainerNames(c, g, spec)...)
-	errs = append(errs, validateVolumeNames(t.Spec.Volumes, spec.Child("volumes"))...)
-	volumes := podVolumes(c, t)
+	errs = append(errs, validatePodLists(&t.Spec, spec)...)
+	volumes := podVolumes(t)
 	for i := range t.Spec.Containers {
 		errs = append(errs, validateContainer(&t.Spec.Containers[i], volumes, spec.Child("containers").Index(i))...)
 	}
@@ -71,27 +71,11 @@ func validateRestartPolicy(c *cluster, g nodeGroup, path *field.Path) field.Erro
 	return nil
 }
 
-func validateVolumeNames(volumes []corev1.Volume, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	seen := make(map[string]bool, len(volumes))
-	for i := range volumes {
-		name := volumes[i].Name
-		if seen[name] {
-			errs = append(errs, duplicate("RC-017", path.Index(i).Child("name"), name, "list each volume once"))
-		}
-		seen[name] = true
-	}
-	return errs
-}
-
 // podVolumes are the names that a mount may refer to: the user's volumes and those that the operator adds.
-func podVolumes(c *cluster, t *corev1.PodTemplateSpec) map[string]bool {
+func podVolumes(t *corev1.PodTemplateSpec) map[string]bool {
 	names := paramSet(rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1.VolumeRayToken, rayv1.VolumeTLS, rayv1.VolumeGCSStorage)
 	for i := range t.Spec.Volumes {
 		names[t.Spec.Volumes[i].Name] = true
-	}
-	for _, name := range c.options.SidecarVolumes {
-		names[name] = true
 	}
 	return names
 }

@@ -87,8 +87,13 @@ func clusterWarnings(rc *rayv1.RayCluster, o Options) field.ErrorList {
 	return warnings
 }
 
-func clusterTransitions(rc, old *rayv1.RayCluster, _ Options) field.ErrorList {
-	return validateTransition(&rc.Spec, &old.Spec, field.NewPath("spec"))
+func clusterTransitions(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateTransition(&rc.Spec, &old.Spec, path)
+	if o.RefuseGroupRemoval {
+		errs = append(errs, checkGroupsKept(rc, old, path.Child("workerGroupSpecs"))...)
+	}
+	return errs
 }
 
 // ClusterSpec returns every error of a RayClusterSpec that stands in another object, at the path given: RayJob's

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones are those of this program, not of the machine
+	_ "time/tzdata" // for machines without a database of time zones, such as an image with nothing but this program
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/equality"

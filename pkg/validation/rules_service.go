@@ -4,7 +4,7 @@ package validation
 var rulesOfServices = []Rule{
 	{ID: "RS-001", Kind: "RayService", Field: "spec.rayClusterConfig", Condition: "absent", Severity: SeverityError, Layers: schemaOnly},
 	{ID: "RS-002", Kind: "RayService", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "below 0", Severity: SeverityError, Layers: packageOnly, Same: []string{"RS-017"}},
-	{ID: "RS-003", Kind: "RayService", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent", Severity: SeverityError, Layers: packageOnly},
+	{ID: "RS-003", Kind: "RayService", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Severity: SeverityError, Layers: packageOnly},
 	{ID: "RS-004", Kind: "RayService", Field: "spec.managedBy", Condition: "old and new both set and different", Severity: SeverityError, Layers: packageOnly, Transition: true},
 	{ID: "RS-005", Kind: "RayService", Field: "spec.managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Severity: SeverityError, Layers: packageOnly},
 	{ID: "RS-010", Kind: "RayService", Field: "metadata.name", Condition: "longer than 47", Severity: SeverityError, Layers: packageOnly},

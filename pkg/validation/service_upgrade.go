@@ -21,13 +21,10 @@ func validateServiceUpgrade(s *service) field.ErrorList {
 		errs = append(errs, notIn("RS-016", path.Child("type"), *u.Type,
 			rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)...)
 	}
-	switch {
-	case !s.incremental():
-		errs = append(errs, validateUpgradeOptionsPresent(u.ClusterUpgradeOptions, path.Child("clusterUpgradeOptions"))...)
-	case s.cluster.options.enabled(GateIncrementalUpgrade):
-		errs = append(errs, checkIncrementalUpgrade(s, path)...)
+	if s.incremental() && s.cluster.options.enabled(GateIncrementalUpgrade) {
+		return append(errs, checkIncrementalUpgrade(s, path)...)
 	}
-	return errs
+	return append(errs, validateUpgradeOptionsPresent(u.ClusterUpgradeOptions, path.Child("clusterUpgradeOptions"))...)
 }
 
 // validateUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
@@ -116,10 +113,7 @@ func warnServiceUpgrade(s *service) field.ErrorList {
 
 func serviceTransitions(rs, old *rayv1.RayService, _ Options) field.ErrorList {
 	path := field.NewPath("spec")
-	var errs field.ErrorList
-	if n, o := rs.Spec.ManagedBy, old.Spec.ManagedBy; n != nil && o != nil && *n != *o {
-		errs = append(errs, invalid("RS-004", path.Child("managedBy"), *n, "cannot change, since another controller would take over half-way; make the object anew"))
-	}
+	errs := validateManagerKept("RS-004", rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
 	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, Options{}).incremental() {
 		errs = append(errs, required("RS-027", path.Child("upgradeStrategy", "clusterUpgradeOptions"), "cannot be removed while an upgrade in steps runs; wait for its end"))
 	}

@@ -22,10 +22,15 @@ var secretParams = map[string]bool{"redis-password": true, "redis-username": tru
 // byShell reports whether the shell fills in the value, so that nothing can be said about it before.
 func byShell(value string) bool { return strings.Contains(value, "$") }
 
-// keepsCommand reports whether the user's own command runs instead of the generated `ray start`.
+// keepsCommand reports whether the user's own command runs instead of the generated `ray start`: an annotation says so, or
+// the command starts Ray itself.
 func keepsCommand(c *cluster, g nodeGroup) bool {
-	return lowerTrue(c.meta.Annotations[rayv1.AnnotationOverwriteContainerCmd]) ||
-		lowerTrue(g.template.Annotations[rayv1.AnnotationOverwriteContainerCmd])
+	if lowerTrue(c.meta.Annotations[rayv1.AnnotationOverwriteContainerCmd]) || lowerTrue(g.template.Annotations[rayv1.AnnotationOverwriteContainerCmd]) {
+		return true
+	}
+	container := rayContainer(g.template)
+	startsRay := func(word string) bool { return strings.Contains(word, "ray start") }
+	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
 // validateStartParams refuses counts with which `ray start` exits at once.
@@ -130,26 +135,9 @@ func warnParamText(key, value string, path *field.Path) field.ErrorList {
 
 // unquotedMeta reports whether a shell would read part of the text as more than itself. Expansion of variables is wanted.
 func unquotedMeta(text string) bool {
-	var quote rune
-	escaped := false
-	for _, r := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quote == '\'' && r != '\'':
-		case r == '\\':
-			escaped = true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		case strings.ContainsRune(" \t\n;&|<>()`*?#{}!~", r):
-			return true
-		}
-	}
-	return quote != 0 || escaped
+	found := false
+	openQuote, openEscape := readShell(text, func(r rune) { found = found || strings.ContainsRune(" \t\n;&|<>()`*?#{}!~", r) })
+	return found || openQuote || openEscape
 }
 
 func warnMemoryParams(g nodeGroup, path *field.Path) field.ErrorList {

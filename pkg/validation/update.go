@@ -8,7 +8,7 @@ import (
 
 // validateTransition holds the rules that need the old value. They are never ratcheted.
 func validateTransition(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
-	errs := validateManagedByTransition(new.ManagedBy, old.ManagedBy, path.Child("managedBy"))
+	errs := validateClusterManager(new.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if new.GcsFaultToleranceOptions != nil && old.GcsFaultToleranceOptions != nil {
 		errs = append(errs, validateBackendTransition(new.GcsFaultToleranceOptions.Backend, old.GcsFaultToleranceOptions.Backend,
 			path.Child("gcsFaultToleranceOptions", "backend"))...)
@@ -16,17 +16,29 @@ func validateTransition(new, old *rayv1.RayClusterSpec, path *field.Path) field.
 	return errs
 }
 
-func validateManagedByTransition(new, old *string, path *field.Path) field.ErrorList {
-	const remedy = "cannot change, since another controller would take over half-way; make the cluster anew"
+// managerKept is what all kinds say of a managedBy that changes.
+const managerKept = "cannot change, since another controller would take over half-way; make the "
+
+// validateManagerKept lets managedBy appear and go away, but not change.
+func validateManagerKept(id string, new, old *string, path *field.Path) field.ErrorList {
+	if new == nil || old == nil || *new == *old {
+		return nil
+	}
+	return field.ErrorList{invalid(id, path, *new, managerKept+"object anew")}
+}
+
+// validateClusterManager does not let it appear or go away either.
+func validateClusterManager(new, old *string, path *field.Path) field.ErrorList {
+	const remedy = managerKept + "cluster anew"
 	switch {
 	case new == nil && old == nil:
 		return nil
-	case new != nil && old != nil && *new != *old:
-		return field.ErrorList{invalid("RC-021", path, *new, remedy)}
-	case new != nil && old == nil:
-		return field.ErrorList{invalid("RC-550", path, *new, remedy)}
 	case new == nil:
 		return field.ErrorList{invalid("RC-550", path, field.OmitValueType{}, "cannot be removed; "+remedy)}
+	case old == nil:
+		return field.ErrorList{invalid("RC-550", path, *new, remedy)}
+	case *new != *old:
+		return field.ErrorList{invalid("RC-021", path, *new, remedy)}
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ func clusterChanges(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
 	path := field.NewPath("spec")
 	warnings := warnStorageChange(&rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
 	warnings = append(warnings, warnGroupChanges(rc, &old.Spec, path)...)
+	if !o.RefuseGroupRemoval {
+		warnings = append(warnings, checkGroupsKept(rc, old, path.Child("workerGroupSpecs"))...)
+	}
 	warnings = append(warnings, warnResume(rc, old, path.Child("suspend"))...)
 	warnings = append(warnings, warnSecurityChange(&rc.Spec, &old.Spec, path)...)
 	warnings = append(warnings, warnOwnedEdit(rc, old, o)...)
@@ -65,13 +68,11 @@ func warnGroupChanges(rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *fie
 		before[old.WorkerGroupSpecs[i].GroupName] = &old.WorkerGroupSpecs[i]
 	}
 	var warnings field.ErrorList
-	if !recreates(&rc.Spec) && podsDiffer(headGroup(&rc.Spec.HeadGroupSpec), headGroup(&old.HeadGroupSpec)) {
-		warnings = append(warnings, forbidden("RC-551", path.Child("headGroupSpec"), keepsPods))
+	if !recreates(&rc.Spec) {
+		warnings = append(warnings, warnHeadChange(&rc.Spec, old, path)...)
 	}
-	kept := make(map[string]bool, len(rc.Spec.WorkerGroupSpecs))
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]
-		kept[g.GroupName] = true
 		was := before[g.GroupName]
 		if was == nil {
 			continue
@@ -84,20 +85,71 @@ func warnGroupChanges(rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *fie
 		}
 	}
 	if recreates(&rc.Spec) {
-		return append(warnings, warnGroupOrder(rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)...)
+		warnings = append(warnings, warnGroupOrder(rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)...)
 	}
-	if rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {
-		return warnings
+	return warnings
+}
+
+// checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator was told so,
+// and a warning elsewhere. Recreate deletes all Pods anyway, and a RayService makes a new cluster for other groups.
+func checkGroupsKept(rc, old *rayv1.RayCluster, path *field.Path) field.ErrorList {
+	if recreates(&rc.Spec) || rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {
+		return nil
 	}
-	for i := range old.WorkerGroupSpecs {
-		if name := old.WorkerGroupSpecs[i].GroupName; !kept[name] {
-			warnings = append(warnings, invalid("RC-552", groups, name, "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"))
+	kept := make(map[string]bool, len(rc.Spec.WorkerGroupSpecs))
+	for i := range rc.Spec.WorkerGroupSpecs {
+		kept[rc.Spec.WorkerGroupSpecs[i].GroupName] = true
+	}
+	var gone field.ErrorList
+	for i := range old.Spec.WorkerGroupSpecs {
+		if name := old.Spec.WorkerGroupSpecs[i].GroupName; !kept[name] {
+			gone = append(gone, invalid("RC-552", path, name, "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"))
+		}
+	}
+	return gone
+}
+
+const keepsPods = "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"
+
+// warnHeadChange tells of changes of what the head Pod is made from.
+func warnHeadChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
+		{"headGroupSpec", podsDiffer(headGroup(&new.HeadGroupSpec), headGroup(&old.HeadGroupSpec))},
+		{"enableInTreeAutoscaling", isTrue(new.EnableInTreeAutoscaling) != isTrue(old.EnableInTreeAutoscaling)},
+		{"autoscalerOptions", isTrue(new.EnableInTreeAutoscaling) && !equality.Semantic.DeepEqual(autoscalerContainer(new), autoscalerContainer(old))},
+		{"gcsFaultToleranceOptions", !equality.Semantic.DeepEqual(gcsConnection(new), gcsConnection(old))},
+		{"historyServerOptions", !equality.Semantic.DeepEqual(new.HistoryServerOptions, old.HistoryServerOptions)},
+	} {
+		if f.changed {
+			warnings = append(warnings, forbidden("RC-551", path.Child(f.name), keepsPods))
 		}
 	}
 	return warnings
 }
 
-const keepsPods = "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"
+// autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.
+func autoscalerContainer(spec *rayv1.RayClusterSpec) rayv1.AutoscalerOptions {
+	if spec.AutoscalerOptions == nil {
+		return rayv1.AutoscalerOptions{}
+	}
+	o := *spec.AutoscalerOptions
+	o.IdleTimeoutSeconds, o.UpscalingMode = nil, nil
+	return o
+}
+
+// gcsConnection leaves out what other rules tell of.
+func gcsConnection(spec *rayv1.RayClusterSpec) *rayv1.GcsFaultToleranceOptions {
+	if spec.GcsFaultToleranceOptions == nil {
+		return nil
+	}
+	o := *spec.GcsFaultToleranceOptions
+	o.Storage, o.ExternalStorageNamespace = nil, ""
+	return &o
+}
 
 // podsDiffer compares what Pods are made from, without what the hash of the peer leaves out.
 func podsDiffer(a, b nodeGroup) bool {

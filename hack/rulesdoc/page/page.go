@@ -48,6 +48,10 @@ func Markdown() []byte {
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s | %s |\n", id, r.Kind, cell(r.Field), cell(r.Condition), severity(r), strings.Join(layers, ", "), stop)
 	}
+	b.WriteString("\n## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
+	for _, n := range validation.NoRules() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.ID, cell(n.What), cell(n.Why))
+	}
 	return b.Bytes()
 }
 

@@ -22,6 +22,8 @@ type WebhookOptions struct {
 	SelfManaged bool
 	// Namespace is that of the operator; empty means what Kubernetes tells the Pod.
 	Namespace string
+	// RefuseGroupRemoval refuses to take a worker group out of a RayCluster in place.
+	RefuseGroupRemoval bool
 	// Service, Secret and the two configurations are names of objects, for SelfManaged.
 	Service, Secret, ValidatingConfiguration, MutatingConfiguration string
 }
@@ -43,6 +45,7 @@ func (w *WebhookOptions) addFlags(fs *pflag.FlagSet, enabled *bool) {
 	fs.StringVar(&w.CertDir, "webhook-cert-dir", w.CertDir, "Folder with tls.crt and tls.key of the webhooks. A change of the files is noticed.")
 	fs.BoolVar(&w.SelfManaged, "webhook-self-managed-certs", w.SelfManaged, "Make and renew the certificate of the webhooks in the Secret that is mounted at --webhook-cert-dir, and tell the API server about it. Unset: cert-manager or somebody else does.")
 	fs.StringVar(&w.Namespace, "webhook-namespace", w.Namespace, "Namespace of the Service and the Secret of the webhooks. Unset: the namespace of the Pod.")
+	fs.BoolVar(&w.RefuseGroupRemoval, "webhook-refuse-group-removal", w.RefuseGroupRemoval, "Refuse to take a worker group out of a RayCluster whose Pods would stay behind, instead of warning (RC-552).")
 	fs.StringVar(&w.Service, "webhook-service", w.Service, "Service of the webhooks.")
 	fs.StringVar(&w.Secret, "webhook-secret", w.Secret, "Secret with the certificate of the webhooks.")
 	fs.StringVar(&w.ValidatingConfiguration, "webhook-validating-configuration", w.ValidatingConfiguration, "ValidatingWebhookConfiguration to keep the CA in.")

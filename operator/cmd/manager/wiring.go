@@ -243,6 +243,7 @@ func validationOptions(o *Options) validation.Options {
 		HeadSidecars:         containerNames(o.Pod.HeadSidecars),
 		WorkerSidecars:       containerNames(o.Pod.WorkerSidecars),
 		HeadClusterIPService: o.Service.HeadClusterIP,
+		RefuseGroupRemoval:   o.Webhook.RefuseGroupRemoval,
 		NoZeroDowntime:       !o.RayService.ZeroDowntime,
 	}
 }

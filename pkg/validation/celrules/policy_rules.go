@@ -26,9 +26,12 @@ func keyGiven(m, key string) string {
 	return "(" + key + " in " + m + " && " + m + "[" + key + "] != '')"
 }
 
-// keepsCommand is true if the annotation at the object or at the template keeps the user's command.
+// keepsCommand is true if the annotation at the object or at the template keeps the user's command, or the command itself
+// starts Ray.
 func keepsCommand(template string) string {
-	return "(" + annotationCommand + " in annotations && annotations[" + annotationCommand + "].lowerAscii() == 'true') || " +
+	return template + ".?spec.?containers[?0].?command.orValue([]).exists(w, w.contains('ray start')) || " +
+		template + ".?spec.?containers[?0].?args.orValue([]).exists(w, w.contains('ray start')) || " +
+		"(" + annotationCommand + " in annotations && annotations[" + annotationCommand + "].lowerAscii() == 'true') || " +
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 

@@ -24,6 +24,9 @@ func metadata() []row[cluster] {
 		{ID: "RC-568", Name: "duration for seconds", Mutate: annotation(rayv1.AnnotationGCSFTDeletionTimeout, "5m"), WantFields: at("metadata.annotations[ray.io/gcs-ft-deletion-timeout]"), Warning: true},
 		{ID: "RC-569", Name: "yes", Mutate: annotation(rayv1.AnnotationFTEnabled, "yes"), WantFields: at("metadata.annotations[ray.io/ft-enabled]"), Warning: true},
 		{ID: "RC-570", Name: "1", Mutate: annotation(rayv1.AnnotationEnableServeService, "1"), WantFields: at("metadata.annotations[ray.io/enable-serve-service]"), Warning: true},
+		{ID: "RC-570", Name: "a capital", Mutate: annotation(rayv1.AnnotationDisableProvisionedHeadRestart, "True"), Fix: func(rc *cluster) {
+			rc.Annotations = map[string]string{rayv1.AnnotationOverwriteContainerCmd: "True"}
+		}, WantFields: at("metadata.annotations[ray.io/disable-provisioned-head-restart]"), Warning: true},
 		{ID: "RC-577", Name: "false means on", Mutate: label(rayv1.LabelGangSchedulingEnabled, "false"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
 		{ID: "RC-578", Name: "no scheduler", Mutate: label(rayv1.LabelPriorityClassName, "high"), WantFields: at("metadata.labels[ray.io/priority-class-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("")}},
 		{ID: "RC-578", Name: "another scheduler", Mutate: label(rayv1.LabelVolcanoQueueName, "q"), WantFields: at("metadata.labels[volcano.sh/queue-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("yunikorn")}},
@@ -113,6 +116,10 @@ func nodes() []row[cluster] {
 		{ID: "RC-045", Name: "exclamation mark", Mutate: func(rc *cluster) { group(rc).Labels = map[string]string{"key!": "v"} }, WantFields: at(group0 + ".labels[key!]")},
 		{ID: "RC-046", Name: "slash", Mutate: func(rc *cluster) { group(rc).Labels = map[string]string{"k": "a/b"} }, WantFields: at(group0 + ".labels[k]")},
 		{ID: "RC-514", Name: "words", Mutate: func(rc *cluster) { group(rc).Resources = map[string]string{"CPU": "many"} }, WantFields: at(group0 + ".resources[CPU]"), Warning: true},
+		{ID: "RC-534", Name: "memory only, by resources", Mutate: both(autoscaling, func(rc *cluster) {
+			delete(worker(rc).Resources.Limits, corev1.ResourceCPU)
+			group(rc).Resources = map[string]string{"memory": "1Gi"}
+		}), Fix: func(rc *cluster) { group(rc).Resources["special"] = "1" }, WantFields: at(workerContainer + ".resources"), Warning: true},
 		{ID: "RC-534", Name: "memory only", Mutate: both(autoscaling, func(rc *cluster) { delete(worker(rc).Resources.Limits, corev1.ResourceCPU) }), WantFields: at(workerContainer + ".resources"), Warning: true},
 	}
 }
@@ -127,6 +134,7 @@ func startParams() []row[cluster] {
 	return []row[cluster]{
 		{ID: "RC-515", Name: "millicores", Mutate: headParam("num-cpus", "500m"), WantFields: param("num-cpus")},
 		{ID: "RC-515", Name: "negative, on a worker", Mutate: workerParam("num-gpus", "-1"), WantFields: at(group0 + ".rayStartParams[num-gpus]")},
+		{ID: "RC-515", Name: "in a command of the operator", Mutate: headParam("num-cpus", "0.5"), Fix: func(rc *cluster) { head(rc).Args = []string{"ray start --head --num-cpus=1"} }, WantFields: param("num-cpus")},
 		{ID: "RC-516", Name: "unit", Mutate: headParam("memory", "4Gi"), WantFields: param("memory"), Warning: true},
 		{ID: "RC-516", Name: "above the limit", Mutate: headParam("object-store-memory", "99999999999"), WantFields: param("object-store-memory"), Warning: true},
 		{ID: "RC-517", Name: "text for a number", Mutate: headParam("resources", `'{"a":"x"}'`), WantFields: param("resources"), Warning: true},
@@ -141,6 +149,8 @@ func startParams() []row[cluster] {
 		{ID: "RC-531", Name: "false is dropped", Mutate: headParam("disable-usage-stats", "false"), WantFields: param("disable-usage-stats"), Warning: true},
 		{ID: "RC-559", Name: "no dashboard", Mutate: port("serve", 8000), WantFields: at(headContainer + ".ports"), Warning: true},
 		{ID: "RC-512", Name: "nightly", Mutate: func(rc *cluster) { rc.Spec.RayVersion = "nightly" }, WantFields: at("spec.rayVersion"), Warning: true},
+		{ID: "RC-513", Name: "older workers, no version given", Mutate: func(rc *cluster) { rc.Spec.RayVersion, worker(rc).Image = "", "rayproject/ray:2.9.0" },
+			Fix: func(rc *cluster) { worker(rc).Image = "example.com/app:2.9.0" }, WantFields: at(workerContainer + ".image"), Warning: true},
 		{ID: "RC-513", Name: "older head", Mutate: func(rc *cluster) { head(rc).Image = "rayproject/ray:2.9.0-py310" }, WantFields: at(headContainer + ".image"), Warning: true},
 	}
 }

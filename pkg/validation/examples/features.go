@@ -207,6 +207,12 @@ func updates() []row[cluster] {
 		{ID: "RC-546", Name: "claim", Update: true, Before: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "a"}}),
 			Mutate: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "b"}}), WantFields: at(o + ".storage.claimName"), Warning: true, Options: gate(validation.GateEmbeddedGCSStorage, true)},
 		{ID: "RC-551", Name: "image", Update: true, Mutate: func(rc *cluster) { worker(rc).Image = "rayproject/ray:2.56.0-gpu" }, WantFields: at(group0), Warning: true},
+		{ID: "RC-551", Name: "autoscaler", Update: true, Mutate: autoscaling, WantFields: at("spec.enableInTreeAutoscaling"), Warning: true},
+		{ID: "RC-551", Name: "resources of the autoscaler", Update: true, Before: autoscalerVersion("v2"), Mutate: func(rc *cluster) { rc.Spec.AutoscalerOptions.Image = new("autoscaler:2") },
+			Fix: func(rc *cluster) {
+				rc.Spec.AutoscalerOptions.Image, rc.Spec.AutoscalerOptions.IdleTimeoutSeconds = nil, new(int32(30))
+			}, WantFields: at("spec.autoscalerOptions"), Warning: true},
+		{ID: "RC-552", Name: "removed where that is refused", Update: true, Mutate: func(rc *cluster) { rc.Spec.WorkerGroupSpecs = nil }, Fix: recreate, WantFields: at("spec.workerGroupSpecs"), Options: validation.Options{RefuseGroupRemoval: true}},
 		{ID: "RC-552", Name: "removed", Update: true, Mutate: func(rc *cluster) { rc.Spec.WorkerGroupSpecs = nil }, WantFields: at("spec.workerGroupSpecs"), Warning: true},
 		{ID: "RC-553", Name: "order", Update: true, Before: twoGroups, Mutate: func(rc *cluster) {
 			g := rc.Spec.WorkerGroupSpecs

@@ -152,6 +152,8 @@ func submission() []row[job] {
 	sub, entry := sidecar("submit"), at("spec.entrypoint")
 	own := sub
 	own.Command = []string{"./submit"}
+	twice := sub
+	twice.Env = []corev1.EnvVar{{Name: "A"}, {Name: "A"}}
 	ready := own
 	ready.Args = []string{"--now"}
 	config := func(n int32) func(*job) {
@@ -173,6 +175,7 @@ func submission() []row[job] {
 		{ID: "RJ-509", Name: "unset", Mutate: submitter("", sub), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
 		{ID: "RJ-509", Name: "always", Mutate: submitter("Always", sub), Fix: submitter("OnFailure", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
 		{ID: "RJ-510", Name: "no container", Mutate: submitter("Never"), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.containers")},
+		{ID: "RC-017", Name: "variable of the submitter twice", Mutate: submitter("Never", twice), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.containers[0].env[1].name")},
 		{ID: "RJ-511", Name: "negative", Mutate: config(-1), Fix: config(0), WantFields: at("spec.submitterConfig.backoffLimit")},
 		{ID: "RJ-512", Name: "HTTP", Mutate: all(mode(rayv1.HTTPMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig"), Warning: true},
 		{ID: "RJ-534", Name: "command without args", Mutate: submitter("Never", own), Fix: submitter("Never", ready), WantFields: at("spec.submitterPodTemplate.spec.containers[0].command"), Warning: true},

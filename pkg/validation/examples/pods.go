@@ -32,6 +32,15 @@ func pods() []row[cluster] {
 		{ID: "RC-017", Name: "container twice", Mutate: addHead("ray-head"), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-017", Name: "variable twice", Mutate: both(headEnv("A", ""), headEnv("A", "")), WantFields: at(headContainer + ".env[1].name")},
 		{ID: "RC-017", Name: "volume twice", Mutate: func(rc *cluster) { headPod(rc).Volumes = []corev1.Volume{emptyDir("v"), emptyDir("v")} }, WantFields: at("spec.headGroupSpec.template.spec.volumes[1].name")},
+		{ID: "RC-017", Name: "pull secret twice", Mutate: func(rc *cluster) {
+			workerPod(rc).ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}, {Name: "s"}}
+		}, Fix: func(rc *cluster) { workerPod(rc).ImagePullSecrets[1].Name = "t" }, WantFields: at(group0 + ".template.spec.imagePullSecrets[1].name")},
+		{ID: "RC-017", Name: "constraint twice", Mutate: func(rc *cluster) {
+			c := corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}
+			workerPod(rc).TopologySpreadConstraints = []corev1.TopologySpreadConstraint{c, c}
+		}, Fix: func(rc *cluster) {
+			workerPod(rc).TopologySpreadConstraints[1].WhenUnsatisfiable = corev1.ScheduleAnyway
+		}, WantFields: at(group0 + ".template.spec.topologySpreadConstraints[1]")},
 		{ID: "RC-523", Name: "address", Mutate: headEnv("RAY_ADDRESS", "x"), WantFields: at(headContainer + ".env[0].name"), Warning: true},
 		{ID: "RC-524", Name: "with autoscaling", Mutate: both(autoscaling, addHead("autoscaler")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-525", Name: "collector as init container", Mutate: both(history, workerInit("ray-history-collector")), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},

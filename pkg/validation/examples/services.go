@@ -184,6 +184,7 @@ func serveServices() []row[service] {
 		{ID: "RS-514", Name: "unknown type", Mutate: spec(corev1.ServiceSpec{Type: "Internal"}), Fix: spec(corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}), WantFields: at(svc + ".spec.type")},
 		{ID: "RS-514", Name: "other ports", Mutate: spec(port("web")), Fix: spec(port("serve")), WantFields: at(svc + ".spec.ports"), Warning: true},
 		{ID: "RS-514", Name: "selector", Mutate: spec(corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}), Fix: spec(corev1.ServiceSpec{}), WantFields: at(svc + ".spec.selector"), Warning: true},
+		{ID: "RC-018", Name: "port twice", Mutate: spec(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "serve", Port: 80}, {Name: "more", Port: 80}}}), Fix: spec(port("serve")), WantFields: at(svc + ".spec.ports[1]")},
 		{ID: "RS-515", Name: "dot", Mutate: named("Shop.Svc"), Fix: named("shop"), WantFields: at(svc + ".metadata.name")},
 		{ID: "RS-515", Name: "of the head", Mutate: named("demo-head-svc"), Fix: named("demo-serve"), WantFields: at(svc + ".metadata.name")},
 	}
@@ -213,6 +214,7 @@ func serviceUpgrades() []row[service] {
 	off := gate(validation.GateIncrementalUpgrade, false)
 	return []row[service]{
 		{ID: "RS-003", Name: "no step", Mutate: all(other, func(rs *service) { rs.Spec.UpgradeStrategy.ClusterUpgradeOptions.StepSizePercent = nil }), Fix: kind(rayv1.RayServiceNewCluster), WantFields: at(o + ".stepSizePercent")},
+		{ID: "RS-003", Name: "no interval, gate off", Mutate: steps(func(o *rayv1.ClusterUpgradeOptions) { o.IntervalSeconds = nil }), Fix: stepwise, WantFields: at(o + ".intervalSeconds"), Options: off},
 		{ID: "RS-016", Name: "unknown", Mutate: kind("InvalidType"), Fix: kind(rayv1.RayServiceUpgradeNone), WantFields: at(u + ".type")},
 		{ID: "RS-018", Name: "no autoscaling", Mutate: all(stepwise, func(rs *service) { rs.Spec.RayClusterSpec.EnableInTreeAutoscaling = nil }), Fix: stepwise, WantFields: at("spec.rayClusterConfig.enableInTreeAutoscaling")},
 		{ID: "RS-019", Name: "no options", Mutate: all(stepwise, func(rs *service) { rs.Spec.UpgradeStrategy.ClusterUpgradeOptions = nil }), Fix: stepwise, WantFields: at(o)},
