@@ -99,6 +99,10 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 		if g.head && isInit && c.sidecarSubmitter {
 			return "RC-525", "the operator adds a container of this name in SidecarMode"
 		}
+	case rayv1.ContainerWaitTLS:
+		if c.tls {
+			return "RC-525", "the operator adds an init container of this name with tlsOptions.enabled"
+		}
 	case rayv1.ContainerWaitGCSReady:
 		switch {
 		case g.head || c.options.NoInitContainers:

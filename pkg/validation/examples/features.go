@@ -121,6 +121,9 @@ func security() []row[cluster] {
 		{ID: "RC-113", Name: "variable", Mutate: both(tls, func(rc *cluster) { rc.Spec.AutoscalerOptions.Env = env }), WantFields: at("spec.autoscalerOptions.env[0].name"), Options: on},
 		{ID: "RC-114", Name: "volume", Mutate: both(tls, func(rc *cluster) { rc.Spec.AutoscalerOptions.VolumeMounts = named }), WantFields: at("spec.autoscalerOptions.volumeMounts[0].name"), Options: on},
 		{ID: "RC-115", Name: "path", Mutate: both(tls, func(rc *cluster) { rc.Spec.AutoscalerOptions.VolumeMounts = placed }), WantFields: at("spec.autoscalerOptions.volumeMounts[0].mountPath"), Options: on},
+		{ID: "RC-525", Name: "wait for a certificate", Mutate: both(tls, func(rc *cluster) {
+			headPod(rc).InitContainers = append(headPod(rc).InitContainers, sidecar("wait-for-tls-ip-san"))
+		}), Fix: func(rc *cluster) { headPod(rc).InitContainers[0].Name = "other" }, WantFields: at("spec.headGroupSpec.template.spec.initContainers[0].name"), Options: on},
 		{ID: "RC-573", Name: "volume of the head", Mutate: both(tls, func(rc *cluster) { headPod(rc).Volumes = []corev1.Volume{emptyDir("ray-tls")} }), WantFields: at("spec.headGroupSpec.template.spec.volumes[0].name"), Options: on},
 		{ID: "RC-573", Name: "volume", Mutate: both(tls, func(rc *cluster) { workerPod(rc).Volumes = []corev1.Volume{emptyDir("ray-tls")} }), WantFields: at(group0 + ".template.spec.volumes[0].name"), Options: on},
 	}
