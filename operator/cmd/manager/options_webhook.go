@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
 // namespaceFile is where Kubernetes tells a Pod its namespace.
@@ -18,6 +20,9 @@ type WebhookOptions struct {
 	Port int
 	// CertDir holds tls.crt and tls.key; a change of the files is noticed.
 	CertDir string
+	// Stage is the name of a webhook.Stage.
+	Stage string
+	stage webhook.Stage
 	// SelfManaged makes and renews the certificate, instead of waiting for somebody to put one into CertDir.
 	SelfManaged bool
 	// Namespace is that of the operator; empty means what Kubernetes tells the Pod.
@@ -31,6 +36,7 @@ type WebhookOptions struct {
 func newWebhookOptions() WebhookOptions {
 	return WebhookOptions{
 		Port:                    9443,
+		Stage:                   string(webhook.StageEnforce),
 		CertDir:                 "/tmp/k8s-webhook-server/serving-certs",
 		Service:                 "raygate-webhook",
 		Secret:                  "raygate-webhook-cert",
@@ -43,6 +49,7 @@ func (w *WebhookOptions) addFlags(fs *pflag.FlagSet, enabled *bool) {
 	fs.BoolVar(enabled, "enable-webhooks", *enabled, "Serve the admission and conversion webhooks. Unset: the environment variable ENABLE_WEBHOOKS, which must be exactly true.")
 	fs.IntVar(&w.Port, "webhook-port", w.Port, "Port of the webhooks.")
 	fs.StringVar(&w.CertDir, "webhook-cert-dir", w.CertDir, "Folder with tls.crt and tls.key of the webhooks. A change of the files is noticed.")
+	fs.StringVar(&w.Stage, "webhook-stage", w.Stage, "What becomes of objects that break a rule: Enforce refuses them, Warn lets them pass with a warning, Audit in silence, but for metrics and the audit log.")
 	fs.BoolVar(&w.SelfManaged, "webhook-self-managed-certs", w.SelfManaged, "Make and renew the certificate of the webhooks in the Secret that is mounted at --webhook-cert-dir, and tell the API server about it. Unset: cert-manager or somebody else does.")
 	fs.StringVar(&w.Namespace, "webhook-namespace", w.Namespace, "Namespace of the Service and the Secret of the webhooks. Unset: the namespace of the Pod.")
 	fs.BoolVar(&w.RefuseGroupRemoval, "webhook-refuse-group-removal", w.RefuseGroupRemoval, "Refuse to take a worker group out of a RayCluster whose Pods would stay behind, instead of warning (RC-552).")
@@ -64,6 +71,10 @@ func (w *WebhookOptions) complete() {
 
 func (w *WebhookOptions) validate() []error {
 	var errs []error
+	var err error
+	if w.stage, err = webhook.ParseStage(w.Stage); err != nil {
+		errs = append(errs, fmt.Errorf("--webhook-stage is %w", err))
+	}
 	if w.Port < 1 || w.Port > 65535 {
 		errs = append(errs, fmt.Errorf("--webhook-port is %d, but must be from 1 to 65535", w.Port))
 	}

@@ -21,6 +21,8 @@ func TestWebhookOptions(t *testing.T) {
 		"the flag wins":             {args: []string{"--enable-webhooks=false"}, env: map[string]string{"ENABLE_WEBHOOKS": "true"}},
 		"no such port":              {args: []string{"--enable-webhooks", "--webhook-port=0"}, wantErr: "--webhook-port"},
 		"a port nobody opens":       {args: []string{"--webhook-port=0"}},
+		"no such stage":             {args: []string{"--enable-webhooks", "--webhook-stage=Shout"}, wantErr: `--webhook-stage is "Shout"`},
+		"a stage":                   {args: []string{"--enable-webhooks", "--webhook-stage=warn"}, want: true},
 		"no folder":                 {args: []string{"--enable-webhooks", "--webhook-cert-dir="}, wantErr: "--webhook-cert-dir"},
 		"self-managed, nowhere":     {args: []string{"--enable-webhooks", "--webhook-self-managed-certs"}, wantErr: "--webhook-namespace"},
 		"self-managed":              {args: []string{"--enable-webhooks", "--webhook-self-managed-certs", "--webhook-namespace=ray"}, want: true},

@@ -20,7 +20,7 @@ func addWebhooks(mgr ctrl.Manager, o *Options) error {
 	if err := errors.Join(ctrlmetrics.Registry.Register(m), ctrlmetrics.Registry.Register(certs.NewExpiryCollector(o.Webhook.CertDir))); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	webhook.Register(server, validationOptions(o), m)
+	webhook.Register(server, validationOptions(o), o.Webhook.stage, m)
 	// The Service must not send the API server to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)

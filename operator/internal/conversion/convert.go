@@ -59,7 +59,7 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	keep := split(plans[kind], obj, from)
 	if stash != nil {
 		m := merger{to: to}
-		m.merge(plans[kind], obj, stash, "")
+		m.merge(plans[kind], place{obj: obj}, stash)
 	}
 	obj["apiVersion"] = wanted.String()
 	return putStash(obj, extra[to], keep)
@@ -74,7 +74,16 @@ func kinds() []string {
 	return names
 }
 
-// Addition is a field that is to be added to an object, as a JSON patch operation would.
+// Common takes out of a v1 object, as decoded JSON, what only v1 has.
+func Common(obj map[string]any) {
+	kind, _ := obj["kind"].(string)
+	if plan := plans[kind]; plan != nil {
+		split(plan, obj, hub)
+	}
+}
+
+// Addition is a field that is to be added to an object, or to take the place of another value, as a JSON patch operation
+// "add" would.
 type Addition struct {
 	// Pointer is the JSON pointer of the field.
 	Pointer string
@@ -86,7 +95,11 @@ type Addition struct {
 // and so does what was removed together with a field that the old client could see. The status comes back as a whole,
 // because the API server takes no other than the stored one from this kind of write, and takes what only v1 has of it
 // from the annotation.
-func Restore(after, before map[string]any) []Addition {
+//
+// defaults is after as it would be with nothing but defaults in the fields that only v1 has. Such a value in after is taken
+// for no value: the API server fills defaults in as soon as another webhook has changed the object, and an old client has no
+// way to mean one. Nil means that no defaults were filled in.
+func Restore(after, before, defaults map[string]any) []Addition {
 	kind, _ := after["kind"].(string)
 	plan := plans[kind]
 	if plan == nil {
@@ -99,7 +112,8 @@ func Restore(after, before map[string]any) []Addition {
 		m := merger{to: hub, restoring: true, added: func(pointer string, value any) {
 			additions = append(additions, Addition{Pointer: pointer, Value: value})
 		}}
-		m.merge(below, spec, split(below, specBefore, hub), "/spec")
+		specDefaults, _ := defaults["spec"].(map[string]any)
+		m.merge(below, place{obj: spec, defaults: specDefaults, pointer: "/spec"}, split(below, specBefore, hub))
 	}
 	slices.SortFunc(additions, func(a, b Addition) int { return strings.Compare(a.Pointer, b.Pointer) })
 

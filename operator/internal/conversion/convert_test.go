@@ -285,6 +285,17 @@ func TestRestore(t *testing.T) {
 		want  []string
 	}{
 		"nothing lost": {everything, nil},
+		"all lost, defaults filled in by the API server": {`
+apiVersion: ray.io/v1
+kind: RayCluster
+spec:
+  suspend: true
+  headGroupSpec: {rayStartParams: {}}
+  workerGroupSpecs: [{groupName: c, numOfHosts: 1, priority: 0}, {groupName: a, numOfHosts: 1, priority: 0}, {groupName: b, numOfHosts: 1, priority: 0, idleTimeoutSeconds: 9}]
+`, []string{
+			"/spec/headGroupSpec/ingressOptions", "/spec/headGroupSpec/labels", "/spec/managedBy", "/spec/networkPolicy",
+			"/spec/workerGroupSpecs/0/numOfHosts", "/spec/workerGroupSpecs/1/numOfHosts", "/status",
+		}},
 		"all lost": {`
 apiVersion: ray.io/v1
 kind: RayCluster
@@ -305,7 +316,15 @@ spec:
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			after := object(t, tc.after)
-			additions := Restore(after, object(t, everything))
+			defaults := object(t, tc.after)
+			Common(defaults)
+			spec, _ := defaults["spec"].(map[string]any)
+			groups, _ := spec["workerGroupSpecs"].([]any)
+			for _, g := range groups {
+				g := g.(map[string]any)
+				g["numOfHosts"], g["priority"] = int64(1), int64(0)
+			}
+			additions := Restore(after, object(t, everything), defaults)
 			var got []string
 			for _, a := range additions {
 				got = append(got, a.Pointer)
@@ -313,7 +332,7 @@ spec:
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("restored (-want +got):\n%s", diff)
 			}
-			if again := Restore(after, object(t, everything)); len(again) > 1 || len(again) == 1 && again[0].Pointer != "/status" {
+			if again := Restore(after, object(t, everything), defaults); len(again) > 1 || len(again) == 1 && again[0].Pointer != "/status" {
 				t.Errorf("restoring again adds %v", again)
 			}
 		})

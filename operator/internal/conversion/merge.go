@@ -17,57 +17,68 @@ type merger struct {
 	restoring bool
 }
 
-// merge puts back into obj what the stash holds for it. What the object says itself wins; what has gone from the object,
-// such as a worker group, is not brought back to life.
-func (m *merger) merge(n *node, obj, stash map[string]any, at string) {
+// place is an object that a stash is merged into.
+type place struct {
+	obj map[string]any
+	// defaults is the same object with nothing but defaults in the fields that only v1 has, or nil.
+	defaults map[string]any
+	// pointer is the JSON pointer of the object.
+	pointer string
+}
+
+// merge puts back into an object what the stash holds for it. What the object says itself wins; what has gone from the
+// object, such as a worker group, is not brought back to life.
+func (m *merger) merge(n *node, at place, stash map[string]any) {
 	for name, value := range stash {
 		if strings.HasPrefix(name, "$") {
 			continue
 		}
 		f := n.fields[name]
-		present, has := obj[name]
-		pointer := m.below(at, name)
+		present, has := at.obj[name]
+		pointer := m.below(at.pointer, name)
 		switch {
 		case f.in(m.to.other()):
 			// A field that the client could see: only what is below it may come from the stash.
 			if has && f.node != nil {
-				m.mergeValue(f.node, present, value, pointer)
+				m.mergeValue(f.node, present, at.defaults[name], value, pointer)
 			}
-		case has:
+		case has && (at.defaults[name] == nil || !reflect.DeepEqual(present, at.defaults[name]) || reflect.DeepEqual(present, value)):
 		case m.restoring || f == nil || fits(value, f.types[m.to]):
-			obj[name] = value
+			at.obj[name] = value
 			if m.added != nil {
 				m.added(pointer, value)
 			}
 		}
 	}
 	if m.to == hub && !m.restoring {
-		takeOut(n, obj, stash)
+		takeOut(n, at.obj, stash)
 	}
 }
 
-func (m *merger) mergeValue(n *node, present, stash any, at string) {
+func (m *merger) mergeValue(n *node, present, defaults, stash any, at string) {
 	switch present := present.(type) {
 	case map[string]any:
 		below, ok := stash.(map[string]any)
+		defaults, _ := defaults.(map[string]any)
 		switch {
 		case !ok:
 		case n.values != nil:
 			for name, value := range below {
-				m.mergeValue(n.values, present[name], value, m.below(at, name))
+				m.mergeValue(n.values, present[name], defaults[name], value, m.below(at, name))
 			}
 		case n.fields != nil:
-			m.merge(n, present, below, at)
+			m.merge(n, place{obj: present, defaults: defaults, pointer: at}, below)
 		}
 	case []any:
 		below, ok := stash.([]any)
+		defaults, _ := defaults.([]any)
 		if ok && n.items != nil {
-			m.mergeList(n, present, below, at)
+			m.mergeList(n, present, defaults, below, at)
 		}
 	}
 }
 
-func (m *merger) mergeList(n *node, present, stash []any, at string) {
+func (m *merger) mergeList(n *node, present, defaults, stash []any, at string) {
 	byName := map[string]int{}
 	for i, element := range present {
 		if name := elementName(n, element); name != "" {
@@ -86,9 +97,14 @@ func (m *merger) mergeList(n *node, present, stash []any, at string) {
 			known = index >= 0 && index < int64(len(present)) && elementName(n, present[index]) == name
 			i = int(index)
 		}
-		if known {
-			m.mergeValue(n.items, present[i], below, m.below(at, strconv.Itoa(i)))
+		if !known {
+			continue
 		}
+		var filled any
+		if len(defaults) == len(present) {
+			filled = defaults[i]
+		}
+		m.mergeValue(n.items, present[i], filled, below, m.below(at, strconv.Itoa(i)))
 	}
 }
 

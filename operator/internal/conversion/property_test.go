@@ -221,7 +221,7 @@ func TestRestoreOfRandomObjects(t *testing.T) {
 				seen := convert(t, before, rayv1alpha1.GroupVersion)
 				removeAnnotation(seen, AnnotationHubExtra)
 				after := convert(t, seen, rayv1.GroupVersion)
-				for _, a := range Restore(after, runtime.DeepCopyJSON(before)) {
+				for _, a := range Restore(after, runtime.DeepCopyJSON(before), nil) {
 					if a.Pointer == "/status" {
 						after["status"] = a.Value
 					}
@@ -361,7 +361,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if there["kind"] != obj["kind"] || there["apiVersion"] != wanted.String() {
 			t.Fatalf("kind %v and apiVersion %v, want %v and %s", there["kind"], there["apiVersion"], obj["kind"], wanted)
 		}
-		Restore(runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(there))
+		Restore(runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(there), runtime.DeepCopyJSON(obj))
 		if wanted == rayv1.GroupVersion || !plain(obj) {
 			return
 		}

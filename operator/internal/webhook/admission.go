@@ -21,6 +21,8 @@ const (
 	outcomeDenied  outcome = "denied"
 	outcomeSkipped outcome = "skipped" // the request is none of the rules' business
 	outcomeFailed  outcome = "failed"  // a fault of ours; the object passed
+	// outcomeTolerated is what would have been denied in another stage.
+	outcomeTolerated outcome = "tolerated"
 )
 
 // answer is a response on its way to the metrics and the API server.

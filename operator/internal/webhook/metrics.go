@@ -19,11 +19,11 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_requests_total",
-			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome: allowed, denied, skipped (deletions and the like), failed (a fault of the operator; the object passed).",
+			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome: allowed, denied, tolerated (not denied because of --webhook-stage), skipped (deletions and the like), failed (a fault of the operator; the object passed).",
 		}, []string{"webhook", "kind", "operation", "outcome"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_refusals_total",
-			Help: "Broken rules in refused objects, each rule once per request.",
+			Help: "Broken rules in objects that were refused or tolerated, each rule once per request.",
 		}, []string{"kind", "rule"}),
 		converts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_converted_objects_total",

@@ -8,6 +8,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -30,7 +31,7 @@ func mutate(k kind) func(admission.Request) answer {
 			if err := utiljson.Unmarshal(req.OldObject.Raw, &before); err != nil {
 				return undecodable(err)
 			}
-			restored = conversion.Restore(obj, before)
+			restored = conversion.Restore(obj, before, onlyDefaults(k, obj))
 		}
 		additions := append(slices.Clone(restored), missingDefaults(k, req.Object.Raw, obj)...)
 		a := allow(outcomeAllowed)
@@ -42,6 +43,25 @@ func mutate(k kind) func(admission.Request) answer {
 		}
 		return a
 	}
+}
+
+// onlyDefaults is the object with nothing but defaults in the fields that only v1 has; nil when it cannot be read.
+func onlyDefaults(k kind, obj map[string]any) map[string]any {
+	common := runtime.DeepCopyJSON(obj)
+	conversion.Common(common)
+	raw, err := utiljson.Marshal(common)
+	if err != nil {
+		return nil
+	}
+	_, filled, err := k.defaulted(raw)
+	if err != nil {
+		return nil
+	}
+	out := map[string]any{}
+	if utiljson.Unmarshal(filled, &out) != nil {
+		return nil
+	}
+	return out
 }
 
 // undecodable cannot happen: the API server encoded what it sent.

@@ -38,10 +38,10 @@ type Registrar interface {
 }
 
 // Register puts all webhooks on the server.
-func Register(server Registrar, o validation.Options, m *Metrics) {
+func Register(server Registrar, o validation.Options, stage Stage, m *Metrics) {
 	server.Register(ConvertPath, &converter{metrics: m})
 	for _, k := range allKinds() {
-		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o, clock.RealClock{})}})
+		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o, stage, clock.RealClock{})}})
 		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 	}
 }

@@ -22,18 +22,18 @@ const (
 )
 
 // validate answers with every error at once, each at its field.
-func validate(k kind, o validation.Options, clk clock.PassiveClock) func(admission.Request) answer {
+func validate(k kind, o validation.Options, stage Stage, clk clock.PassiveClock) func(admission.Request) answer {
 	return func(req admission.Request) answer {
 		v, err := k.judge(req.Object.Raw, req.OldObject.Raw, about(req, o, clk.Now()))
 		if err != nil {
 			// The schema has accepted the object; what is left are texts in it that no program can read, such as quantities.
-			return deny(k, req, field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}, nil)
+			v = validation.Verdict{Errors: field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}}
 		}
-		warnings := warningTexts(v.Warnings)
+		a := allow(outcomeAllowed, warningTexts(v.Warnings)...)
 		if len(v.Errors) > 0 {
-			return deny(k, req, v.Errors, warnings)
+			a = deny(k, req, v.Errors, a.response.Warnings)
 		}
-		return allow(outcomeAllowed, warnings...)
+		return stage.soften(a, v)
 	}
 }
 

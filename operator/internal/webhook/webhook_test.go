@@ -30,7 +30,7 @@ func (m mux) Register(path string, hook http.Handler) { m[path] = hook }
 func registered(t testing.TB) (mux, *Metrics) {
 	t.Helper()
 	m, metrics := mux{}, NewMetrics()
-	Register(m, validation.Options{}, metrics)
+	Register(m, validation.Options{}, StageEnforce, metrics)
 	return m, metrics
 }
 
@@ -156,7 +156,46 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A verdict must not tell a secret, neither in the error nor in a warning.
+// The stage changes what becomes of a refusal, and nothing of what is let through.
+func TestStages(t *testing.T) {
+	invalid := edit(valid, "groupName: a", "groupName: a_b")
+	cases := map[string]struct {
+		stage       Stage
+		obj         string
+		wantAllowed bool
+		wantWarning string // part of the text; empty for no warning
+		wantOutcome string
+	}{
+		"enforce": {stage: StageEnforce, obj: invalid, wantOutcome: "denied"},
+		"warn":    {stage: StageWarn, obj: invalid, wantAllowed: true, wantWarning: "spec.workerGroupSpecs[0].groupName: ", wantOutcome: "tolerated"},
+		"audit":   {stage: StageAudit, obj: invalid, wantAllowed: true, wantOutcome: "tolerated"},
+		"valid":   {stage: StageWarn, obj: valid, wantAllowed: true, wantOutcome: "allowed"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			hooks, metrics := mux{}, NewMetrics()
+			Register(hooks, validation.Options{}, tc.stage, metrics)
+			got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", tc.obj, ""))
+			if got.Allowed != tc.wantAllowed {
+				t.Errorf("allowed %t", got.Allowed)
+			}
+			if warned := strings.Join(got.Warnings, "\n"); !strings.Contains(warned, tc.wantWarning) || warned != "" && tc.wantWarning == "" {
+				t.Errorf("warnings %q, want %q", warned, tc.wantWarning)
+			}
+			tolerated := tc.wantOutcome == "tolerated"
+			if text := got.AuditAnnotations[auditKey]; tolerated != strings.Contains(text, "groupName") {
+				t.Errorf("audit annotation %q", text)
+			}
+			if n := testutil.ToFloat64(metrics.requests.WithLabelValues("validate", "RayCluster", "CREATE", tc.wantOutcome)); n != 1 {
+				t.Errorf("outcome %s counted %v times", tc.wantOutcome, n)
+			}
+			if refusals := testutil.CollectAndCount(metrics.refusals); (refusals > 0) != (tc.obj == invalid) {
+				t.Errorf("%d series of broken rules", refusals)
+			}
+		})
+	}
+}
+
 // TestWarningsAboutTheRequest are about who wrote, when, and in which version of the API.
 func TestWarningsAboutTheRequest(t *testing.T) {
 	owned := edit(valid, "namespace: ns", "namespace: ns, ownerReferences: [{apiVersion: ray.io/v1, kind: RayService, name: shop, uid: u, controller: true}]")
@@ -195,6 +234,7 @@ func TestWarningsAboutTheRequest(t *testing.T) {
 	}
 }
 
+// A verdict must not tell a secret, neither in the error nor in a warning.
 func TestNoSecretInTheAnswer(t *testing.T) {
 	hooks, _ := registered(t)
 	after := edit(valid, "rayVersion: 2.52.0", "gcsFaultToleranceOptions: {redisAddress: 'a:1', redisPassword: {value: hunter2, valueFrom: {secretKeyRef: {name: s, key: k}}}}\n  managedBy: hunter")
@@ -272,6 +312,9 @@ func TestMutate(t *testing.T) {
 		"being deleted":               {after: edit(bare, "namespace: ns", "namespace: ns, deletionTimestamp: '2024-01-01T00:00:00Z'"), before: valid, oldClient: true, want: edit(bare, "namespace: ns", "namespace: ns, deletionTimestamp: '2024-01-01T00:00:00Z'")},
 		"an old client that lost the stash": {after: bare, before: edit(valid, "rayVersion:", "managedBy: ray.io/kuberay-operator\n  rayVersion:", "numOfHosts: 1", "numOfHosts: 4"), oldClient: true,
 			want: edit(valid, "rayVersion:", "managedBy: ray.io/kuberay-operator\n  rayVersion:", "numOfHosts: 1", "numOfHosts: 4"), wantWarning: "spec.managedBy"},
+		"an old client that lost the stash, and a webhook before ours": {after: valid, before: edit(valid, "numOfHosts: 1, priority: 0", "numOfHosts: 4, priority: 7"), oldClient: true,
+			want: edit(valid, "numOfHosts: 1, priority: 0", "numOfHosts: 4, priority: 7"), wantWarning: "numOfHosts"},
+		"a client of v1 may set a default":        {after: valid, before: edit(valid, "numOfHosts: 1", "numOfHosts: 4"), want: valid},
 		"a client of v1 may remove what it likes": {after: bare, before: edit(valid, "rayVersion:", "managedBy: ray.io/kuberay-operator\n  rayVersion:"), want: valid},
 		"a job": {kind: "RayJob", after: "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: demo}, spec: {entrypoint: a, clusterSelector: {ray.io/cluster: b}}}",
 			want: "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: demo}, spec: {entrypoint: a, clusterSelector: {ray.io/cluster: b}, submissionMode: K8sJobMode, backoffLimit: 0}}"},
@@ -387,7 +430,7 @@ func FuzzAdmission(f *testing.F) {
 		f.Add(uint8(1), data, []byte("{}"))
 	}
 	hooks, metrics := mux{}, NewMetrics()
-	Register(hooks, validation.Options{}, metrics)
+	Register(hooks, validation.Options{}, StageEnforce, metrics)
 	f.Fuzz(func(t *testing.T, n uint8, after, before []byte) {
 		if !json.Valid(after) || !json.Valid(before) || len(after) == 0 || after[0] != '{' || before[0] != '{' {
 			t.Skip()

@@ -199,7 +199,7 @@ func serve(ctx context.Context) error {
 		validation.GateDeletionPolicy: true, validation.GateMultiHostIndexing: true, validation.GateNetworkPolicy: true,
 		validation.GateMTLS: true, validation.GateHistoryServer: true, validation.GateEmbeddedGCSStorage: true,
 	}
-	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.NewMetrics())
+	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.StageEnforce, webhook.NewMetrics())
 	failed := make(chan error, 1)
 	go func() { failed <- hooks.Start(ctx) }()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
@@ -383,9 +383,15 @@ func (c *client) taken() string {
 	return text
 }
 
-func connect(t *testing.T) *client {
+func connect(t *testing.T) *client { return connectAs(t, "") }
+
+// connectAs acts as a user with all rights; no name means the administrator.
+func connectAs(t *testing.T, user string) *client {
 	c := &client{}
 	cfg := rest.CopyConfig(env.Config)
+	if user != "" {
+		cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	}
 	cfg.WarningHandler = c
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
