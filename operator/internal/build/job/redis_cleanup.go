@@ -137,7 +137,7 @@ url = urlparse(address if "://" in address else "redis://" + address)
 arguments = {
     "host": url.hostname,
     "port": url.port or 6379,
-    "password": os.environ.get("REDIS_PASSWORD", url.password or ""),
+    "password": os.environ.get("REDIS_PASSWORD") or url.password or "",
     "use_ssl": url.scheme == "rediss",
     "storage_namespace": os.environ["RAY_external_storage_namespace"],
 }

@@ -135,6 +135,7 @@ def cleanup_redis_storage(**arguments):
 		"the first of several":   {env: []string{"RAY_REDIS_ADDRESS=a:1,b:2", "REDIS_PASSWORD=x"}, want: "host=a password=x port=1 storage_namespace=ns use_ssl=False"},
 		"encrypted":              {env: []string{"RAY_REDIS_ADDRESS=rediss://redis:1"}, want: "host=redis password= port=1 storage_namespace=ns use_ssl=True"},
 		"password in the URL":    {env: []string{"RAY_REDIS_ADDRESS=redis://u:p@redis:1"}, want: "host=redis password=p port=1 storage_namespace=ns use_ssl=False"},
+		"an empty password":      {env: []string{"RAY_REDIS_ADDRESS=redis://u:p@redis:1", "REDIS_PASSWORD="}, want: "host=redis password=p port=1 storage_namespace=ns use_ssl=False"},
 		"user name":              {env: []string{"RAY_REDIS_ADDRESS=redis:1", "REDIS_USERNAME=ray"}, want: "host=redis password= port=1 storage_namespace=ns use_ssl=False username=ray"},
 		"user name in the URL":   {env: []string{"RAY_REDIS_ADDRESS=redis://u:p@redis:1", "REDIS_USERNAME="}, want: "host=redis password=p port=1 storage_namespace=ns use_ssl=False username=u"},
 		"Ray says it failed":     {env: []string{"RAY_REDIS_ADDRESS=redis:1", "RESULT=bad"}, want: "host=redis password= port=1 storage_namespace=ns use_ssl=False", bad: true},

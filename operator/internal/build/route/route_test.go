@@ -5,6 +5,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/test/raytest"
 )
 
 func build(rc *rayv1.RayCluster) []any {
@@ -12,5 +13,16 @@ func build(rc *rayv1.RayCluster) []any {
 }
 
 func TestGolden(t *testing.T) { golden.Run(t, build) }
+
+func TestNeeded(t *testing.T) {
+	for want, switches := range map[bool][]*bool{true: {new(true)}, false: {nil, new(false)}} {
+		for _, on := range switches {
+			rc := raytest.RayCluster("ns/demo", raytest.Spec(func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.EnableIngress = on }))
+			if got := Needed(rc); got != want {
+				t.Errorf("want %t, got %t", want, got)
+			}
+		}
+	}
+}
 
 func FuzzBuild(f *testing.F) { golden.Fuzz(f, build) }

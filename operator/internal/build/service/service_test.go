@@ -14,9 +14,11 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// TestGolden builds the head Service of every input.
+// TestGolden builds all Services of every input.
 func TestGolden(t *testing.T) {
-	golden.Run(t, func(rc *rayv1.RayCluster) []*corev1.Service { return []*corev1.Service{Head(rc, Options{})} })
+	golden.Run(t, func(rc *rayv1.RayCluster) []*corev1.Service {
+		return []*corev1.Service{Head(rc, Options{}), Serve(rc), Headless(rc)}
+	})
 }
 
 func TestHeadIsHeadless(t *testing.T) {
@@ -69,12 +71,12 @@ func TestServe(t *testing.T) {
 			c.Ports = []corev1.ContainerPort{{Name: "serve-b", ContainerPort: 2}, {Name: "serve", ContainerPort: 1}, {Name: "server", ContainerPort: 3}}
 		}))
 	want := []corev1.ServicePort{{Name: "serve", Port: 1}, {Name: "serve-b", Port: 2}}
-	svc := Serve(rc)
-	if diff := cmp.Diff(want, svc.Spec.Ports); diff != "" {
+	if diff := cmp.Diff(want, Serve(rc).Spec.Ports); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
-	if !NeedsServe(rc) || NeedsServe(raytest.RayCluster("ns/demo")) || svc.Name != "demo-serve-svc" {
-		t.Errorf("want a Service demo-serve-svc for the annotated cluster only, got %s", svc.Name)
+	shouting := raytest.RayCluster("ns/demo", raytest.Annotations(map[string]string{rayv1.AnnotationEnableServeService: "True"}))
+	if !NeedsServe(rc) || NeedsServe(raytest.RayCluster("ns/demo")) || NeedsServe(shouting) {
+		t.Error("want the Service where the annotation is exactly true")
 	}
 }
 
@@ -83,9 +85,24 @@ func TestHeadless(t *testing.T) {
 		t.Error("one host per replica needs no headless Service")
 	}
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Workers("b", 1, raytest.Hosts(2)))
-	svc := Headless(rc)
-	if !NeedsHeadless(rc) || svc.Name != "demo-headless" || svc.Spec.ClusterIP != corev1.ClusterIPNone || svc.Spec.Selector[rayv1.LabelNodeType] != "worker" {
-		t.Errorf("headless Service: %+v", svc)
+	if !NeedsHeadless(rc) {
+		t.Error("hosts of one replica find each other through the headless Service")
+	}
+}
+
+func TestDashboardPort(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ports []corev1.ContainerPort
+		want  int32
+	}{
+		"no ports at all":   {nil, 8265},
+		"other ports":       {[]corev1.ContainerPort{{Name: "serve", ContainerPort: 1}}, 8265},
+		"a port of its own": {[]corev1.ContainerPort{{Name: "serve", ContainerPort: 1}, {Name: "dashboard", ContainerPort: 2}}, 2},
+	} {
+		rc := raytest.RayCluster("ns/demo", raytest.HeadContainer(func(c *corev1.Container) { c.Ports = tc.ports }))
+		if got := DashboardPort(rc); got != tc.want {
+			t.Errorf("%s: want %d, got %d", name, tc.want, got)
+		}
 	}
 }
 
