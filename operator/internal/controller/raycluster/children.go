@@ -106,12 +106,13 @@ func (c *children) ensure(ctx context.Context, s *scope, want child) client.Obje
 // soon, and what only the API server knows is handed up.
 func (c *children) refused(s *scope, st *childState, want child, exists bool, err error) {
 	f := childFailure{reason: want.failed, action: actionCreate, message: err.Error()}
-	if exists {
+	var foreign *apply.NotOwnedError
+	taken := errors.As(err, &foreign)
+	if exists && !taken { // what is somebody else's is only in the way of ours
 		f.reason, f.action = either(want.failedUpdate, want.failed), actionUpdate
 	}
-	var foreign *apply.NotOwnedError
 	switch {
-	case want.users && errors.As(err, &foreign) && foreign.Controller == nil:
+	case taken && want.users && foreign.Controller == nil:
 		st.fine()
 		st.found = s.cluster.Generation
 	case errors.Is(err, apply.ErrBeingDeleted):
@@ -120,7 +121,7 @@ func (c *children) refused(s *scope, st *childState, want child, exists bool, er
 		s.lookAgain = soonest(s.lookAgain, foreignRetry)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err) && exists:
 		s.lookAgain = soonest(s.lookAgain, cacheLag)
-	case errors.Is(err, apply.ErrNotOwned), lasting(err):
+	case taken, lasting(err):
 		c.fail(s, st, f)
 	default:
 		st.repeat(s)

@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
@@ -136,6 +137,42 @@ func TestChildThatIsFoughtOverIsRepairedLessOften(t *testing.T) {
 	if patches != freePatches+1 || b.childFailure() != nil {
 		t.Errorf("%d patches after a pause, condition %+v", patches, b.childFailure())
 	}
+}
+
+func TestWhatIsInTheWayIsAFailureToCreate(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", publishing())
+	theirs := route.Ingress(raytest.RayCluster("ns/demo", raytest.UID("another")))
+	b := newBench(t, rc, interceptor.Funcs{}, theirs)
+	b.mustReconcile()
+	if c := b.childFailure(); c == nil || c.Reason != "FailedToCreateIngress" || !strings.Contains(c.Message, "its controller is RayCluster demo") {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+func TestTheHeadServiceIsToldOf(t *testing.T) {
+	b := newBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{})
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-head-svc"}}
+	told := func(want string) {
+		t.Helper()
+		b.mustReconcile()
+		if got := b.events(); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("want one event, %q, got %q", want, got)
+		}
+	}
+	told("CreatedHeadPod Created Service demo-head-svc, head Pod demo-head-")
+	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(svc), svc); err != nil {
+		t.Fatal(err)
+	}
+	svc.Spec.Selector = map[string]string{"not": "ours"}
+	if err := b.client.Update(t.Context(), svc); err != nil {
+		t.Fatal(err)
+	}
+	told("UpdatedService Updated Service demo-head-svc")
+	if err := b.client.Delete(t.Context(), svc); err != nil {
+		t.Fatal(err)
+	}
+	b.reconciler.expectations.observeGone(b.rc.UID, svc.UID)
+	told("CreatedService Created Service demo-head-svc")
 }
 
 func TestPodsWaitForCertificates(t *testing.T) {

@@ -84,6 +84,9 @@ func eventsForPods(o podsOutcome) []notice {
 func eventCreated(o podsOutcome) (notice, bool) {
 	var parts []string
 	reason := "CreatedWorkerPod"
+	if o.madeService != "" {
+		parts = append(parts, "Service "+o.madeService)
+	}
 	if o.createdHead != "" {
 		reason = "CreatedHeadPod"
 		parts = append(parts, "head Pod "+o.createdHead)

@@ -23,6 +23,9 @@ func TestEventsForPods(t *testing.T) {
 			podsOutcome{createdHead: "h", groups: []groupOutcome{{name: "a", created: []string{"a1"}}, {name: "b", created: []string{"b1", "b2"}}}},
 			[]notice{{normal, "CreatedHeadPod", "Create", "Created head Pod h, worker Pod a1 in group a, 2 worker Pods in group b"}},
 		},
+		"a new cluster and its Service": {
+			podsOutcome{madeService: "s", createdHead: "h"}, []notice{{normal, "CreatedHeadPod", "Create", "Created Service s, head Pod h"}},
+		},
 		"more workers": {
 			podsOutcome{groups: []groupOutcome{{name: "a", created: []string{"a1"}}}},
 			[]notice{{normal, "CreatedWorkerPod", "Create", "Created worker Pod a1 in group a"}},

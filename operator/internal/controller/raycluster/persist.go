@@ -25,6 +25,9 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 		r.send(s.cluster, s.events)
 		return 0, nil
 	}
+	if s.madeService != "" {
+		s.tell("CreatedService", actionCreate, "Created Service %s", s.madeService)
+	}
 	updateStatus(s)
 	after, now := s.cluster, s.now
 	if !statusDiffers(&before.Status, &after.Status) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -118,7 +119,9 @@ func TestWhatTheStatusTells(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rc := raytest.RayCluster("ns/demo", append([]raytest.ClusterOption{raytest.Workers("cpu", 1)}, tc.cluster...)...)
-			var objects []client.Object
+			svc := service.Head(rc, service.Options{})
+			svc.UID = "uid-of-service"
+			objects := []client.Object{svc}
 			if tc.head != nil {
 				objects = append(objects, raytest.HeadPod(rc, "h", tc.head...))
 			}

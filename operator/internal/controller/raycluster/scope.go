@@ -28,6 +28,9 @@ type scope struct {
 	tolerated bool
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service
+	// madeService is the head Service that this run made and no event tells of yet. Set by headService, taken by pods for the
+	// event about the head.
+	madeService string
 	// failures are why things could not be created or deleted, what is waited with after a refusal included. Added to by fail
 	// and pods.
 	failures []failure

@@ -67,8 +67,11 @@ func (h *headService) Run(ctx context.Context, s *scope) (outcome, error) {
 		return outcome{}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Wrote the head Service", "result", result, "service", desired.Name)
-	if result == apply.Created {
-		h.expectations.serviceCreated(s.cluster.UID, desired)
+	if result == apply.Patched {
+		s.tell("UpdatedService", actionUpdate, "Updated Service %s", desired.Name)
+		return outcome{}, nil
 	}
+	h.expectations.serviceCreated(s.cluster.UID, desired)
+	s.madeService = desired.Name
 	return outcome{}, nil
 }

@@ -36,6 +36,7 @@ type pods struct {
 // podsOutcome is what one run did, for events and conditions.
 type podsOutcome struct {
 	createdHead, deletedHead string
+	madeService              string         // head Service made along with the head
 	groups                   []groupOutcome // in order of the spec, groups no longer in it last
 	deleted                  int            // Pods
 	deleteReasons            []string       // sorted, without repeats
@@ -73,6 +74,9 @@ func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	o := r.o
 	s.pods = append(slices.Clone(s.pods), o.written...)
 	s.failures = append(s.failures, slices.Concat(o.failures, o.waiting)...)
+	if o.createdHead != "" {
+		o.madeService, s.madeService = s.madeService, "" // one event is enough for a new cluster
+	}
 	s.events = append(s.events, eventsForPods(o)...)
 	if len(o.written)+o.deleted+len(o.failures) > 0 {
 		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(o.written), "deleted", o.deleted, "refused", len(o.failures))
