@@ -142,8 +142,7 @@ func same(a, b any) bool {
 		return b == nil || y != nil
 	case []any:
 		y, _ := b.([]any)
-		return len(x) == len(y) && (b == nil || y != nil) &&
-			!slices.ContainsFunc(indices(x), func(i int) bool { return !same(x[i], y[i]) })
+		return (b == nil || y != nil) && slices.EqualFunc(x, y, same)
 	case nil:
 		return empty(b)
 	default:
@@ -162,14 +161,6 @@ func empty(v any) bool {
 	default:
 		return false
 	}
-}
-
-func indices(list []any) []int {
-	out := make([]int, len(list))
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
