@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,8 +65,9 @@ defaultContainerEnvs: [{name: FROM_FILE, value: "yes"}]
 defaultPodLabels: {team: research}
 workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 `), 0o600))
+	metrics, health := freeAddress(t), freeAddress(t)
 	cmd := operator(t, []string{"ENABLE_PROBES_INJECTION=false"}, "--kubeconfig="+operatorKubeconfig(ctx, t, env, c), "--config="+file,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+		"--metrics-bind-address="+metrics, "--health-probe-bind-address="+health)
 	out := &output{}
 	cmd.Stdout, cmd.Stderr = out, out
 	must(cmd.Start())
@@ -114,6 +118,22 @@ workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 		t.Errorf("Lease %v, want it held", lease.Spec)
 	}
 
+	for _, path := range []string{"/healthz", "/readyz"} {
+		eventually(ctx, t, path, func() bool { return body(ctx, "http://"+health+path) == "ok" })
+	}
+	scraped := body(ctx, "http://"+metrics+"/metrics")
+	for _, series := range []string{
+		`kuberay_cluster_info{name="demo",namespace="default",owner_kind="None",uid="` + string(rc.UID) + `"} 1`,
+		`kuberay_cluster_condition_provisioned{condition=`,
+		`rest_client_request_duration_seconds_bucket{host=`, `rest_client_rate_limiter_duration_seconds_bucket{host=`,
+		`rest_client_request_size_bytes_bucket{host=`, `rest_client_response_size_bytes_bucket{host=`,
+		`controller_runtime_reconcile_total{controller="raycluster",`, `controller_runtime_reconcile_total{controller="networkpolicy",`,
+	} {
+		if !strings.Contains(scraped, series) {
+			t.Errorf("metrics lack %s", series)
+		}
+	}
+
 	must(cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-ended:
@@ -126,6 +146,35 @@ workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 	if text := out.String(); strings.Contains(text, "forbidden") || strings.Contains(text, "panic") {
 		t.Error("a right is missing, or something broke")
 	}
+}
+
+// freeAddress is one at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// body is what is served there with success, empty otherwise.
+func body(ctx context.Context, url string) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return ""
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(text)
 }
 
 func newClient(t *testing.T, env *envtest.Env) client.Client {

@@ -15,17 +15,6 @@ type Totals struct{ CPU, Memory, GPU, TPU resource.Quantity }
 // the request, else the limit. Init containers and what the operator injects do not count. KubeRay 1.7 multiplies by
 // replicas as written; here the replicas are kept between the bounds, so that the totals agree with the worker counts.
 func TotalsOf(rc *rayv1.RayCluster) Totals {
-	sum := ResourcesOf(rc)
-	return Totals{
-		CPU:    sum[corev1.ResourceCPU],
-		Memory: sum[corev1.ResourceMemory],
-		GPU:    resources.GPUs(sum),
-		TPU:    sum[resources.TPU],
-	}
-}
-
-// ResourcesOf is TotalsOf for every resource name.
-func ResourcesOf(rc *rayv1.RayCluster) corev1.ResourceList {
 	sum := resources.OfContainers(rc.Spec.HeadGroupSpec.Template.Spec.Containers)
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]
@@ -33,5 +22,10 @@ func ResourcesOf(rc *rayv1.RayCluster) corev1.ResourceList {
 			resources.Add(sum, resources.OfContainers(g.Template.Spec.Containers), n)
 		}
 	}
-	return sum
+	return Totals{
+		CPU:    sum[corev1.ResourceCPU],
+		Memory: sum[corev1.ResourceMemory],
+		GPU:    resources.GPUs(sum),
+		TPU:    sum[resources.TPU],
+	}
 }
