@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
@@ -63,8 +64,16 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding: %w", err)
 	}
+	body = bytes.ReplaceAll(body, []byte(quantityExponent), []byte(shortExponent))
 	return append([]byte(header), body...), nil
 }
+
+// The pattern that controller-gen gives to quantities lets exponents through, as in 1e-999999999, for which the parser of
+// quantities takes hours, in every program that reads the object. No real quantity needs more than three digits.
+const (
+	quantityExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
+	shortExponent    = `([eE](\+|-)?[0-9]{1,3})`
+)
 
 // sharesSpec reports whether two versions of a kind declare their spec by one Go type.
 func sharesSpec(a, b reflect.Type) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -79,10 +80,13 @@ func (d *decoder) quantity(v *structpb.Value, path *field.Path) (resource.Quanti
 	return q, true
 }
 
-// ParseQuantity parses a quantity of at most 64 bytes into its canonical form.
+// hugeExponent is in texts such as 1e-999999999, for which the parser would take hours.
+var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9.]{4}`)
+
+// ParseQuantity parses a quantity of at most 64 bytes, with an exponent of at most three digits, into its canonical form.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	// Longer ones only cost time: a quantity keeps 18 digits.
-	if len(text) <= 64 {
+	if len(text) <= 64 && !hugeExponent.MatchString(text) {
 		q, err := resource.ParseQuantity(text)
 		if err == nil {
 			// What is kept must be what would be read back: ParseQuantity rounds to nano and caps large values, and its

@@ -59,8 +59,7 @@ func crdOf(t testing.TB, plural string) crd {
 	return c
 }
 
-// stored is the object as the API server would store it: pruned, and with the defaults of the schema.
-func (c crd) stored(t testing.TB, object validation.Object) (map[string]any, []string) {
+func asMap(t testing.TB, object validation.Object) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -70,6 +69,13 @@ func (c crd) stored(t testing.TB, object validation.Object) (map[string]any, []s
 	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// stored is the object as the API server would store it: pruned, and with the defaults of the schema.
+func (c crd) stored(t testing.TB, object validation.Object) (map[string]any, []string) {
+	t.Helper()
+	m := asMap(t, object)
 	unknown := pruning.PruneWithOptions(m, c.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	defaulting.PruneNonNullableNullsWithoutDefaults(m, c.structural)
 	defaulting.Default(m, c.structural)
@@ -161,6 +167,21 @@ func TestUnreadableObjectsAreRefusedBySchemaOrDecoding(t *testing.T) {
 	for _, r := range validation.Rules() {
 		if slices.Equal(r.Layers, []validation.Layer{validation.LayerSchema}) && !covered[r.ID] {
 			t.Errorf("rule %s has no example", r.ID)
+		}
+	}
+}
+
+// TestQuantitiesOfTheSchemaEndSoon holds that the schema lets no text through for which the parser of quantities takes hours.
+func TestQuantitiesOfTheSchemaEndSoon(t *testing.T) {
+	for text, want := range map[string]bool{
+		"500m": true, "16Gi": true, "1e3": true, "1.5E-3": true, "2E": true, "-1": true, "1e999": true,
+		"1e-999999999": false, "1E+1000": false, "1e1.5": false,
+	} {
+		object := asMap(t, examples.Base())
+		object["spec"].(map[string]any)["autoscalerOptions"] = map[string]any{"resources": map[string]any{"limits": map[string]any{"cpu": text}}}
+		errs := crdvalidation.ValidateCustomResource(nil, object, crdOf(t, "rayclusters").schema)
+		if got := len(errs) == 0; got != want {
+			t.Errorf("%s passes: %t, want %t: %v", text, got, want, errs)
 		}
 	}
 }

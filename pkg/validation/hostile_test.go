@@ -29,6 +29,7 @@ func TestHostileTextsEndSoon(t *testing.T) {
 		"anchors":  strings.Repeat("&a ", size/3),
 		"commas":   strings.Repeat("1,", size/2) + "1 * * * *",
 		"digits":   strings.Repeat("9", size),
+		"exponent": "1e-999999999",
 		"controls": strings.Repeat("\x00\xff", size/2),
 	}
 	for name, text := range texts {

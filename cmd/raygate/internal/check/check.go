@@ -139,29 +139,31 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		}
 	}()
 	var tree map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &tree); err != nil {
+	repeated, err := kjson.UnmarshalStrict(data, &tree)
+	if err != nil {
 		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
-	object = checks.New()
-	strict, typed := kjson.UnmarshalStrict(data, object)
 	readable := checks.New()
 	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
 	explained := len(form) > 0
-	for _, problem := range strict {
-		// Decode has seen unknown fields. Of a repeated one it saw the last value only.
-		if f, ok := errors.AsType[kjson.FieldError](problem); ok && strings.HasPrefix(problem.Error(), "duplicate") {
+	for _, problem := range repeated {
+		if f, ok := errors.AsType[kjson.FieldError](problem); ok {
 			form = append(form, problemAt(f.FieldPath(), mistake.DuplicateKey, mistake.Twice))
-		} else if !explained {
-			form = append(form, problemAt("", mistake.Syntax, problem.Error()))
 		}
 	}
-	switch {
-	case typed == nil:
-		return object, form, nil
-	case !explained:
-		form = append(form, goProblem(typed))
+	if explained {
+		return readable, form, nil
 	}
-	return readable, form, nil
+	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
+	// tree has no numbers of a thousand digits any more, which quantities would take their time for.
+	object = checks.New()
+	if data, err = json.Marshal(tree); err != nil {
+		return nil, nil, fmt.Errorf("encoding the object: %w", err)
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, object); err != nil {
+		return readable, append(form, goProblem(err)), nil
+	}
+	return object, form, nil
 }
 
 func problemAt(path, reason, detail string) *field.Error {

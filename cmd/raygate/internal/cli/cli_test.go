@@ -87,6 +87,8 @@ func TestExitCodes(t *testing.T) {
 		"no Kubernetes object":      {args: []string{"validate", "-f", "-"}, stdin: "hello", want: 1, wantStdout: "apiVersion and kind"},
 		"a list":                    {args: []string{"validate", "-f", "-"}, stdin: "- x", want: 1, wantStdout: "in an object"},
 		"wrong type of apiVersion":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: 5\nkind: RayCluster", want: 1, wantStdout: "as text"},
+		"quantity that takes hours": {args: []string{"validate", "-f", "-"}, stdin: strings.Replace(string(valid), "headGroupSpec:", "gcsFaultToleranceOptions: {storage: {size: '1e-999999999'}}\n  headGroupSpec:", 1), want: 1, wantStdout: "spec.gcsFaultToleranceOptions.storage.size: \"1e-999999999\" is not a quantity"},
+		"number that takes hours":   {args: []string{"validate", "-f", "-"}, stdin: `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"},"spec":{"gcsFaultToleranceOptions":{"storage":{"size":1e-999999999}}}}`, want: 1, wantStdout: "size: Invalid value: \"0\""},
 		"wrong type of a parameter": {args: []string{"validate", "-f", "-"}, stdin: strings.Replace(string(valid), "{}", "{port: 6379}", 1), want: 1, wantStdout: "expected string, got number 6379; put it in quotes"},
 	}
 	for name, tc := range tests {
