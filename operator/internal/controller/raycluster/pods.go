@@ -45,12 +45,12 @@ func suffix(uid types.UID) string {
 }
 
 // steady is the text of an error about a Pod with a generated name, without the part that differs from one attempt to the
-// next: a condition that changed with every retry would be written with every retry.
+// next: a condition that changed with every retry would be written with every retry. An empty prefix is that of a fixed name.
 func steady(err error, prefix string) string {
 	text := err.Error()
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		if d := status.Status().Details; d != nil && strings.HasPrefix(d.Name, prefix) {
+		if d := status.Status().Details; prefix != "" && d != nil && strings.HasPrefix(d.Name, prefix) {
 			text = strings.ReplaceAll(text, d.Name, prefix+"*")
 		}
 	}
