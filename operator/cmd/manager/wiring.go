@@ -185,26 +185,27 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *api
 	}
 	ctrlmetrics.RegisterRESTClientMetrics(ctrlmetrics.MetricRequestLatency, ctrlmetrics.MetricDNSResolutionLatency,
 		ctrlmetrics.MetricRequestSize, ctrlmetrics.MetricResponseSize, ctrlmetrics.MetricRateLimiterLatency, ctrlmetrics.MetricRequestRetry)
-	r := raycluster.New(raycluster.Config{
-		Client:               mgr.GetClient(),
-		Live:                 mgr.GetAPIReader(),
-		Recorder:             mgr.GetEventRecorder(eventSource),
-		Clock:                clock.RealClock{},
-		Metrics:              collector,
-		APIs:                 kinds,
+	c := rayClusterSettings(o)
+	c.Client, c.Live = mgr.GetClient(), mgr.GetAPIReader()
+	c.Recorder, c.Clock = mgr.GetEventRecorder(eventSource), clock.RealClock{}
+	c.Metrics, c.APIs, c.NetworkPolicies = collector, kinds, policies
+	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+// rayClusterSettings are what the settings say to the controller.
+func rayClusterSettings(o *Options) raycluster.Config {
+	return raycluster.Config{
 		Validation:           validationOptions(o),
 		Pod:                  o.Pod,
 		Service:              o.Service,
+		Scheduler:            o.scheduler(),
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
-		CleanUpRedis:         o.RedisCleanup,
-		IngressOnOpenShift:   o.IngressOnOpenShift,
-		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
 		Resync:               o.Resync,
-		Scheduler:            o.scheduler(),
-		NetworkPolicies:      policies,
-	})
-	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+		CleanUpRedis:         o.RedisCleanup,
+		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
+		IngressOnOpenShift:   o.IngressOnOpenShift,
+	}
 }
 
 // addNetworkPolicy runs also while the gate is off, to take away policies from the time when it was on.

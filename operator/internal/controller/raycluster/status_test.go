@@ -203,6 +203,18 @@ func TestLifecycle(t *testing.T) {
 		"a worker that runs and has no Ready condition": {
 			nil, []raytest.PodOption{}, []raytest.PodOption{func(p *corev1.Pod) { p.Status.Conditions = nil }}, provisioning, "False", "False", "",
 		},
+		"a worker too many": {
+			[]raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(0)) }},
+			[]raytest.PodOption{}, []raytest.PodOption{}, provisioning, "False", "False", "",
+		},
+		"a worker too many that leaves": {
+			[]raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(0)) }},
+			[]raytest.PodOption{}, []raytest.PodOption{raytest.Terminating()}, provisioned, "False", "False", "ready",
+		},
+		"a Pod that cleans up after a cluster before": {
+			[]raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(0)) }},
+			[]raytest.PodOption{}, []raytest.PodOption{raytest.PodLabel(rayv1.LabelNodeType, string(rayv1.RedisCleanupNode))}, provisioned, "False", "False", "ready",
+		},
 		"all ready":             {nil, []raytest.PodOption{}, []raytest.PodOption{}, provisioned, "False", "False", "ready"},
 		"once ready stays":      {[]raytest.ClusterOption{was}, nil, nil, provisioned, "False", "False", ""},
 		"suspension is asked":   {[]raytest.ClusterOption{was, raytest.Suspend(true)}, []raytest.PodOption{}, nil, provisioned, "True", "False", ""},
