@@ -150,7 +150,7 @@ func TestWhatIsInTheWayIsAFailureToCreate(t *testing.T) {
 }
 
 func TestTheHeadServiceIsToldOf(t *testing.T) {
-	b := newBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{})
+	b := newEmptyBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{})
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-head-svc"}}
 	told := func(want string) {
 		t.Helper()

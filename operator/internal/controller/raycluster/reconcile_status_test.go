@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -119,9 +118,7 @@ func TestWhatTheStatusTells(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rc := raytest.RayCluster("ns/demo", append([]raytest.ClusterOption{raytest.Workers("cpu", 1)}, tc.cluster...)...)
-			svc := service.Head(rc, service.Options{})
-			svc.UID = "uid-of-service"
-			objects := []client.Object{svc}
+			var objects []client.Object
 			if tc.head != nil {
 				objects = append(objects, raytest.HeadPod(rc, "h", tc.head...))
 			}

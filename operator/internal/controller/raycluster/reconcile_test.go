@@ -20,6 +20,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -33,7 +34,15 @@ type bench struct {
 	rc         *rayv1.RayCluster
 }
 
+// newBench has the head Service already, so that nothing but what a test is about is told of.
 func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
+	t.Helper()
+	svc := service.Head(rc, service.Options{})
+	svc.UID = "uid-of-head-service"
+	return newEmptyBench(t, rc, faults, append(objects, svc)...)
+}
+
+func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
 	c := fake.NewClientBuilder().
 		WithScheme(testScheme(t)).
