@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
@@ -145,7 +146,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	r.children.apis.Start = func(kind schema.GroupVersionKind) error {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(kind)
-		return c.Watch(source.Kind(r.children.apis.Kinds.Cache(), client.Object(o), r.ofCluster(), byOthers))
+		changed := byOthers
+		if kind == cert.CertificateKind { // which another controller creates
+			changed.CreateFunc = nil
+		}
+		return c.Watch(source.Kind(r.children.apis.Kinds.Cache(), client.Object(o), r.ofCluster(), changed))
 	}
 	return nil
 }
