@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/raygate/raygate/operator/internal/config"
+)
+
+// completeFromFile takes what the file says and no flag does.
+func (o *Options) completeFromFile() []error {
+	if o.ConfigFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(o.ConfigFile)
+	if err != nil {
+		return []error{fmt.Errorf("reading the configuration file (see --config): %w", err)}
+	}
+	c, err := config.Decode(data)
+	var errs []error
+	if c != nil {
+		o.merge(c)
+		errs = c.Validate()
+	}
+	if err != nil {
+		errs = append(problems(err), errs...)
+	}
+	for i := range errs {
+		errs[i] = fmt.Errorf("--config %s: %w", o.ConfigFile, errs[i])
+	}
+	return errs
+}
+
+// merge fills in what no flag gave.
+func (o *Options) merge(c *config.Configuration) {
+	fill(o, "metrics-bind-address", "metricsAddr", &o.MetricsBindAddress, notZero(c.MetricsAddr))
+	fill(o, "health-probe-bind-address", "probeAddr", &o.HealthProbeBindAddress, notZero(c.ProbeAddr))
+	fill(o, "leader-elect", "enableLeaderElection", &o.LeaderElect, c.EnableLeaderElection)
+	fill(o, "leader-election-namespace", "leaderElectionNamespace", &o.LeaderElectionNamespace, c.LeaderElectionNamespace)
+	fill(o, "reconcile-concurrency", "reconcileConcurrency", &o.ReconcileConcurrency, notZero(c.ReconcileConcurrency))
+	fill(o, "watch-namespace", "watchNamespace", &o.watchNamespace, c.WatchNamespace)
+	fill(o, "log-file-path", "logFile", &o.Logs.File, c.LogFile)
+	fill(o, "log-file-encoder", "logFileEncoder", &o.Logs.FileEncoder, notZero(c.LogFileEncoder))
+	fill(o, "log-stdout-encoder", "logStdoutEncoder", &o.Logs.stdoutEncoder, notZero(c.LogStdoutEncoder))
+	fill(o, "use-kubernetes-proxy", "useKubernetesProxy", &o.UseKubernetesProxy, c.UseKubernetesProxy)
+	fill(o, "enable-metrics", "enableMetrics", &o.Metrics, c.EnableMetrics)
+	fill(o, "kube-api-qps", "qps", &o.QPS, c.QPS)
+	fill(o, "kube-api-burst", "burst", &o.Burst, c.Burst)
+	if !o.flags.Changed("batch-scheduler") && !o.flags.Changed("enable-batch-scheduler") {
+		// Two names of one setting: a flag for either wins over both fields.
+		fill(o, "batch-scheduler", "batchScheduler", &o.BatchScheduler, c.BatchScheduler)
+		fill(o, "enable-batch-scheduler", "enableBatchScheduler", &o.oldBatchScheduler, c.EnableBatchScheduler)
+	}
+	for name, value := range c.FeatureGates {
+		if _, given := o.gates[name]; !given {
+			o.gates[name] = value
+		}
+	}
+	if c.DeleteRayJobAfterJobFinishes != nil {
+		o.RayJob.DeleteWhenFinished = *c.DeleteRayJobAfterJobFinishes
+	}
+	o.Pod.HeadSidecars, o.Pod.WorkerSidecars = c.HeadSidecarContainers, c.WorkerSidecarContainers
+	o.Pod.Env, o.Pod.Labels, o.Pod.Annotations = c.DefaultContainerEnvs, c.DefaultPodLabels, c.DefaultPodAnnotations
+}
+
+// fill sets a setting to what the file says unless its flag was given.
+func fill[T any](o *Options, flag, field string, setting, value *T) {
+	if value != nil && !o.flags.Changed(flag) {
+		*setting = *value
+		o.fromFile[flag] = field
+	}
+}
+
+// nameOf is how the user called a setting: by its flag, or by a field of the file.
+func (o *Options) nameOf(flag string) string {
+	if field, ok := o.fromFile[flag]; ok {
+		return fmt.Sprintf("field %s of %s", field, o.ConfigFile)
+	}
+	return "--" + flag
+}
+
+// notZero takes an empty value for a missing one, where KubeRay does.
+func notZero[T comparable](v *T) *T {
+	var zero T
+	if v == nil || *v == zero {
+		return nil
+	}
+	return v
+}
