@@ -18,7 +18,7 @@ func jobTransitions(rj, old *rayv1.RayJob, _ Options) field.ErrorList {
 		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
 		default:
 			errs = append(errs, invalid("RJ-524", path.Child("submissionMode"), string(rj.Spec.SubmissionMode),
-				"cannot change from "+string(old.Spec.SubmissionMode)+" while the job is "+string(state)+"; suspend the job first, or make a new one"))
+				"cannot change from "+clipped(string(old.Spec.SubmissionMode))+" while the job is "+clipped(string(state))+"; suspend the job first, or make a new one"))
 		}
 	}
 	return errs
