@@ -99,7 +99,7 @@ func validateCredential(credential *rayv1.RedisCredential, path *field.Path) fie
 func validateRocksDB(c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if !c.options.enabled(GateEmbeddedGCSStorage) {
-		errs = append(errs, invalid("RC-059", path.Child("backend"), string(o.Backend), "needs the feature gate "+string(GateEmbeddedGCSStorage)))
+		errs = append(errs, invalid("RC-059", path.Child("backend"), string(o.Backend), GateEmbeddedGCSStorage.missing()))
 	}
 	const remedy = "belongs to the backend redis; remove it"
 	if o.RedisAddress != "" {

@@ -26,7 +26,7 @@ func validateHistoryServer(c *cluster, path *field.Path) field.ErrorList {
 	path = path.Child("historyServerOptions")
 	var errs field.ErrorList
 	if !c.options.enabled(GateHistoryServer) {
-		errs = append(errs, forbidden("RC-078", path, "needs the feature gate "+string(GateHistoryServer)))
+		errs = append(errs, forbidden("RC-078", path, GateHistoryServer.missing()))
 	}
 	collector, path := o.CollectorOptions, path.Child("collectorOptions")
 	if collector == nil {

@@ -18,7 +18,7 @@ func validateDeletion(j *job, path *field.Path) field.ErrorList {
 	}
 	path = path.Child("deletionStrategy")
 	if !j.options.enabled(GateDeletionPolicy) {
-		errs = append(errs, forbidden("RJ-025", path, "needs the feature gate "+string(GateDeletionPolicy)))
+		errs = append(errs, forbidden("RJ-025", path, GateDeletionPolicy.missing()))
 	}
 	rulesPath := path.Child("deletionRules")
 	errs = append(errs, validateDeletionForm(s, path)...)

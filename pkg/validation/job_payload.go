@@ -73,7 +73,7 @@ func yamlMap(text string) (map[string]any, error) {
 // plainYAMLError keeps names of Go types out of what users see.
 func plainYAMLError(err error) error {
 	if _, text, ok := strings.Cut(err.Error(), "yaml: "); ok {
-		return errors.New(clipped(text))
+		return errors.New(clipped(strings.TrimPrefix(text, "unmarshal errors:\n  ")))
 	}
 	return errors.New("it is something else")
 }

@@ -44,7 +44,7 @@ func warnSubmission(j *job, path *field.Path) field.ErrorList {
 	}
 	switch operator, closed := shellOperator(strings.TrimSpace(j.spec.Entrypoint)); {
 	case !closed:
-		warnings = append(warnings, invalid("RJ-504", path.Child("entrypoint"), clipped(j.spec.Entrypoint), "has a quote that is not closed"))
+		warnings = append(warnings, invalid("RJ-504", path.Child("entrypoint"), clipped(j.spec.Entrypoint), "has a quote that is not closed; close it"))
 	case operator != "" && j.submits():
 		warnings = append(warnings, invalid("RJ-504", path.Child("entrypoint"), clipped(j.spec.Entrypoint),
 			"runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'"))
@@ -175,7 +175,7 @@ func warnJobLimits(j *job, path *field.Path) field.ErrorList {
 	path = path.Child("preRunningDeadlineSeconds")
 	var warnings field.ErrorList
 	if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
-		warnings = append(warnings, invalid("RJ-531", path, *d, "can never pass, since it is above activeDeadlineSeconds"))
+		warnings = append(warnings, invalid("RJ-531", path, *d, "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"))
 	}
 	if j.selects {
 		warnings = append(warnings, invalid("RJ-532", path, *d, "makes little sense with clusterSelector, whose cluster runs already"))

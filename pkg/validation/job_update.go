@@ -44,7 +44,7 @@ func jobChanges(rj, old *rayv1.RayJob, o Options) field.ErrorList {
 	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
 	var warnings field.ErrorList
 	if rj.Spec.Suspend && !old.Spec.Suspend && (state == rayv1.JobDeploymentStatusWaiting || state.IsTerminal()) {
-		warnings = append(warnings, invalid("RJ-520", path.Child("suspend"), true, "is ignored while the job is "+string(state)))
+		warnings = append(warnings, invalid("RJ-520", path.Child("suspend"), true, "is ignored while the job is "+string(state)+", where nothing is left to stop but the cluster; delete the job instead"))
 	}
 	for _, name := range changedFields(&rj.Spec, &old.Spec) {
 		p := path.Child(name)

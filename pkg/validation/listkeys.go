@@ -59,12 +59,8 @@ func validatePodLists(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	errs = append(errs, repeats("RC-017", spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, at("resourceClaims"), "name", "list each claim once")...)
 	errs = append(errs, repeats("RC-017", spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, at("schedulingGates"), "name", "list each gate once")...)
 	errs = append(errs, repeats("RC-017", spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, at("ephemeralContainers"), "name", "give each container a name of its own")...)
-	type spread struct {
-		key  string
-		when corev1.UnsatisfiableConstraintAction
-	}
-	errs = append(errs, repeats("RC-017", spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) spread {
-		return spread{c.TopologyKey, c.WhenUnsatisfiable}
+	errs = append(errs, repeats("RC-017", spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
+		return c.TopologyKey + ", " + string(c.WhenUnsatisfiable)
 	}, at("topologySpreadConstraints"), "", "give one constraint for each topologyKey and whenUnsatisfiable")...)
 	if r := spec.Resources; r != nil {
 		errs = append(errs, repeats("RC-017", r.Claims, claimName, func() *field.Path { return path.Child("resources", "claims") }, "name", "list each claim once")...)

@@ -31,6 +31,11 @@ const (
 	GateSidecarSubmitterRestart Gate = "SidecarSubmitterRestart"
 )
 
+// missing says what to do about a field whose gate is off.
+func (g Gate) missing() string {
+	return "needs the feature gate " + string(g) + " of the operator; turn it on, or remove this"
+}
+
 // gateDefaults are what KubeRay 1.7 does when nobody sets the gate.
 var gateDefaults = map[Gate]bool{
 	GateDeletionPolicy: true, GateMultiHostIndexing: true, GateIncrementalUpgrade: true,

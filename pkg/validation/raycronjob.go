@@ -178,7 +178,7 @@ func warnJobTemplate(spec *rayv1.RayJobSpec, path *field.Path) field.ErrorList {
 		warnings = append(warnings, required("CJ-506", path.Child("shutdownAfterJobFinishes"), "each run leaves a cluster behind; set it to true, or give deletionStrategy"))
 	}
 	if spec.SubmissionMode == rayv1.InteractiveMode {
-		warnings = append(warnings, invalid("CJ-507", path.Child("submissionMode"), string(spec.SubmissionMode), "makes each run wait for a person"))
+		warnings = append(warnings, invalid("CJ-507", path.Child("submissionMode"), string(spec.SubmissionMode), "makes each run wait for a person to submit the job; use another mode"))
 	}
 	return warnings
 }

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -24,6 +25,19 @@ func validateServeConfig(text string, path *field.Path) field.ErrorList {
 type serveConfig struct {
 	path     *field.Path
 	warnings field.ErrorList
+}
+
+// asJSON shows what somebody wrote in YAML in one line.
+func asJSON(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	const enough = 64
+	data, err := json.Marshal(value)
+	if err != nil || len(data) > enough {
+		return fmt.Sprintf("%.*s...", enough, data)
+	}
+	return string(data)
 }
 
 func (c *serveConfig) warn(id string, value any, where, detail string) {
@@ -70,7 +84,7 @@ func (c *serveConfig) applications(config map[string]any) {
 		c.warnings = append(c.warnings, required("RS-503", c.path, "has no applications, so that nothing is served; list them"))
 		return
 	case !isList:
-		c.warn("RS-503", fmt.Sprintf("%.64v", raw), "applications", "must be a list")
+		c.warn("RS-503", asJSON(raw), "applications", "must be a list")
 		return
 	case len(list) == 0:
 		c.warnings = append(c.warnings, required("RS-503", c.path, "applications is empty, so that nothing is served"))
@@ -81,7 +95,7 @@ func (c *serveConfig) applications(config map[string]any) {
 		where := fmt.Sprintf("applications[%d]", i)
 		app, isMap := item.(map[string]any)
 		if !isMap {
-			c.warn("RS-503", fmt.Sprintf("%.64v", item), where, "must be a map with name, import_path and route_prefix")
+			c.warn("RS-503", asJSON(item), where, "must be a map with name, import_path and route_prefix")
 			continue
 		}
 		c.appName(app, names, where+".name")
@@ -95,7 +109,7 @@ func (c *serveConfig) appName(app map[string]any, seen map[string]bool, where st
 	name, given := app["name"].(string)
 	switch {
 	case app["name"] != nil && !given:
-		c.warn("RS-504", fmt.Sprintf("%.64v", app["name"]), where, "must be text")
+		c.warn("RS-504", asJSON(app["name"]), where, "must be text")
 		return
 	case name == "":
 		c.warn("RS-504", "", where, "is missing; give each application a name of its own")
@@ -116,7 +130,7 @@ func (c *serveConfig) routePrefix(app map[string]any, seen map[string]bool, wher
 	if set {
 		text, isText := raw.(string)
 		if !isText {
-			c.warn("RS-505", fmt.Sprintf("%.64v", raw), where, "must be text")
+			c.warn("RS-505", asJSON(raw), where, "must be text")
 			return
 		}
 		prefix = text
@@ -143,7 +157,7 @@ func (c *serveConfig) importPath(app map[string]any, where string) {
 	case app["import_path"] == nil:
 		c.warn("RS-506", "", where, "is missing; give module:attribute, as in main:app")
 	case !isText || !importable.MatchString(text):
-		c.warn("RS-506", fmt.Sprintf("%.64v", app["import_path"]), where, "must be module:attribute, as in main:app")
+		c.warn("RS-506", asJSON(app["import_path"]), where, "must be module:attribute, as in main:app")
 	}
 }
 
@@ -161,7 +175,7 @@ func (c *serveConfig) deployments(app map[string]any, where string) {
 	}
 	list, isList := raw.([]any)
 	if !isList {
-		c.warn("RS-507", fmt.Sprintf("%.64v", raw), where, "must be a list")
+		c.warn("RS-507", asJSON(raw), where, "must be a list")
 		return
 	}
 	names := map[string]bool{}
@@ -169,7 +183,7 @@ func (c *serveConfig) deployments(app map[string]any, where string) {
 		at := fmt.Sprintf("%s[%d]", where, i)
 		d, isMap := item.(map[string]any)
 		if !isMap {
-			c.warn("RS-507", fmt.Sprintf("%.64v", item), at, "must be a map")
+			c.warn("RS-507", asJSON(item), at, "must be a map")
 			continue
 		}
 		switch name, _ := d["name"].(string); {

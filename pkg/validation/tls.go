@@ -20,7 +20,7 @@ func validateTLS(c *cluster, path *field.Path) field.ErrorList {
 	tlsPath := path.Child("tlsOptions")
 	var errs field.ErrorList
 	if !c.options.enabled(GateMTLS) {
-		errs = append(errs, forbidden("RC-106", tlsPath, "needs the feature gate "+string(GateMTLS)+", even to say enabled: false"))
+		errs = append(errs, forbidden("RC-106", tlsPath, GateMTLS.missing()+", even where it says enabled: false"))
 	}
 	if c.tls && c.options.CertManagerMissing {
 		errs = append(errs, invalid("RC-119", tlsPath.Child("enabled"), true, "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"))

@@ -36,7 +36,7 @@ func warnStorageChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.E
 	}
 	var warnings field.ErrorList
 	if n.ExternalStorageNamespace != o.ExternalStorageNamespace {
-		warnings = append(warnings, forbidden("RC-571", path.Child("externalStorageNamespace"), "the metadata under the old name stays behind, and the cluster starts without it"))
+		warnings = append(warnings, forbidden("RC-571", path.Child("externalStorageNamespace"), "the metadata under the old name stays behind, and the cluster starts without it; go back to the old name to keep it"))
 	}
 	if n.Storage == nil || o.Storage == nil {
 		return warnings

@@ -146,7 +146,7 @@ func validateGroupSuspend(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path
 	}
 	var errs field.ErrorList
 	if !c.options.enabled(GateDeletionPolicy) {
-		errs = append(errs, invalid("RC-070", path, true, "needs the feature gate "+string(GateDeletionPolicy)))
+		errs = append(errs, invalid("RC-070", path, true, GateDeletionPolicy.missing()))
 	}
 	if c.autoscaling {
 		errs = append(errs, invalid("RC-072", path, true, "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"))
