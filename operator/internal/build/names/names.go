@@ -80,9 +80,10 @@ func HeadRoute(cluster, namespace string) string {
 }
 
 // ServiceAccount is the name of the ServiceAccount of the autoscaler: the one of the head template, else the cluster's name.
+// KubeRay clips the user's name too, to one that does not exist.
 func ServiceAccount(rc *rayv1.RayCluster) string {
 	if sa := rc.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName; sa != "" {
-		return Name(sa)
+		return sa
 	}
 	return Name(rc.Name)
 }

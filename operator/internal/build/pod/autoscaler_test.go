@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,7 +48,8 @@ func TestAutoscalerAccount(t *testing.T) {
 	account := func(name string) raytest.ClusterOption {
 		return raytest.Head(func(h *rayv1.HeadGroupSpec) { h.Template.Spec.ServiceAccountName = name })
 	}
-	for name, want := range map[string]string{"": "demo", "mine": "mine", "1mine": "rmine"} {
+	long := strings.Repeat("mine-", 12) + "x"
+	for name, want := range map[string]string{"": "demo", "mine": "mine", "1mine": "1mine", long: long} {
 		head, _ := buildBoth(Options{}, autoscaled, account(name))
 		if got := head.Spec.ServiceAccountName; got != want {
 			t.Errorf("account for %q: want %s, got %s", name, want, got)
