@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -18,25 +19,25 @@ const annotationIngressClass = "kubernetes.io/ingress.class"
 
 // Needed reports whether the user wants the dashboard published.
 func Needed(rc *rayv1.RayCluster) bool {
-	return rc.Spec.HeadGroupSpec.EnableIngress != nil && *rc.Spec.HeadGroupSpec.EnableIngress
+	return ptr.Deref(rc.Spec.HeadGroupSpec.EnableIngress, false)
 }
 
 // Ingress builds the Ingress of the dashboard: one rule with one path. Annotations of the cluster are copied, because that is
 // where users of KubeRay write what their ingress controller has to know.
 func Ingress(rc *rayv1.RayCluster) *networkingv1.Ingress {
-	o := rc.Spec.HeadGroupSpec.IngressOptions
-	if o == nil {
-		o = &rayv1.IngressOptions{}
+	o := rayv1.IngressOptions{}
+	if user := rc.Spec.HeadGroupSpec.IngressOptions; user != nil {
+		o = *user.DeepCopy()
 	}
 	ingress := &networkingv1.Ingress{
 		ObjectMeta: child.Meta(rc, names.HeadIngress(rc.Name), labels(rc)),
 		Spec: networkingv1.IngressSpec{
-			TLS: copyOf(o.TLS),
+			TLS: o.TLS,
 			Rules: []networkingv1.IngressRule{{
-				Host: value(o.Host),
+				Host: ptr.Deref(o.Host, ""),
 				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
-					Path:     cmp.Or(value(o.Path), "/"),
-					PathType: new(networkingv1.PathType(cmp.Or(value(o.PathType), rayv1.IngressPathTypePrefix))),
+					Path:     cmp.Or(ptr.Deref(o.Path, ""), "/"),
+					PathType: new(networkingv1.PathType(cmp.Or(ptr.Deref(o.PathType, ""), rayv1.IngressPathTypePrefix))),
 					Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
 						Name: names.HeadService(rc),
 						Port: networkingv1.ServiceBackendPort{Number: service.DashboardPort(rc)},
@@ -65,20 +66,4 @@ func labels(rc *rayv1.RayCluster) map[string]string {
 	l := child.Labels(rc)
 	l[rayv1.LabelIdentifier] = names.Identifier(rc.Name, rayv1.HeadNode)
 	return l
-}
-
-func copyOf(list []networkingv1.IngressTLS) []networkingv1.IngressTLS {
-	var out []networkingv1.IngressTLS
-	for i := range list {
-		out = append(out, *list[i].DeepCopy())
-	}
-	return out
-}
-
-func value[T any](p *T) T {
-	var zero T
-	if p == nil {
-		return zero
-	}
-	return *p
 }
