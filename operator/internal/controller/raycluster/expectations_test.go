@@ -66,3 +66,36 @@ func TestViewOfPods(t *testing.T) {
 		})
 	}
 }
+
+func TestViewOfServices(t *testing.T) {
+	const cluster = "uid-of-cluster"
+	svc := &corev1.Service{}
+	svc.Name, svc.UID = "s", "uid-of-service"
+	cases := map[string]struct {
+		do     func(*expectations, *clocktesting.FakeClock)
+		cached []*corev1.Service
+		want   int
+	}{
+		"not shown":   {want: 1},
+		"shown":       {cached: []*corev1.Service{svc}, want: 1},
+		"seen to go":  {do: func(x *expectations, _ *clocktesting.FakeClock) { x.observeGone(cluster, svc.UID) }},
+		"never shown": {do: func(_ *expectations, c *clocktesting.FakeClock) { c.Step(expectationTimeout) }},
+		"forgotten":   {do: func(x *expectations, _ *clocktesting.FakeClock) { x.forget(cluster) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := clocktesting.NewFakeClock(time.Unix(0, 0))
+			x := newExpectations(c)
+			x.serviceCreated(cluster, svc)
+			if tc.do != nil {
+				tc.do(x, c)
+			}
+			if got := x.viewServices(cluster, tc.cached); len(got) != tc.want {
+				t.Errorf("want %d Services, got %d", tc.want, len(got))
+			}
+			if got := x.viewServices("other", nil); len(got) != 0 {
+				t.Errorf("another cluster has %d Services", len(got))
+			}
+		})
+	}
+}
