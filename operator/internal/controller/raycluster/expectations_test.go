@@ -49,6 +49,7 @@ func TestViewOfPods(t *testing.T) {
 			if tc.do != nil {
 				tc.do(x, c)
 			}
+			x.viewPods(rc.UID, tc.cached) // looking once must not make it forget
 			var got []string
 			for _, p := range x.viewPods(rc.UID, tc.cached) {
 				text := p.Name
