@@ -87,6 +87,13 @@ const (
 	AnnotationOverwriteContainerCmd = "ray.io/overwrite-container-cmd"
 	// AnnotationInitializingTimeout is how long a RayService may take to come up: a Go duration, or whole seconds.
 	AnnotationInitializingTimeout = "ray.io/initializing-timeout"
+	// AnnotationWaitForHead set to true or false on a RayCluster has workers wait, or not, for the head in an init container,
+	// whatever the operator does by default. KubeRay does not have it.
+	AnnotationWaitForHead = "raygate.io/wait-for-head"
+	// AnnotationProbes set to true or false on a RayCluster has probes added to Ray containers, or not, likewise.
+	AnnotationProbes = "raygate.io/probes"
+	// AnnotationLoginShell set to true or false on a RayCluster starts Ray in a login shell, or not, likewise.
+	AnnotationLoginShell = "raygate.io/login-shell"
 	// AnnotationEnableServeService set to true gives a plain RayCluster a serve Service.
 	AnnotationEnableServeService = "ray.io/enable-serve-service"
 )

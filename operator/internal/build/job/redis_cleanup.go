@@ -37,7 +37,7 @@ func RedisCleanup(rc *rayv1.RayCluster, o pod.Options) *batchv1.Job {
 	}
 	makeOptional(&head.Spec)
 	for i := range head.Spec.Containers {
-		replaceWork(&head.Spec.Containers[i], pod.Shell(o.LoginShell))
+		replaceWork(&head.Spec.Containers[i], pod.Shell(o.For(rc).LoginShell))
 	}
 
 	owner := child.Controller(rc)

@@ -25,7 +25,7 @@ func headNode(rc *rayv1.RayCluster, o Options) *node {
 	h := &rc.Spec.HeadGroupSpec
 	return &node{
 		rc:          rc,
-		o:           o,
+		o:           o.For(rc),
 		kind:        rayv1.HeadNode,
 		group:       rayv1.HeadGroupName,
 		template:    &h.Template,

@@ -1,9 +1,15 @@
 package pod
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+)
 
 // Options is what Pods depend on besides the RayCluster. It is filled once from flags and configuration; the zero value
-// builds what KubeRay 1.7 builds by default.
+// builds what KubeRay 1.7 builds by default. Annotations of a cluster win over NoInitContainer, NoProbes and LoginShell.
 type Options struct {
 	// ClusterDomain is the DNS domain of Services. Empty means cluster.local.
 	ClusterDomain string
@@ -32,4 +38,23 @@ type Options struct {
 	Annotations map[string]string
 	// HeadSidecars and WorkerSidecars are containers appended to the Pods.
 	HeadSidecars, WorkerSidecars []corev1.Container
+}
+
+// For returns the options that count for one cluster: annotations decide about it where they say true or false. KubeRay has
+// switches for all clusters of an operator only, so that one image without a shell or wget decides for everybody.
+func (o Options) For(rc *rayv1.RayCluster) Options {
+	on := func(annotation string, byDefault bool) bool {
+		switch value := rc.Annotations[annotation]; {
+		case isTrue(value):
+			return true
+		case strings.EqualFold(value, "false"):
+			return false
+		default:
+			return byDefault
+		}
+	}
+	o.NoInitContainer = !on(rayv1.AnnotationWaitForHead, !o.NoInitContainer)
+	o.NoProbes = !on(rayv1.AnnotationProbes, !o.NoProbes)
+	o.LoginShell = on(rayv1.AnnotationLoginShell, o.LoginShell)
+	return o
 }

@@ -56,6 +56,44 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestAnnotationsOfAClusterWinOverTheOperator(t *testing.T) {
+	off := Options{NoInitContainer: true, NoProbes: true}
+	login := Options{LoginShell: true}
+	type effects struct{ Waits, Probes, Login bool }
+	cases := map[string]struct {
+		o           Options
+		annotations map[string]string
+		want        effects
+	}{
+		"nothing said":           {want: effects{Waits: true, Probes: true}},
+		"no init container":      {annotations: map[string]string{rayv1.AnnotationWaitForHead: "False"}, want: effects{Probes: true}},
+		"no probes":              {annotations: map[string]string{rayv1.AnnotationProbes: "false"}, want: effects{Waits: true}},
+		"a login shell":          {annotations: map[string]string{rayv1.AnnotationLoginShell: "TRUE"}, want: effects{Waits: true, Probes: true, Login: true}},
+		"as the operator has it": {o: off, want: effects{}},
+		"in spite of the operator": {
+			o: off, annotations: map[string]string{rayv1.AnnotationWaitForHead: "true", rayv1.AnnotationProbes: "true"}, want: effects{Waits: true, Probes: true},
+		},
+		"no login shell in spite of it": {o: login, annotations: map[string]string{rayv1.AnnotationLoginShell: "false"}, want: effects{Waits: true, Probes: true}},
+		"what is neither":               {o: login, annotations: map[string]string{rayv1.AnnotationLoginShell: "no"}, want: effects{Waits: true, Probes: true, Login: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Annotations(tc.annotations))
+			for _, p := range []*corev1.Pod{Head(rc, tc.o), Worker(rc, &rc.Spec.WorkerGroupSpecs[0], tc.o)} {
+				ray := p.Spec.Containers[0]
+				got := effects{
+					Waits:  len(p.Spec.InitContainers) > 0 || p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) && tc.want.Waits, // heads never do
+					Probes: ray.ReadinessProbe != nil && ray.LivenessProbe != nil,
+					Login:  ray.Command[1] == "-cl",
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", p.GenerateName, diff)
+				}
+			}
+		})
+	}
+}
+
 func TestReplicaLabel(t *testing.T) {
 	p := &corev1.Pod{}
 	Replica{Index: 3}.Label(p)

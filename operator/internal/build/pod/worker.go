@@ -13,7 +13,7 @@ import (
 func Worker(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *corev1.Pod {
 	n := &node{
 		rc:          rc,
-		o:           o,
+		o:           o.For(rc),
 		kind:        rayv1.WorkerNode,
 		group:       g.GroupName,
 		template:    &g.Template,
