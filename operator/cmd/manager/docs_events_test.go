@@ -9,7 +9,7 @@ import (
 )
 
 // eventReason is how reasons of events, and nothing else that stands in quotation marks, begin.
-var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|Uneven)[A-Z][A-Za-z]*)"`)
+var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven)[A-Z][A-Za-z]*)"`)
 
 // manyKinds are reasons that docs/raycluster.md has one row for, whatever the kind of the object.
 var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy)$`)
