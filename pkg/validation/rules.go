@@ -60,8 +60,8 @@ type Rule struct {
 	Condition string
 	// Severity says what happens then.
 	Severity Severity
-	// Ratcheting says that objects which break the rule may run today. No layer may refuse such an object for a value
-	// that is stored already: neither this package, which never does, nor CEL.
+	// Ratcheting says that objects which break the rule may run today. Beware of refusing those for a value that is stored
+	// already.
 	Ratcheting bool
 	// Transition says that the rule is about the way from the old object to the new one, and so has a say in updates only.
 	Transition bool

@@ -30,6 +30,9 @@ func withoutRules(node *apiextensionsv1.JSONSchemaProps, path string, bounds map
 	if bounds[path] {
 		node.Minimum, node.MaxItems, node.MinLength, node.MaxLength, node.MaxProperties, node.Pattern = nil, nil, nil, nil, nil, ""
 	}
+	if strings.HasSuffix(path, "emplate.spec") {
+		node.Required = nil // so that there can be Pods without containers
+	}
 	if strings.HasSuffix(path, "workerGroupSpecs") {
 		node.XListType, node.XListMapKeys = nil, nil
 	}

@@ -29,6 +29,7 @@ import (
 var server struct {
 	*envtest.Env
 	dynamic dynamic.Interface
+	quiet   dynamic.Interface // prints no warnings
 	core    kubernetes.Interface
 }
 
@@ -50,6 +51,11 @@ func run(m *testing.M) (int, error) {
 	server.Env = env
 	env.Config.WarningHandler = rest.NoWarnings{} // v1alpha1 and unknown fields warn; tests of that bring a handler of their own
 	if server.dynamic, err = dynamic.NewForConfig(env.Config); err != nil {
+		return 0, err
+	}
+	silent := rest.CopyConfig(env.Config)
+	silent.WarningHandler = rest.NoWarnings{}
+	if server.quiet, err = dynamic.NewForConfig(silent); err != nil {
 		return 0, err
 	}
 	if server.core, err = kubernetes.NewForConfig(env.Config); err != nil {

@@ -22,8 +22,9 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
   RayCronJob. The field is then the path below that. Any means that the rule holds for the metadata of more than one kind.
 * **Severity** An error refuses the object; a warning never does. An update is refused only for errors that it brings in or makes worse: an error that
   the stored object has at the same place, with the same value and with the same values in all fields that the rule reads, becomes a warning, so that
-  finalizers, labels and the autoscaler always get through. Ratcheting marks rules that working objects may break; no other layer refuses those for a
-  value that is stored. On update marks rules about the way from the old object to the new one.
+  finalizers, labels and the autoscaler always get through. The API server ratchets too, where it enforces the rule; of rules over all worker groups it
+  sees only whether more groups break them than before. Ratcheting marks rules that working objects may break. On update marks rules about the
+  way from the old object to the new one.
 * **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
   server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
   webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.

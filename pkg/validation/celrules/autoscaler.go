@@ -21,7 +21,7 @@ var autoscalerRules = []Rule{
 }
 
 func reservedAutoscaler(list string) Rule {
-	return Rule{ID: "RC-524", Part: ClusterSpec, Ratchet: WasBroken, Field: ".headGroupSpec.template.spec." + list,
+	return Rule{ID: "RC-524", Part: ClusterSpec, Field: ".headGroupSpec.template.spec." + list,
 		Valid: "!" + autoscaling + " || !" + inHeadPod(list, "x.name == 'autoscaler'"),
 		Says:  "the operator adds a container of this name with enableInTreeAutoscaling; use another name"}
 }

@@ -1,9 +1,15 @@
 package celrules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Pieces of CEL. They say has() where optional chains would read better: the API server gives up on the size of what
 // comes out of a chain, and then the estimate of its cost is without bounds.
+//
+// They say has() of containers too, which the schema demands. A stored object may lack them, and a rule that cannot be
+// evaluated fails even if nothing changed: the API server ratchets wrong values, not errors.
 //
 // Those in this block are about self, a RayClusterSpec.
 const (
@@ -18,7 +24,7 @@ const (
 
 	headTemplate  = "self.headGroupSpec.template"
 	headContainer = headTemplate + ".spec.containers[0]"
-	hasContainer  = "has(" + headTemplate + ".spec) && size(" + headTemplate + ".spec.containers) > 0"
+	hasContainer  = "has(" + headTemplate + ".spec) && has(" + headTemplate + ".spec.containers) && size(" + headTemplate + ".spec.containers) > 0"
 
 	// wantsV2ByEnv is how the autoscaler v2 was asked for before there was a field.
 	wantsV2ByEnv = "(" + hasContainer + " && has(" + headContainer + ".env) && " + headContainer +
@@ -45,6 +51,29 @@ func inHeadPod(list, condition string) string {
 func allGroups(condition string) string {
 	return "(!has(self.workerGroupSpecs) || self.workerGroupSpecs.all(g, " + condition + "))"
 }
+
+// noMoreGroups is true of an update after which no more groups than before fail the condition. Which groups they are
+// would take comparing each with each, beyond any budget; the Go rules do. There are groups where it is asked.
+func noMoreGroups(condition string) string {
+	return noMore("self.workerGroupSpecs", "g", condition)
+}
+
+// noMore does the same for the items of another list or the keys of a map.
+func noMore(list, item, condition string) string {
+	count := list + ".filter(" + item + ", !(" + condition + ")).size()"
+	return count + " <= " + inOld(count)
+}
+
+// unchanged is true of an update that leaves a path below the node as it was.
+func unchanged(path string) string {
+	is := present("self", path)
+	return "(" + is + ") == (" + inOld(is) + ") && (!(" + is + ") || self." + path + " == oldSelf." + path + ")"
+}
+
+var selfWord = regexp.MustCompile(`\bself\b`)
+
+// inOld is an expression about the old value of the node.
+func inOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
 
 // present is has() for each field on the way and the field itself.
 func present(root, path string) string {
@@ -74,6 +103,9 @@ const (
 	fromRay256   = `^\\s*v?(2\\.0*(5[6-9]|[6-9][0-9]|[1-9][0-9]{2,})|([3-9]|[1-9][0-9]+)\\.[0-9]+)([^0-9\\n].*)?$`
 	versionField = ".rayVersion"
 )
+
+// sameVersion is true of an update of a cluster that keeps its version of Ray.
+var sameVersion = unchanged("rayVersion")
 
 // needsVersion is the message of the rules on versions.
 func needsVersion(feature, version string) string {

@@ -12,7 +12,7 @@ var gcsRules = []Rule{
 		Valid: "!('redis-username' in self) || self['redis-username'] == ''",
 		Says:  "use gcsFaultToleranceOptions.redisUsername"},
 	{ID: "RC-069", Part: ClusterSpec, Node: "headGroupSpec.template", Field: ".spec.containers", Reason: Forbidden,
-		Valid: "!has(self.spec) || size(self.spec.containers) == 0 || !has(self.spec.containers[0].env) || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
+		Valid: "!(" + oneContainer + ") || !has(self.spec.containers[0].env) || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
 		Says:  "REDIS_USERNAME is set by the operator; use gcsFaultToleranceOptions.redisUsername"},
 
 	ofRedis("RC-060", "redisAddress", "!has(self.redisAddress) || self.redisAddress == ''"),
@@ -31,19 +31,19 @@ var gcsRules = []Rule{
 	{ID: "RC-064", Part: ClusterSpec, Node: gcsNode + ".storage", Field: ".claimName", Reason: Forbidden,
 		Valid: "!has(self.claimName) || self.claimName == '' || (!has(self.size) && !has(self.storageClassName) && (!has(self.accessModes) || size(self.accessModes) == 0))",
 		Says:  "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"},
-	{ID: "RC-542", Part: ClusterSpec, Node: gcsNode + ".storage", Field: ".size",
+	{ID: "RC-542", Part: ClusterSpec, Node: gcsNode + ".storage", Field: ".size", Unchanged: []string{"size"},
 		Valid: "!has(self.size) || (type(self.size) == int ? self.size > 0 : quantity(string(self.size)).isGreaterThan(quantity('0')))",
 		Says:  "must be above 0, as in 1Gi"},
-	{ID: "RC-543", Part: ClusterSpec, Node: gcsNode + ".storage.subPath",
+	{ID: "RC-543", Part: ClusterSpec, Node: gcsNode + ".storage.subPath", Ratchet: ByServer,
 		Valid: "!self.startsWith('/') && !self.split('/').exists(s, s == '..')",
 		Says:  "must be relative and without .., as in ray/gcs"},
-	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes[]",
+	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes[]", Ratchet: ByServer,
 		Valid: "self in ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod']",
 		Says:  `supported values: "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"`},
-	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes",
+	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes", Ratchet: ByServer,
 		Valid: "self.all(a, self.exists_one(b, a == b))",
 		Says:  "list each mode once"},
-	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes", Reason: Forbidden,
+	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes", Reason: Forbidden, Ratchet: ByServer,
 		Valid: "!('ReadWriteOncePod' in self) || self.all(m, m == 'ReadWriteOncePod')",
 		Says:  "ReadWriteOncePod must stand alone"},
 	storageName("claimName", "PersistentVolumeClaim"),
@@ -91,7 +91,7 @@ func credential(option string) Rule {
 }
 
 func storageName(option, kind string) Rule {
-	return Rule{ID: "RC-545", Part: ClusterSpec, Node: gcsNode + ".storage." + option,
+	return Rule{ID: "RC-545", Part: ClusterSpec, Node: gcsNode + ".storage." + option, Ratchet: ByServer,
 		Valid: "self == '' || self.matches('" + dns1123Subdomain + "')",
 		Says:  "must be the name of a " + kind + ": lower-case letters, digits, dashes and dots"}
 }

@@ -2,77 +2,94 @@ package celrules
 
 // What the API server estimates for a rule on a group counts once for each of the groups that maxItems allows.
 
-const noPriorities = "(!has(self.workerGroupSpecs) || self.workerGroupSpecs.all(g, !has(g.priority) || g.priority == 0))"
+// Conditions that rules make on each group, g.
+const (
+	noIdleTimeout = "!has(g.idleTimeoutSeconds)"
+	noPriority    = "!has(g.priority) || g.priority == 0"
+	notSuspended  = "!has(g.suspend) || !g.suspend"
+	neverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
+)
+
+var noPriorities = allGroups(noPriority)
 
 // podsWanted is how many Pods a group asks for at the moment, as the operator computes it.
 const podsWanted = "(has(self.suspend) && self.suspend ? 0 : " +
 	"[[has(self.replicas) ? self.replicas : 0, self.maxReplicas].min(), self.minReplicas, 0].max() * [has(self.numOfHosts) ? self.numOfHosts : 1, 1].max())"
 
-// Groups change whenever the autoscaler scales them, so rules on more than one field of a group ratchet by hand. Rules
-// over all groups do not: each is a rule of KubeRay 1.7, whose operator does nothing for a cluster that breaks it.
+// Groups change whenever the autoscaler scales them, and with them all that is around them.
 var groupRules = []Rule{
 	{ID: "RC-038", Part: ClusterSpec, Node: "workerGroupSpecs[].template", Field: ".spec.containers", Reason: Required,
-		Valid: "has(self.spec) && size(self.spec.containers) > 0",
+		Valid: oneContainer,
 		Says:  "give at least one container; the first runs Ray"},
-	{ID: "RC-042", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".minReplicas", OwnWords: true, Ratchet: WasBroken, Unchanged: []string{"minReplicas", "maxReplicas"},
+	{ID: "RC-042", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".minReplicas", OwnWords: true, Unchanged: []string{"minReplicas", "maxReplicas"},
 		Valid: "self.minReplicas <= self.maxReplicas",
 		Says:  "must not exceed maxReplicas"},
 	resourcesOnce("RC-043", "workerGroupSpecs[]"),
 	labelsParam("RC-044", "workerGroupSpecs[]"),
 	labelKeys("RC-045", "workerGroupSpecs[]"),
 	{ID: "RC-048", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
-		Valid: allGroups("!has(g.idleTimeoutSeconds)") + " || " + autoscalerV2,
-		Says:  "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"},
+		Valid:   allGroups(noIdleTimeout) + " || " + autoscalerV2,
+		NoWorse: noMoreGroups(noIdleTimeout),
+		Says:    "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"},
 	{ID: "RC-049", Part: ClusterSpec, Field: versionField, Reason: Required,
-		Valid: hasVersion + " || " + noPriorities,
-		Says:  needsVersion("priority of a worker group", "2.56.0")},
+		Valid:   hasVersion + " || " + noPriorities,
+		NoWorse: noMoreGroups(noPriority),
+		Says:    needsVersion("priority of a worker group", "2.56.0")},
 	{ID: "RC-050", Part: ClusterSpec, Field: versionField,
-		Valid: "!" + hasVersion + " || " + goodVersion + " || " + noPriorities,
-		Says:  needsVersion("priority of a worker group", "2.56.0")},
+		Valid:   "!" + hasVersion + " || " + goodVersion + " || " + noPriorities,
+		NoWorse: sameVersion + " && " + noMoreGroups(noPriority),
+		Says:    needsVersion("priority of a worker group", "2.56.0")},
 	{ID: "RC-051", Part: ClusterSpec, Field: versionField,
-		Valid: "!" + hasVersion + " || !" + goodVersion + " || self.rayVersion.matches('" + fromRay256 + "') || " + noPriorities,
-		Says:  needsVersion("priority of a worker group", "2.56.0")},
+		Valid:   "!" + hasVersion + " || !" + goodVersion + " || self.rayVersion.matches('" + fromRay256 + "') || " + noPriorities,
+		NoWorse: sameVersion + " && " + noMoreGroups(noPriority),
+		Says:    needsVersion("priority of a worker group", "2.56.0")},
 	{ID: "RC-052", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
-		Valid: noPriorities + " || " + autoscalerV2,
-		Says:  "needs the autoscaler v2: set autoscalerOptions.version to v2"},
+		Valid:   noPriorities + " || " + autoscalerV2,
+		NoWorse: noMoreGroups(noPriority),
+		Says:    "needs the autoscaler v2: set autoscalerOptions.version to v2"},
 	{ID: "RC-072", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
-		Valid: "!" + autoscaling + " || " + allGroups("!has(g.suspend) || !g.suspend"),
-		Says:  "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"},
+		Valid:   "!" + autoscaling + " || " + allGroups(notSuspended),
+		NoWorse: noMoreGroups(notSuspended),
+		Says:    "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"},
 	{ID: "RC-075", Part: ClusterSpec, Field: ".workerGroupSpecs",
-		Valid: "!" + autoscaling + " || !" + versionIsV2 + " || " +
-			allGroups("!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"),
-		Says: "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
-	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Reason: Required,
+		Valid:   "!" + autoscaling + " || !" + versionIsV2 + " || " + allGroups(neverRestarts),
+		NoWorse: noMoreGroups(neverRestarts),
+		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
+	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Reason: Required, Ratchet: ByServer,
 		Valid: "self != ''",
 		Says:  "give the group a name, as in cpu-workers"},
-	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", OwnWords: true,
+	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", OwnWords: true, Ratchet: ByServer,
 		Valid: "self == '' || self.matches('" + labelValue + "')",
 		Says:  "becomes a label of the Pods: use letters, digits, dashes and dots, with a letter or digit at both ends"},
-	{ID: "RC-503", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName",
+	{ID: "RC-503", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Ratchet: ByServer,
 		Valid: "!self.contains('_') || !self.matches('" + labelValue + "')",
 		Says:  "becomes part of Pod names, which cannot have an underscore; use a dash"},
-	{ID: "RC-506", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName",
+	{ID: "RC-506", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Ratchet: ByServer,
 		Valid: "self != 'headgroup'",
 		Says:  "is the group of the head Pod; choose another name"},
-	{ID: "RC-510", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".replicas", Ratchet: WasBroken,
+	{ID: "RC-510", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".replicas",
 		Unchanged: []string{"replicas", "minReplicas", "maxReplicas", "numOfHosts", "suspend"},
 		Valid:     podsWanted + " <= 2147483647",
 		Says:      "replicas times numOfHosts must stay below 2147483648"},
-	restartPolicy("RC-560", "workerGroupSpecs[].template"),
-	{ID: "RC-564", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".groupName", OwnWords: true, Ratchet: WasBroken, Unchanged: []string{"numOfHosts"},
+	restartPolicy("RC-560", "workerGroupSpecs[].template.spec.restartPolicy"),
+	{ID: "RC-564", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".groupName", OwnWords: true, Unchanged: []string{"numOfHosts"},
 		Valid: "!has(self.numOfHosts) || self.numOfHosts <= 1 || self.groupName.size() <= 57",
 		Says:  "has too many characters, at most 57 are possible with numOfHosts above 1"},
 }
 
 // What the head group and worker groups have in common.
 
-const resourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
+const (
+	oneContainer   = "has(self.spec) && has(self.spec.containers) && size(self.spec.containers) > 0"
+	resourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
+	noParam        = "!(p in self.rayStartParams) || self.rayStartParams[p] == ''"
+)
 
 func resourcesOnce(id, node string) Rule {
 	return Rule{ID: id, Part: ClusterSpec, Node: node, Field: ".resources", Reason: Forbidden, OwnWords: true,
-		Valid: "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " +
-			resourceParams + ".all(p, !(p in self.rayStartParams) || self.rayStartParams[p] == '')",
-		Says: "rayStartParams gives resources already; keep one of the two"}
+		Valid:   "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " + resourceParams + ".all(p, " + noParam + ")",
+		NoWorse: noMore(resourceParams, "p", noParam),
+		Says:    "rayStartParams gives resources already; keep one of the two"}
 }
 
 func labelsParam(id, node string) Rule {
@@ -83,12 +100,15 @@ func labelsParam(id, node string) Rule {
 
 func labelKeys(id, node string) Rule {
 	return Rule{ID: id, Part: ClusterSpec, Node: node + ".labels", OwnWords: true,
-		Valid: "self.all(k, k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",
-		Says:  "keys must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"}
+		Valid:  "self.all(k, " + labelKey + ")",
+		Update: "self.all(k, k in oldSelf || (" + labelKey + "))",
+		Says:   "keys must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"}
 }
 
+const labelKey = "k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')"
+
 func restartPolicy(id, node string) Rule {
-	return Rule{ID: id, Part: ClusterSpec, Node: node, Field: ".spec.restartPolicy",
-		Valid: "!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy in ['', 'Always', 'OnFailure', 'Never']",
+	return Rule{ID: id, Part: ClusterSpec, Node: node, Ratchet: ByServer,
+		Valid: "self in ['', 'Always', 'OnFailure', 'Never']",
 		Says:  `supported values: "Always", "OnFailure", "Never"`}
 }

@@ -14,7 +14,7 @@ var historyRules = []Rule{
 	{ID: "RC-080", Part: ClusterSpec, Node: collectorNode, Field: ".image", Reason: Required,
 		Valid: "has(self.image) && self.image != ''",
 		Says:  "give the image of the collector"},
-	{ID: "RC-081", Part: ClusterSpec, Node: collectorNode + ".env[].name", Reason: Forbidden,
+	{ID: "RC-081", Part: ClusterSpec, Node: collectorNode + ".env[].name", Reason: Forbidden, Ratchet: ByServer,
 		Valid:   "!(self in " + collectorOwn + ")",
 		Says:    "is set by the operator; remove it",
 		SaysCEL: "self + ' is set by the operator; remove it'"},

@@ -16,7 +16,7 @@ const (
 	needsShutdown  = "needs shutdownAfterJobFinishes: true"
 	tokenAlone     = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
 	dashboardPort  = "ports are listed, but none is named dashboard, by which the operator finds Ray; add it, with containerPort 8265 usually"
-	hasDashboard   = "!has(self.spec) || size(self.spec.containers) == 0 || !has(self.spec.containers[0].ports) || size(self.spec.containers[0].ports) == 0 || self.spec.containers[0].ports.exists(p, has(p.name) && p.name == 'dashboard')"
+	hasDashboard   = "!(" + oneContainer + ") || !has(self.spec.containers[0].ports) || size(self.spec.containers[0].ports) == 0 || self.spec.containers[0].ports.exists(p, has(p.name) && p.name == 'dashboard')"
 	ownerDecides   = ", which decides about upgrades; remove it"
 	noRayCluster   = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
 	rayFrom26      = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
@@ -86,31 +86,31 @@ var jobSpecRules = []Rule{
 	{ID: "RJ-054", Part: JobSpec, Node: "rayClusterSpec.authOptions", Field: ".enableK8sTokenAuth",
 		Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
 		Says:  tokenAlone},
-	{ID: "RJ-501", Part: JobSpec, Node: "submissionMode",
+	{ID: "RJ-501", Part: JobSpec, Node: "submissionMode", Ratchet: ByServer,
 		Valid: "self in ['K8sJobMode', 'HTTPMode', 'InteractiveMode', 'SidecarMode']",
 		Says:  `supported values: "K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"`},
-	{ID: "RJ-502", Part: JobSpec, Field: ".entrypoint", Reason: Required, Ratchet: WasBroken,
+	{ID: "RJ-502", Part: JobSpec, Field: ".entrypoint", Reason: Required,
 		Valid: jobInteractive + " || (has(self.entrypoint) && self.entrypoint.matches('\\\\S')) || (has(self.submitterPodTemplate) && has(self.submitterPodTemplate.spec) && " +
-			"size(self.submitterPodTemplate.spec.containers) > 0 && has(self.submitterPodTemplate.spec.containers[0].command) && size(self.submitterPodTemplate.spec.containers[0].command) > 0)",
+			"has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0 && has(self.submitterPodTemplate.spec.containers[0].command) && size(self.submitterPodTemplate.spec.containers[0].command) > 0)",
 		Says: "give the command to run, as in python main.py"},
 	{ID: "RJ-509", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.restartPolicy", Reason: Required,
-		Valid: "!has(self.spec) || size(self.spec.containers) == 0 || (has(self.spec.restartPolicy) && self.spec.restartPolicy != '')",
+		Valid: "!(" + oneContainer + ") || (has(self.spec.restartPolicy) && self.spec.restartPolicy != '')",
 		Says:  "set Never or OnFailure, as a Job demands"},
 	{ID: "RJ-509", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.restartPolicy",
-		Valid: "!has(self.spec) || size(self.spec.containers) == 0 || !has(self.spec.restartPolicy) || self.spec.restartPolicy in ['', 'Never', 'OnFailure']",
+		Valid: "!(" + oneContainer + ") || !has(self.spec.restartPolicy) || self.spec.restartPolicy in ['', 'Never', 'OnFailure']",
 		Says:  `supported values: "Never", "OnFailure"`},
 	{ID: "RJ-510", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.containers", Reason: Required,
-		Valid: "has(self.spec) && size(self.spec.containers) > 0",
+		Valid: oneContainer,
 		Says:  "give at least one container; the first submits the job"},
-	{ID: "RJ-516", Part: JobSpec, Field: ".metadata", Reason: Forbidden, OwnWords: true, Ratchet: WasBroken,
+	{ID: "RJ-516", Part: JobSpec, Field: ".metadata", Reason: Forbidden, OwnWords: true,
 		Valid: "!has(self.metadata) || size(self.metadata) == 0 || !has(self.submissionMode) || !(self.submissionMode in ['K8sJobMode', 'SidecarMode']) || !has(self.rayClusterSpec) || !has(self.rayClusterSpec.rayVersion)" +
 			" || self.rayClusterSpec.rayVersion == '' || self.rayClusterSpec.rayVersion.matches('" + rayFrom26 + "')",
 		Says: "needs rayClusterSpec.rayVersion 2.6.0 or later"},
 	{ID: "RJ-530", Part: JobSpec, Node: "rayClusterSpec.upgradeStrategy", Field: ".type", Reason: Forbidden,
 		Valid: "!has(self.type)",
 		Says:  "the cluster belongs to a RayJob" + ownerDecides},
-	{ID: "RJ-533", Part: JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.containers", Ratchet: WasBroken,
-		Valid: "!" + jobInSidecar + " || " + noRayCluster + " || " + headOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')",
+	{ID: "RJ-533", Part: JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.containers",
+		Valid: "!" + jobInSidecar + " || " + noRayCluster + " || !has(" + headOfJob + ".spec.containers) || " + headOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')",
 		Says:  "the operator adds a container of this name in SidecarMode; use another name"},
 	{ID: "RJ-535", Part: JobSpec, Node: "rayClusterSpec.headGroupSpec.template", Field: ".spec.containers", Reason: Required,
 		Valid: hasDashboard,
@@ -135,14 +135,14 @@ func only(rule, state, other string) string {
 }
 
 func onceForEach(id, state, other string) Rule {
-	return Rule{ID: id, Part: JobSpec, Node: "deletionStrategy.deletionRules",
+	return Rule{ID: id, Part: JobSpec, Node: "deletionStrategy.deletionRules", Ratchet: ByServer,
 		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.exists_one(b, " + only("b", state, other) +
 			" && a.policy == b.policy && a.condition." + state + " == b.condition." + state + "))",
 		Says: "give each policy once for each state; keep one of the rules"}
 }
 
 func inOrder(id, state, other string) Rule {
-	return Rule{ID: id, Part: JobSpec, Node: "deletionStrategy.deletionRules", OwnWords: true,
+	return Rule{ID: id, Part: JobSpec, Node: "deletionStrategy.deletionRules", OwnWords: true, Ratchet: ByServer,
 		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.all(b, !(" + only("b", state, other) + ") || a.condition." + state + " != b.condition." + state +
 			" || !((a.policy == 'DeleteWorkers' && b.policy in ['DeleteCluster', 'DeleteSelf']) || (a.policy == 'DeleteCluster' && b.policy == 'DeleteSelf'))" +
 			" || a.condition.ttlSeconds <= b.condition.ttlSeconds))",

@@ -17,7 +17,7 @@ func nameForm(id string, part Part) Rule {
 
 // specIsThere also keeps rules on fields of the spec from being passed by by taking away all of it.
 func specIsThere(id string, part Part, says string) Rule {
-	return Rule{ID: id, Part: part, Field: ".spec", Reason: Required, Ratchet: WasBroken, Valid: "has(self.spec)", Says: says}
+	return Rule{ID: id, Part: part, Field: ".spec", Reason: Required, Valid: "has(self.spec)", Says: says}
 }
 
 var objectRules = []Rule{
@@ -27,7 +27,7 @@ var objectRules = []Rule{
 		Valid: "!(self.exists(c, c.type == 'RayClusterSuspending' && c.status == 'True') && self.exists(c, c.type == 'RayClusterSuspended' && c.status == 'True'))",
 		Says:  "RayClusterSuspending and RayClusterSuspended cannot both be True; the operator sets them, one after the other"},
 	specIsThere("RC-581", RayCluster, "describe the cluster: at least headGroupSpec with a Pod template"),
-	{ID: "RJ-060", Part: RayJob, Field: ".status.jobDeploymentStatus", Ratchet: WasBroken, OwnWords: true,
+	{ID: "RJ-060", Part: RayJob, Field: ".status.jobDeploymentStatus", OwnWords: true,
 		Valid: "!(" + present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
 		Says:  "Waiting is for InteractiveMode only; the operator sets it"},
 	{ID: "RJ-524", Part: RayJob, Field: ".spec.submissionMode", Transition: true, OwnWords: true,
@@ -36,7 +36,7 @@ var objectRules = []Rule{
 		Says: "cannot change while the job is active; suspend the job first, or make a new one"},
 	specIsThere("RJ-581", RayJob, jobDescription),
 	specIsThere("RS-581", RayService, "describe the service: at least rayClusterConfig and serveConfigV2"),
-	{ID: "CJ-011", Part: RayCronJob, Node: "spec.schedule",
+	{ID: "CJ-011", Part: RayCronJob, Node: "spec.schedule", Ratchet: ByServer,
 		Valid: "!self.contains('TZ')",
 		Says:  "must not name a time zone; use timeZone"},
 	specIsThere("CJ-581", RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs"),

@@ -1,7 +1,6 @@
 package celrules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -50,12 +49,13 @@ const (
 type Ratchet int
 
 const (
-	// ByServer leaves it to the API server, which asks the rule whenever its node changed.
-	ByServer Ratchet = iota
+	// WasBroken lets an update pass when the old value broke the rule too, and not in a lesser way.
+	WasBroken Ratchet = iota
+	// ByServer leaves it to the API server, which asks the rule whenever its node changed: for nodes that hold nothing but
+	// what the rule reads, or whose items have no old value because they are in a list without keys.
+	ByServer
 	// CreateOnly asks the rule on create only: for names, which cannot change.
 	CreateOnly
-	// WasBroken lets an update pass when the old value broke the rule too.
-	WasBroken
 )
 
 // Rule is one CEL expression in a schema.
@@ -75,11 +75,16 @@ type Rule struct {
 	Says, SaysCEL string
 	// Reason is empty for an invalid value.
 	Reason Reason
-	// Ratchet is for nodes that change for other reasons than the rule.
+	// Ratchet is how updates of objects pass that broke the rule before.
 	Ratchet Ratchet
-	// Unchanged are fields of the node. With WasBroken an update passes if it changes none of them, instead of if the old
-	// value broke the rule: what was wrong before must not become wrong in another way.
+	// Unchanged are paths below the node. With WasBroken an update passes if it changes none of them, instead of if the old
+	// value broke the rule: what was wrong before must not become wrong in another way. They must be all that the rule reads.
 	Unchanged []string
+	// NoWorse compares self with oldSelf. With WasBroken an update passes only if this is true too.
+	NoWorse string
+	// Update is what an update is asked, in place of Valid and what follows from the fields above. It is for nodes whose parts
+	// ratchet one by one, and must be true where Valid is.
+	Update string
 	// Transition marks rules that compare with oldSelf, which are not asked on create.
 	Transition bool
 	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
@@ -104,7 +109,7 @@ func (r Rule) Validations() []Validation {
 	if r.SaysCEL != "" {
 		v.MessageExpression = r.SaysCEL + " + '" + r.suffix() + "'"
 	}
-	if r.Ratchet == ByServer {
+	if r.Ratchet == ByServer || r.Transition {
 		return []Validation{v}
 	}
 	create, update := v, v
@@ -114,18 +119,25 @@ func (r Rule) Validations() []Validation {
 		return []Validation{create}
 	}
 	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
-	update.Rule = "(" + r.Valid + ") || !(" + selfWord.ReplaceAllString(r.Valid, "oldSelf") + ")"
-	if len(r.Unchanged) > 0 {
-		same := make([]string, len(r.Unchanged))
-		for i, f := range r.Unchanged {
-			same[i] = "has(self." + f + ") == has(oldSelf." + f + ") && (!has(self." + f + ") || self." + f + " == oldSelf." + f + ")"
-		}
-		update.Rule = "(" + r.Valid + ") || (" + strings.Join(same, " && ") + ")"
-	}
+	update.Rule = r.onUpdate()
 	return []Validation{create, update}
 }
 
-var selfWord = regexp.MustCompile(`\bself\b`)
+func (r Rule) onUpdate() string {
+	switch {
+	case r.Update != "":
+		return r.Update
+	case len(r.Unchanged) > 0:
+		same := make([]string, len(r.Unchanged))
+		for i, f := range r.Unchanged {
+			same[i] = unchanged(f)
+		}
+		return "(" + r.Valid + ") || (" + strings.Join(same, " && ") + ")"
+	case r.NoWorse != "":
+		return "(" + r.Valid + ") || (!(" + inOld(r.Valid) + ") && " + r.NoWorse + ")"
+	}
+	return "(" + r.Valid + ") || !(" + inOld(r.Valid) + ")"
+}
 
 // suffix names the rule, so that people can look it up in docs/validation.md.
 func (r Rule) suffix() string { return " (" + r.ID + ")" }

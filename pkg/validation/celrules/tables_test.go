@@ -44,11 +44,15 @@ func TestValidationsRatchet(t *testing.T) {
 		change func(*celrules.Rule)
 		want   []string
 	}{
-		"by the server":    {func(*celrules.Rule) {}, []string{"has(self.a)"}},
-		"on create only":   {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
-		"if it was broken": {func(r *celrules.Rule) { r.Ratchet = celrules.WasBroken }, []string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || !(has(oldSelf.a))"}},
-		"if unchanged": {func(r *celrules.Rule) { r.Ratchet, r.Unchanged = celrules.WasBroken, []string{"b"} },
-			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || (has(self.b) == has(oldSelf.b) && (!has(self.b) || self.b == oldSelf.b))"}},
+		"if it was broken": {func(*celrules.Rule) {}, []string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || !(has(oldSelf.a))"}},
+		"if it was broken no less": {func(r *celrules.Rule) { r.NoWorse = "self.n <= oldSelf.n" },
+			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || (!(has(oldSelf.a)) && self.n <= oldSelf.n)"}},
+		"if unchanged": {func(r *celrules.Rule) { r.Unchanged = []string{"b"} },
+			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || ((has(self.b)) == (has(oldSelf.b)) && (!(has(self.b)) || self.b == oldSelf.b))"}},
+		"part by part":   {func(r *celrules.Rule) { r.Update = "has(self.a) || self.c" }, []string{"oldSelf.hasValue() || (has(self.a))", "has(self.a) || self.c"}},
+		"by the server":  {func(r *celrules.Rule) { r.Ratchet = celrules.ByServer }, []string{"has(self.a)"}},
+		"on create only": {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
+		"never":          {func(r *celrules.Rule) { r.Transition = true }, []string{"has(self.a)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rule
