@@ -111,6 +111,11 @@ func TestExamplesAgainstCRDs(t *testing.T) {
 		})
 	}
 	// Otherwise a rule that is always true would pass.
+	for _, b := range celrules.Bounds() {
+		if b.ID != "" && !refusedFor[b.ID] {
+			t.Errorf("no example made the API server refuse for %s", b.ID)
+		}
+	}
 	for _, r := range celrules.Rules() {
 		if !refusedFor[r.ID] && !r.Transition && !ofStatus[r.ID] {
 			t.Errorf("no example made the API server refuse for %s", r.ID)

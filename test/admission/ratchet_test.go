@@ -28,10 +28,10 @@ func withoutRules(node *apiextensionsv1.JSONSchemaProps, path string, bounds map
 	}
 	node.XValidations = kept
 	if bounds[path] {
-		node.Minimum, node.MaxItems, node.MinLength, node.MaxLength, node.MaxProperties, node.Pattern = nil, nil, nil, nil, nil, ""
+		node.Minimum, node.Maximum, node.MaxItems, node.MinLength, node.MaxLength, node.MaxProperties, node.Pattern = nil, nil, nil, nil, nil, nil, ""
 	}
-	if strings.HasSuffix(path, "emplate.spec") {
-		node.Required = nil // so that there can be Pods without containers
+	if strings.HasSuffix(path, "emplate.spec") || strings.HasSuffix(path, "clusterUpgradeOptions") {
+		node.Required = nil // so that there can be Pods without containers, and upgrades without a step
 	}
 	if strings.HasSuffix(path, "workerGroupSpecs") {
 		node.XListType, node.XListMapKeys = nil, nil

@@ -110,7 +110,9 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 			return true
 		}
 	}
-	schema := slices.Contains(celrules.LayersOf(err.Origin), celrules.Schema) || celrules.Native(err.Origin)
+	schema := celrules.Native(err.Origin) || slices.ContainsFunc(celrules.BoundsOf(c.plural), func(b celrules.Placed[celrules.Bound]) bool {
+		return b.Item.ID == err.Origin && !b.Item.Partly && strings.HasPrefix(anyItem.ReplaceAllString(err.Field, "[]"), strings.ReplaceAll(b.Node, "{}", "[]"))
+	})
 	if schema && slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool { return around(cause.Field, err.Field) }) {
 		return true
 	}
@@ -134,6 +136,9 @@ func repeated(path string) string {
 }
 
 var listItem = regexp.MustCompile(`^(.*)\.[0-9]+(\.(name|groupName|mountPath))?$`)
+
+// anyItem is an index or a key in a path.
+var anyItem = regexp.MustCompile(`\[[^\]]*\]`)
 
 var index = regexp.MustCompile(`^\[[^\]]*\]`)
 

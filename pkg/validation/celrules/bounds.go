@@ -3,6 +3,12 @@ package celrules
 // labelOrNone is the form of the value of a label, which may be empty.
 const labelOrNone = `^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 
+const (
+	containerName = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
+	portName      = "^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$"
+	portProtocol  = "^(TCP|UDP|SCTP)?$"
+)
+
 // namedInPods are the lists of Pod templates whose items need names. That a name is there the schema says already.
 var namedInPods = []string{"containers[]", "initContainers[]", "containers[].env[]", "initContainers[].env[]"}
 
@@ -43,6 +49,7 @@ func Bounds() []Bound {
 		// A Pod with longer lists would not start; the rules on the head look at all of these.
 		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers", MaxItems: new(int64(100))},
 		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.initContainers", MaxItems: new(int64(100))},
+		{Part: ClusterSpec, Node: "workerGroupSpecs[].template.spec.containers", MaxItems: new(int64(100))},
 		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.volumes", MaxItems: new(int64(2000))},
 		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].env", MaxItems: new(int64(5000))},
 		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].ports", MaxItems: new(int64(2000))},
@@ -63,9 +70,18 @@ func Bounds() []Bound {
 		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].name", MaxLength: new(int64(256))},
 		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].value", MaxLength: new(int64(4096))},
 	}
-	for _, template := range []string{"headGroupSpec.template.spec.", "workerGroupSpecs[].template.spec."} {
+	for _, template := range []string{"headGroupSpec.template.", "workerGroupSpecs[].template."} {
 		for _, list := range namedInPods {
-			bounds = append(bounds, Bound{ID: "RC-016", Part: ClusterSpec, Node: template + list + ".name", MinLength: new(int64(1))})
+			bounds = append(bounds, Bound{ID: "RC-016", Part: ClusterSpec, Node: template + "spec." + list + ".name", MinLength: new(int64(1))})
+		}
+		bounds = append(bounds, Bound{ID: "RC-530", Part: ClusterSpec, Node: template + "metadata.labels{}", Partly: true, MaxLength: new(int64(63)), Pattern: labelOrNone})
+		for _, list := range []string{"spec.containers[]", "spec.initContainers[]"} {
+			ports := template + list + ".ports[]."
+			bounds = append(bounds,
+				Bound{ID: "RC-540", Part: ClusterSpec, Node: template + list + ".name", Partly: true, MaxLength: new(int64(63)), Pattern: containerName},
+				Bound{ID: "RC-541", Part: ClusterSpec, Node: ports + "containerPort", Minimum: new(int64(1)), Maximum: new(int64(65535))},
+				Bound{ID: "RC-541", Part: ClusterSpec, Node: ports + "name", Partly: true, MaxLength: new(int64(15)), Pattern: portName},
+				Bound{ID: "RC-541", Part: ClusterSpec, Node: ports + "protocol", Pattern: portProtocol})
 		}
 	}
 	return bounds

@@ -7,6 +7,7 @@ const (
 	noIdleTimeout = "!has(g.idleTimeoutSeconds)"
 	noPriority    = "!has(g.priority) || g.priority == 0"
 	notSuspended  = "!has(g.suspend) || !g.suspend"
+	noCollector   = "!has(g.template.spec) || !has(g.template.spec.containers) || g.template.spec.containers.all(c, c.name != 'ray-history-collector')"
 	neverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
 )
 
@@ -55,6 +56,10 @@ var groupRules = []Rule{
 		Valid:   "!" + autoscaling + " || !" + versionIsV2 + " || " + allGroups(neverRestarts),
 		NoWorse: noMoreGroups(neverRestarts),
 		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
+	{ID: "RC-090", Part: ClusterSpec, Field: ".workerGroupSpecs",
+		Valid:   "!has(self.historyServerOptions) || " + allGroups(noCollector),
+		NoWorse: noMoreGroups(noCollector),
+		Says:    "the operator adds a container of this name with historyServerOptions; use another name"},
 	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Reason: Required, Ratchet: ByServer,
 		Valid: "self != ''",
 		Says:  "give the group a name, as in cpu-workers"},

@@ -25,7 +25,7 @@ var historyRules = []Rule{
 	storageNeeds("RC-084", "S3", "", "S3_REGION"),
 	storageNeeds("RC-085", "AZUREBLOB", authMode("connection_string"), connection),
 	storageNeeds("RC-086", "AZUREBLOB", authMode("workload_identity|default"), accountURL),
-	{ID: "RC-087", Part: ClusterSpec, Node: collectorNode, Field: ".env", Reason: Required, OwnWords: true,
+	{ID: "RC-087", Part: ClusterSpec, Node: collectorNode + ".env", Reason: Required, OwnWords: true, Ratchet: ByServer,
 		Valid: notOn("AZUREBLOB") + " || " + authMode("connection_string|workload_identity|default") +
 			" || " + given(connection) + " || " + given(accountURL),
 		Says: connection + " or " + accountURL + " must be among them for the storage AZUREBLOB"},
@@ -40,16 +40,16 @@ var historyRules = []Rule{
 // notOn is true unless the storage, in whatever case, is the one given. Of repeated variables the last counts, which
 // CEL cannot afford to find out: with two different ones the rule is left to the Go package.
 func notOn(backend string) string {
-	return "!has(self.env) || !self.env.exists(e, e.name == 'STORAGE_BACKEND') || " +
-		"self.env.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || !e.value.matches('(?i)^" + backend + "$')))"
+	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || " +
+		"self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || !e.value.matches('(?i)^" + backend + "$')))"
 }
 
 func given(variable string) string {
-	return "self.env.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
+	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
 }
 
 func authMode(modes string) string {
-	return `self.env.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value.matches('(?i)^\\s*(` + modes + `)\\s*$'))`
+	return `self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value.matches('(?i)^\\s*(` + modes + `)\\s*$'))`
 }
 
 // storageNeeds demands a variable for a storage, under a condition or always. The Go rule names the storage as the user
@@ -59,7 +59,7 @@ func storageNeeds(id, backend, when, variable string) Rule {
 	if when != "" {
 		valid = notOn(backend) + " || !" + when + " || " + given(variable)
 	}
-	return Rule{ID: id, Part: ClusterSpec, Node: collectorNode, Field: ".env", Reason: Required, OwnWords: true,
+	return Rule{ID: id, Part: ClusterSpec, Node: collectorNode + ".env", Reason: Required, OwnWords: true, Ratchet: ByServer,
 		Valid: valid,
 		Says:  variable + " must be among them for the storage " + backend}
 }

@@ -1,5 +1,7 @@
 package celrules
 
+import "strings"
+
 var (
 	allKinds       = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
 	kindsWithChild = []string{"rayclusters", "rayjobs", "rayservices"}
@@ -45,6 +47,17 @@ func wholeCounts(of, template string, eachGroup bool) PolicyRule {
 		Says:  "num-cpus and num-gpus must be a whole number of at least 0; ray start refuses units and fractions"}
 }
 
+// Errors that neither a CRD nor a policy can hold, and why:
+//   - RC-059, RC-070, RC-078, RC-097, RC-106, RJ-025, RJ-052: whether they are errors is said by a gate of the operator.
+//   - RC-119, RJ-063, RJ-064, RJ-066: by its other settings or by what is installed.
+//   - RC-121 to RC-124, RJ-062: by other objects.
+//   - RC-526, and RC-525 about wait-gcs-ready and sidecars: by the containers that the operator is told to add.
+//   - RC-549: by the volumes that the operator adds, which depend on its settings and gates.
+//   - RC-555: by the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
+//   - CJ-012, CJ-014, CJ-501, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
+//
+// The CRDs lack more than the policies: they do not see labels and annotations, among them the one that turns RC-515 off,
+// and RC-110 to RC-112 and RC-573 would have to look through lists in each of a thousand groups.
 var policyRules = []PolicyRule{
 	{ID: "RC-053", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationFT),
@@ -56,9 +69,6 @@ var policyRules = []PolicyRule{
 	{ID: "RC-058", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/external-storage-namespace]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationStorage),
 		Says:  "use gcsFaultToleranceOptions.externalStorageNamespace"},
-	{ID: "RC-090", Plurals: allKinds, EachGroup: true, Field: ".template.spec.containers",
-		Valid: "!" + clusterHistory + " || g.template.?spec.?containers.orValue([]).all(c, c.name != 'ray-history-collector')",
-		Says:  "the operator adds a container named ray-history-collector with historyServerOptions; use another name"},
 	{ID: "RC-110", Plurals: allKinds, EachGroup: true, Field: ".template.spec.containers[0].env",
 		Valid: "!" + clusterTLS + " || g.template.?spec.?containers[?0].?env.orValue([]).all(e, !(e.name in " + tlsNames + "))",
 		Says:  tlsVariables},
@@ -76,12 +86,18 @@ var policyRules = []PolicyRule{
 		Says:  "the cluster belongs to a RayJob or a RayService, which decides about upgrades; remove it"},
 	wholeCounts("cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
 	wholeCounts("g", "g.template", true),
-	{ID: "RC-540", Plurals: allKinds, Field: ".headGroupSpec.template.spec",
-		Valid: containersNamed("cluster.headGroupSpec.template"),
-		Says:  "give each container and each init container a name of its own, of at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"},
-	{ID: "RC-540", Plurals: allKinds, EachGroup: true, Field: ".template.spec",
-		Valid: containersNamed("g.template"),
-		Says:  "give each container and each init container a name of its own, of at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"},
+	{ID: "RC-540", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
+		Valid: "g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
+		Says:  "give each container and each init container a name of its own"},
+	{ID: "RC-525", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
+		Valid: "!" + clusterHistory + " || g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector')",
+		Says:  "the operator adds a container named ray-history-collector with historyServerOptions; use another name"},
+	templateMetadata("cluster.headGroupSpec.template", false),
+	templateMetadata("g.template", true),
+	portNames("cluster.headGroupSpec.template", false),
+	portNames("g.template", true),
+	resourcesInOrder("cluster.headGroupSpec.template", false),
+	resourcesInOrder("g.template", true),
 	{ID: "RC-579", Plurals: kindsWithChild, Field: "metadata.labels[volcano.sh/network-topology-mode]",
 		Valid: "!(" + labelTopologyMode + " in labels) || labels[" + labelTopologyMode + "] in ['hard', 'soft']",
 		Says:  `supported values: "hard", "soft"`},
@@ -135,9 +151,40 @@ var policyRules = []PolicyRule{
 		Says:  "is ignored, since clusterSelector names a cluster; keep one of the two"},
 }
 
-// containersNamed is true if the containers of a template have names of the right form, and none is used twice.
-func containersNamed(template string) string {
-	containers, inits := template+".?spec.?containers.orValue([])", template+".?spec.?initContainers.orValue([])"
-	form := "x.name.size() <= 63 && x.name.matches('" + dns1123Label + "')"
-	return containers + ".all(x, " + form + ") && " + inits + ".all(x, " + form + " && !" + containers + ".exists(y, y.name == x.name))"
+// ofTemplate is a rule on the Pod template of the head or of each group.
+func ofTemplate(id string, eachGroup bool, field, valid, says string) PolicyRule {
+	if !eachGroup {
+		field = ".headGroupSpec" + field
+	}
+	return PolicyRule{ID: id, Plurals: allKinds, EachGroup: eachGroup, Field: field, Valid: valid, Says: says}
+}
+
+func templateMetadata(template string, eachGroup bool) PolicyRule {
+	keys := func(field, key string) string {
+		return template + ".?metadata.?" + field + ".orValue({}).all(k, " + strings.ReplaceAll(labelKey, "k.matches", key+".matches") + ")"
+	}
+	return ofTemplate("RC-530", eachGroup, ".template.metadata", keys("labels", "k")+" && "+keys("annotations", "k.lowerAscii()"),
+		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash")
+}
+
+// ofContainers is true if all containers and init containers of a template, c, meet the condition.
+func ofContainers(template, condition string) string {
+	return template + ".?spec.?containers.orValue([]).all(c, " + condition + ") && " + template + ".?spec.?initContainers.orValue([]).all(c, " + condition + ")"
+}
+
+func portNames(template string, eachGroup bool) PolicyRule {
+	return ofTemplate("RC-541", eachGroup, ".template.spec",
+		ofContainers(template, "c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))"),
+		"give each port of a container a name of its own")
+}
+
+func resourcesInOrder(template string, eachGroup bool) PolicyRule {
+	const resources = "c.?resources.?"
+	notNegative := func(of string) string {
+		return resources + of + ".orValue({}).all(k, !quantity(string(c.resources." + of + "[k])).isLessThan(quantity('0')))"
+	}
+	return ofTemplate("RC-565", eachGroup, ".template.spec",
+		ofContainers(template, notNegative("limits")+" && "+notNegative("requests")+" && "+resources+"requests.orValue({}).all(k, "+resources+"limits[?k].optMap(l, "+
+			"quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <= 0).orValue(true))"),
+		"resources must be at least 0, and requests must not exceed limits")
 }

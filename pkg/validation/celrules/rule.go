@@ -148,16 +148,18 @@ type Bound struct {
 	ID   string
 	Part Part
 	Node string
+	// Partly says that the rule can be broken at the node in other ways than the keywords see.
+	Partly bool
 
-	Minimum, MaxItems, MinLength, MaxLength, MaxProperties *int64
-	Pattern                                                string
+	Minimum, Maximum, MaxItems, MinLength, MaxLength, MaxProperties *int64
+	Pattern                                                         string
 }
 
 // Keywords returns the bound in the form of a schema.
 func (b Bound) Keywords() map[string]any {
 	keywords := map[string]any{}
 	for name, value := range map[string]*int64{
-		"minimum": b.Minimum, "maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength, "maxProperties": b.MaxProperties,
+		"minimum": b.Minimum, "maximum": b.Maximum, "maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength, "maxProperties": b.MaxProperties,
 	} {
 		if value != nil {
 			keywords[name] = *value

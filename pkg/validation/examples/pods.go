@@ -44,6 +44,9 @@ func pods() []row[cluster] {
 		{ID: "RC-523", Name: "address", Mutate: headEnv("RAY_ADDRESS", "x"), WantFields: at(headContainer + ".env[0].name"), Warning: true},
 		{ID: "RC-524", Name: "with autoscaling", Mutate: both(autoscaling, addHead("autoscaler")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-525", Name: "collector as init container", Mutate: both(history, workerInit("ray-history-collector")), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},
+		{ID: "RC-525", Name: "collector as init container of the head", Mutate: both(history, func(rc *cluster) {
+			headPod(rc).InitContainers = []corev1.Container{sidecar("ray-history-collector")}
+		}), WantFields: at("spec.headGroupSpec.template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},
 		{ID: "RC-526", Name: "init container", Mutate: workerInit("wait-gcs-ready"), WantFields: at(group0 + ".template.spec.initContainers[0].name")},
 		{ID: "RC-527", Name: "another group", Mutate: func(rc *cluster) { group(rc).Template.Labels = map[string]string{"ray.io/group": "x"} }, WantFields: at(group0 + ".template.metadata.labels[ray.io/group]"), Warning: true},
 		{ID: "RC-529", Name: "name", Mutate: func(rc *cluster) { group(rc).Template.Name = "x" }, WantFields: at(group0 + ".template.metadata.name"), Warning: true},
@@ -52,8 +55,13 @@ func pods() []row[cluster] {
 		{ID: "RC-533", Name: "sidecar first", Mutate: func(rc *cluster) {
 			workerPod(rc).Containers = append([]corev1.Container{sidecar("proxy")}, workerPod(rc).Containers...)
 		}, WantFields: at(group0 + ".template.spec.containers"), Warning: true},
+		{ID: "RC-530", Name: "blank in a value", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.Template.Labels = map[string]string{"a": "b c"} }, WantFields: at("spec.headGroupSpec.template.metadata.labels[a]")},
 		{ID: "RC-540", Name: "capital", Mutate: addHead("Side"), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-540", Name: "init container of the same name", Mutate: workerInit("ray-worker"), WantFields: at(group0 + ".template.spec.initContainers[0].name")},
+		{ID: "RC-540", Name: "init container of the head of the same name", Mutate: func(rc *cluster) { headPod(rc).InitContainers = []corev1.Container{sidecar("ray-head")} }, WantFields: at("spec.headGroupSpec.template.spec.initContainers[0].name")},
+		{ID: "RC-541", Name: "two of one name", Mutate: func(rc *cluster) {
+			worker(rc).Ports = []corev1.ContainerPort{{Name: "web", ContainerPort: 80}, {Name: "web", ContainerPort: 81}}
+		}, WantFields: at(workerContainer + ".ports[1].name")},
 		{ID: "RC-541", Name: "underscore", Mutate: func(rc *cluster) {
 			worker(rc).Ports = []corev1.ContainerPort{{Name: "dashboard_port", ContainerPort: 1}}
 		}, WantFields: at(workerContainer + ".ports[0].name")},
