@@ -10,6 +10,8 @@ var headRules = []Rule{
 	{ID: "RC-525", Part: ClusterSpec, Field: ".headGroupSpec.template.spec.initContainers",
 		Valid: "!has(self.historyServerOptions) || !" + inHeadPod("initContainers", "x.name == 'ray-history-collector'"),
 		Says:  "the operator adds a container of this name with historyServerOptions; use another name"},
+	waitForTLS("containers"),
+	waitForTLS("initContainers"),
 	{ID: "RC-540", Part: ClusterSpec, Node: "headGroupSpec.template.spec", Field: ".initContainers",
 		Valid: "!has(self.initContainers) || !has(self.containers) || self.initContainers.all(i, !self.containers.exists(c, c.name == i.name))",
 		Says:  "is the name of an ordinary container too; give each a name of its own"},
@@ -35,3 +37,9 @@ const (
 	ipv4        = `^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(\\.|$)){4}$`
 	ingressHost = `^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 )
+
+func waitForTLS(list string) Rule {
+	return Rule{ID: "RC-525", Part: ClusterSpec, Field: ".headGroupSpec.template.spec." + list,
+		Valid: "!" + tlsOn + " || !" + inHeadPod(list, "x.name == 'wait-for-tls-ip-san'"),
+		Says:  "the operator adds an init container of this name with tlsOptions.enabled; use another name"}
+}

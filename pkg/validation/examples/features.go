@@ -112,6 +112,9 @@ func security() []row[cluster] {
 		{ID: "RC-572", Name: "empty block", Mutate: func(rc *cluster) { rc.Spec.AuthOptions = &rayv1.AuthOptions{} }, WantFields: at("spec.authOptions.mode"), Warning: true},
 		{ID: "RC-106", Name: "gate off", Mutate: func(rc *cluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} }, WantFields: at("spec.tlsOptions")},
 		{ID: "RC-119", Name: "no cert-manager", Mutate: tls, WantFields: at("spec.tlsOptions.enabled"), Options: missing},
+		{ID: "RC-525", Name: "waits for the certificate, worker", Mutate: both(tls, func(rc *cluster) {
+			workerPod(rc).Containers = append(workerPod(rc).Containers, sidecar("wait-for-tls-ip-san"))
+		}), WantFields: at("spec.workerGroupSpecs[0].template.spec.containers[1].name"), Options: on},
 		{ID: "RC-107", Name: "variable", Mutate: both(tls, func(rc *cluster) { head(rc).Env = env }), WantFields: at(headContainer + ".env[0].name"), Options: on},
 		{ID: "RC-108", Name: "volume", Mutate: both(tls, func(rc *cluster) { head(rc).VolumeMounts = named }), WantFields: at(headContainer + ".volumeMounts[0].name"), Options: on},
 		{ID: "RC-109", Name: "path", Mutate: both(tls, func(rc *cluster) { head(rc).VolumeMounts = placed }), WantFields: at(headContainer + ".volumeMounts[0].mountPath"), Options: on},
