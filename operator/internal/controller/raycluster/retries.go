@@ -120,10 +120,22 @@ func (r *retries) wait(rc *rayv1.RayCluster, a act, group string) (d time.Durati
 	}
 	for _, id := range ids {
 		if r.backoff.IsInBackOffSinceUpdate(id, now) {
-			d = max(d, r.backoff.Get(id))
+			d = max(d, r.left(id, now))
 		}
 	}
 	return d
+}
+
+// left is how much of a wait is left, rounded up, since the library does not tell exactly. Whoever is woken early must not begin
+// the whole wait anew.
+func (r *retries) left(id string, now time.Time) time.Duration {
+	all := r.backoff.Get(id)
+	for d := firstRetry; d < all; d *= 2 {
+		if !r.backoff.IsInBackOffSinceUpdate(id, now.Add(d)) {
+			return d
+		}
+	}
+	return all
 }
 
 // forget drops the cluster, and what has not been asked for in a long time.
