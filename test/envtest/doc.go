@@ -10,8 +10,8 @@
 //
 //	func TestMain(m *testing.M) { controlPlane.Main(m) }
 //
-//	func TestSomething(t *testing.T) { env := controlPlane.Env(t) }
+//	func TestSomething(t *testing.T) { w := controlPlane.Env(t).World(t, "something-") }
 //
-// Tests keep apart by namespaces. Nothing is left behind: the control plane ends
+// Tests keep apart by namespaces; a World is one. Nothing is left behind: the control plane ends
 // with the process that started it, however that ends.
 package envtest

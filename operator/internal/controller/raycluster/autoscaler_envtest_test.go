@@ -14,25 +14,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
 
 // autoscaler is what the Ray autoscaler of a cluster can do: a client with a token of its ServiceAccount.
 func (w *world) autoscaler(cluster string) client.WithWatch {
-	w.t.Helper()
+	w.T.Helper()
 	admin, err := kubernetes.NewForConfig(w.config)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	token, err := admin.CoreV1().ServiceAccounts(w.namespace).CreateToken(w.t.Context(), cluster, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := admin.CoreV1().ServiceAccounts(w.Namespace).CreateToken(w.T.Context(), cluster, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	config := rest.AnonymousClientConfig(w.config)
 	config.BearerToken = token.Status.Token
-	c, err := client.NewWithWatch(config, client.Options{Scheme: testScheme(w.t)})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: envtest.Scheme(w.T)})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return c
 }
@@ -46,16 +47,16 @@ func TestAutoscalerCanDoItsWorkWithItsOwnRights(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Autoscaling()))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Autoscaling()))
 	w.eventuallyReady("demo")
 	c := w.autoscaler("demo")
 	ctx := t.Context()
 
 	rc := &rayv1.RayCluster{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "demo"}, rc); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "demo"}, rc); err != nil {
 		t.Fatalf("reading its cluster: %v", err)
 	}
-	mine := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{rayv1.LabelCluster: "demo"}}
+	mine := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{rayv1.LabelCluster: "demo"}}
 	watched, err := c.Watch(ctx, &corev1.PodList{}, mine...)
 	if err != nil {
 		t.Fatalf("watching Pods: %v", err)
@@ -65,7 +66,7 @@ func TestAutoscalerCanDoItsWorkWithItsOwnRights(t *testing.T) {
 	if err := c.Patch(ctx, rc, replaced("/spec/workerGroupSpecs/0/replicas", "3")); err != nil {
 		t.Fatalf("asking for workers: %v", err)
 	}
-	w.eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
+	w.Eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
 
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, mine...); err != nil {
@@ -92,8 +93,8 @@ func TestAutoscalerCanDoItsWorkWithItsOwnRights(t *testing.T) {
 	if err := c.Patch(ctx, rc, down); err != nil {
 		t.Fatalf("naming a victim: %v", err)
 	}
-	w.eventually("the victim, and nobody else, to go", func() bool {
-		return len(w.pods("demo")) == 3 && !w.read(victim.DeepCopy())
+	w.Eventually("the victim, and nobody else, to go", func() bool {
+		return len(w.pods("demo")) == 3 && !w.Read(victim.DeepCopy())
 	})
 	if err := c.Patch(ctx, rc, replaced("/spec/workerGroupSpecs/0/scaleStrategy", `{"workersToDelete":[]}`)); err != nil {
 		t.Fatalf("clearing the list: %v", err)
@@ -104,8 +105,8 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Autoscaling()))
-	w.create(w.cluster("other"))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Autoscaling()))
+	w.Create(w.cluster("other"))
 	w.eventuallyReady("demo")
 	w.eventuallyReady("other")
 	elsewhere := newWorld(t)
@@ -113,12 +114,12 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 	ctx := t.Context()
 	own, other, pod := w.get("demo"), w.get("other"), &w.pods("demo")[0]
 	nothing := client.RawPatch(types.MergePatchType, []byte(`{}`))
-	at := metav1.ObjectMeta{Namespace: w.namespace, Name: "demo"}
+	at := metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}
 
 	for what, do := range map[string]func() error{
 		"patch another cluster":     func() error { return c.Patch(ctx, other, nothing) },
 		"read another cluster":      func() error { return c.Get(ctx, client.ObjectKeyFromObject(other), other) },
-		"list clusters":             func() error { return c.List(ctx, &rayv1.RayClusterList{}, client.InNamespace(w.namespace)) },
+		"list clusters":             func() error { return c.List(ctx, &rayv1.RayClusterList{}, client.InNamespace(w.Namespace)) },
 		"delete its cluster":        func() error { return c.Delete(ctx, own) },
 		"create a cluster":          func() error { return c.Create(ctx, w.cluster("third")) },
 		"patch the status":          func() error { return c.Status().Patch(ctx, own, nothing) },
@@ -126,16 +127,16 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 		"create a Pod":              func() error { return c.Create(ctx, &corev1.Pod{ObjectMeta: at}) },
 		"patch the status of a Pod": func() error { return c.Status().Patch(ctx, pod, nothing) },
 		"read a Secret": func() error {
-			return c.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "demo"}, &corev1.Secret{})
+			return c.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "demo"}, &corev1.Secret{})
 		},
-		"list Secrets": func() error { return c.List(ctx, &corev1.SecretList{}, client.InNamespace(w.namespace)) },
+		"list Secrets": func() error { return c.List(ctx, &corev1.SecretList{}, client.InNamespace(w.Namespace)) },
 		"read a Service": func() error {
-			return c.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "demo-head-svc"}, &corev1.Service{})
+			return c.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "demo-head-svc"}, &corev1.Service{})
 		},
-		"list Pods of other namespaces": func() error { return c.List(ctx, &corev1.PodList{}, client.InNamespace(elsewhere.namespace)) },
+		"list Pods of other namespaces": func() error { return c.List(ctx, &corev1.PodList{}, client.InNamespace(elsewhere.Namespace)) },
 		"list all Pods":                 func() error { return c.List(ctx, &corev1.PodList{}) },
 		"become another ServiceAccount": func() error {
-			sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
+			sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "default"}}
 			return c.SubResource("token").Create(ctx, sa, &authenticationv1.TokenRequest{})
 		},
 	} {
@@ -148,16 +149,16 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 func TestMissingServiceAccountOfTheUserIsToldOf(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Autoscaling(), raytest.Head(func(h *rayv1.HeadGroupSpec) {
+	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Head(func(h *rayv1.HeadGroupSpec) {
 		h.Template.Spec.ServiceAccountName = "mine"
 	})))
-	w.eventually("the event", func() bool { return len(w.events("demo", "AutoscalerServiceAccountNotFound")) == 1 })
-	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"}}
-	w.create(sa)
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "AutoscalerServiceAccountNotFound")) == 1 })
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "mine"}}
+	w.Create(sa)
 	w.eventuallyReady("demo")
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.EnableInTreeAutoscaling, rc.Spec.Suspend = nil, new(true) })
-	w.eventually("the Role to go", func() bool { return !w.read(w.childrenOf("demo")["Role"]) })
-	if !w.read(sa) {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.EnableInTreeAutoscaling, rc.Spec.Suspend = nil, new(true) })
+	w.Eventually("the Role to go", func() bool { return !w.Read(w.childrenOf("demo")["Role"]) })
+	if !w.Read(sa) {
 		t.Error("the user's ServiceAccount was deleted")
 	}
 }

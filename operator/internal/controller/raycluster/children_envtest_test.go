@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +37,7 @@ func (w *world) full(name string) *rayv1.RayCluster {
 
 // childrenOf are the objects that full asks for, with nothing but a name.
 func (w *world) childrenOf(name string) map[string]client.Object {
-	at := func(n string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: n} }
+	at := func(n string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.Namespace, Name: n} }
 	return map[string]client.Object{
 		"ServiceAccount":   &corev1.ServiceAccount{ObjectMeta: at(name)},
 		"Role":             &rbacv1.Role{ObjectMeta: at(name)},
@@ -51,36 +50,26 @@ func (w *world) childrenOf(name string) map[string]client.Object {
 	}
 }
 
-// read fills in the object and reports whether there is one.
-func (w *world) read(o client.Object) bool {
-	w.t.Helper()
-	err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(o), o)
-	if err != nil && !apierrors.IsNotFound(err) {
-		w.t.Fatal(err)
-	}
-	return err == nil
-}
-
 func (w *world) eventuallyThere(what string, o client.Object) {
-	w.t.Helper()
-	w.eventually(what, func() bool { return w.read(o) })
+	w.T.Helper()
+	w.Eventually(what, func() bool { return w.Read(o) })
 }
 
 // asOperator lets the operator act with the rights that its manifest gives it, and no more.
 func (w *world) asOperator() {
-	w.t.Helper()
+	w.T.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "rbac", "role.yaml"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	role := &rbacv1.ClusterRole{}
 	if err := yaml.UnmarshalStrict(text, role); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.operator = "operator-of-" + w.namespace
+	w.operator = "operator-of-" + w.Namespace
 	role.Name = w.operator
-	w.create(role)
-	w.create(&rbacv1.ClusterRoleBinding{
+	w.Create(role)
+	w.Create(&rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: w.operator},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.operator}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
@@ -91,18 +80,18 @@ func TestChildrenAreMadeAndComeBack(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	w.eventuallyReady("demo")
 	for what, o := range w.childrenOf("demo") {
 		w.eventuallyThere(what, o)
 		uid := o.GetUID()
-		if err := w.client.Delete(t.Context(), o); err != nil {
+		if err := w.Client.Delete(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		w.eventually(what+" to come back", func() bool { return w.read(o) && o.GetUID() != uid })
+		w.Eventually(what+" to come back", func() bool { return w.Read(o) && o.GetUID() != uid })
 	}
 	for _, reason := range []string{"CreatedServiceAccount", "CreatedRole", "CreatedRoleBinding", "CreatedIngress", "CreatedService"} {
-		w.eventually("event "+reason, func() bool { return len(w.events("demo", reason)) > 0 })
+		w.Eventually("event "+reason, func() bool { return len(w.Events("demo", reason)) > 0 })
 	}
 	// TestLostTokenIsToldOf is about the Secret.
 	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterChildFailure); c != nil && c.Reason != "AuthTokenReplaced" {
@@ -113,7 +102,7 @@ func TestChildrenAreMadeAndComeBack(t *testing.T) {
 func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	w.eventuallyReady("demo")
 	objects := w.childrenOf("demo")
 	ingress, role, binding := objects["Ingress"].(*networkingv1.Ingress), objects["Role"].(*rbacv1.Role), objects["RoleBinding"].(*rbacv1.RoleBinding)
@@ -127,21 +116,21 @@ func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
 	ingress.Labels[rayv1.LabelCluster] = "other" // the cache then no longer shows it as the cluster's
 	ingress.Spec.Rules[0].Host = "elsewhere"
 	for _, o := range []client.Object{role, ingress} {
-		if err := w.client.Update(t.Context(), o); err != nil {
+		if err := w.Client.Update(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.eventually("the rules", func() bool { return w.read(role) && len(role.Rules) == 4 })
+	w.Eventually("the rules", func() bool { return w.Read(role) && len(role.Rules) == 4 })
 	if role.Rules[0].Resources[0] != "configmaps" {
 		t.Errorf("the user's rule is gone: %v", role.Rules)
 	}
-	w.eventually("the Ingress", func() bool {
-		return w.read(ingress) && ingress.Spec.Rules[0].Host == "" && ingress.Labels[rayv1.LabelCluster] == "demo"
+	w.Eventually("the Ingress", func() bool {
+		return w.Read(ingress) && ingress.Spec.Rules[0].Host == "" && ingress.Labels[rayv1.LabelCluster] == "demo"
 	})
-	w.change("demo", func(rc *rayv1.RayCluster) { delete(rc.Annotations, "external-dns/hostname") })
-	w.eventually("the annotation to go", func() bool {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { delete(rc.Annotations, "external-dns/hostname") })
+	w.Eventually("the annotation to go", func() bool {
 		_, there := ingress.Annotations["external-dns/hostname"]
-		return w.read(ingress) && !there
+		return w.Read(ingress) && !there
 	})
 	if ingress.Annotations["cloud/backends"] != "healthy" {
 		t.Errorf("somebody else's annotation is gone: %v", ingress.Annotations)
@@ -149,31 +138,31 @@ func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
 
 	// What binds another role is made anew, because the API server lets nobody change it.
 	uid := binding.UID
-	if err := w.client.Delete(t.Context(), binding); err != nil {
+	if err := w.Client.Delete(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the binding", func() bool { return w.read(binding) && binding.UID != uid })
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.Eventually("the binding", func() bool { return w.Read(binding) && binding.UID != uid })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.IngressOptions = &rayv1.IngressOptions{Host: new("ray.example.com"), TLS: []networkingv1.IngressTLS{{SecretName: "s"}}}
 	})
-	w.eventually("the host", func() bool {
-		return w.read(ingress) && ingress.Spec.Rules[0].Host == "ray.example.com" && len(ingress.Spec.TLS) == 1
+	w.Eventually("the host", func() bool {
+		return w.Read(ingress) && ingress.Spec.Rules[0].Host == "ray.example.com" && len(ingress.Spec.TLS) == 1
 	})
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.IngressOptions = nil })
-	w.eventually("the host to go", func() bool { return w.read(ingress) && ingress.Spec.Rules[0].Host == "" && len(ingress.Spec.TLS) == 0 })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.IngressOptions = nil })
+	w.Eventually("the host to go", func() bool { return w.Read(ingress) && ingress.Spec.Rules[0].Host == "" && len(ingress.Spec.TLS) == 0 })
 }
 
 func TestBindingOfAnotherRoleIsMadeAnew(t *testing.T) {
 	w := newWorld(t)
 	rc := w.cluster("demo", raytest.Autoscaling())
-	w.create(rc)
+	w.Create(rc)
 	wrong := rbac.RoleBinding(w.get("demo"))
 	wrong.RoleRef.Name = "other"
-	w.create(wrong)
+	w.Create(wrong)
 	w.startOperator()
-	w.eventually("the right role", func() bool {
-		rb := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo"}}
-		return w.read(rb) && rb.RoleRef.Name == "demo"
+	w.Eventually("the right role", func() bool {
+		rb := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}}
+		return w.Read(rb) && rb.RoleRef.Name == "demo"
 	})
 }
 
@@ -181,41 +170,41 @@ func TestWhatIsSwitchedOffGoes(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	w.eventuallyReady("demo")
 	objects := w.childrenOf("demo")
 	for what, o := range objects {
 		w.eventuallyThere(what, o)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.EnableIngress = nil
 		rc.Spec.EnableInTreeAutoscaling = nil
 		rc.Spec.AuthOptions = nil
 		rc.Annotations = nil
 	})
 	for _, what := range []string{"Ingress", "serve Service"} {
-		w.eventually(what+" to go", func() bool { return !w.read(objects[what]) })
+		w.Eventually(what+" to go", func() bool { return !w.Read(objects[what]) })
 	}
 	// Pods that run use these.
 	time.Sleep(500 * time.Millisecond)
 	for _, what := range []string{"ServiceAccount", "Role", "RoleBinding", "Secret", "headless Service"} {
-		if !w.read(objects[what]) {
+		if !w.Read(objects[what]) {
 			t.Errorf("%s is gone while Pods use it", what)
 		}
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
 	for _, what := range []string{"ServiceAccount", "Role", "RoleBinding", "Secret"} {
-		w.eventually(what+" to go", func() bool { return !w.read(objects[what]) })
+		w.Eventually(what+" to go", func() bool { return !w.Read(objects[what]) })
 	}
-	if !w.read(objects["head Service"]) || !w.read(objects["headless Service"]) {
+	if !w.Read(objects["head Service"]) || !w.Read(objects["headless Service"]) {
 		t.Error("a Service that is still asked for is gone")
 	}
 }
 
 func TestForeignChildrenAreToldOfAndKeepNothingElseFromBeingMade(t *testing.T) {
 	w := newWorld(t)
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "owner"}}
-	w.create(other)
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "owner"}}
+	w.Create(other)
 	owner := *metav1.NewControllerRef(other, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	theirs := map[string]client.Object{
 		"Role":    &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "demo"}},
@@ -224,20 +213,20 @@ func TestForeignChildrenAreToldOfAndKeepNothingElseFromBeingMade(t *testing.T) {
 		"Service": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-serve-svc"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}},
 	}
 	for _, o := range theirs {
-		o.SetNamespace(w.namespace)
+		o.SetNamespace(w.Namespace)
 		o.SetOwnerReferences([]metav1.OwnerReference{owner})
-		w.create(o)
+		w.Create(o)
 	}
 	counted, _ := w.startOperator()
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	w.eventuallyReady("demo")
-	w.eventually("the condition", func() bool {
+	w.Eventually("the condition", func() bool {
 		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterChildFailure)
 		if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "FailedToCreateRole" {
 			return false
 		}
 		for kind := range theirs {
-			if !strings.Contains(c.Message, kind+" "+w.namespace+"/demo") {
+			if !strings.Contains(c.Message, kind+" "+w.Namespace+"/demo") {
 				return false
 			}
 		}
@@ -245,18 +234,18 @@ func TestForeignChildrenAreToldOfAndKeepNothingElseFromBeingMade(t *testing.T) {
 	})
 	before := len(counted.seen())
 	for i := range 5 { // looking again must not mean trying again
-		w.change("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{"touched": strings.Repeat("x", i+1)} })
+		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{"touched": strings.Repeat("x", i+1)} })
 		time.Sleep(100 * time.Millisecond)
 	}
 	if after := counted.seen(); len(after) > before+5 {
 		t.Errorf("%d writes for five looks at a cluster with foreign children: %v", len(after)-before, after[before:])
 	}
 	for _, reason := range []string{"FailedToCreateRole", "FailedToCreateIngress", "FailedToCreateSecret", "FailedToCreateService"} {
-		w.eventually("event "+reason, func() bool { return len(w.events("demo", reason)) == 1 })
+		w.Eventually("event "+reason, func() bool { return len(w.Events("demo", reason)) == 1 })
 	}
 	for kind, o := range theirs {
 		version := o.GetResourceVersion()
-		if !w.read(o) || o.GetResourceVersion() != version {
+		if !w.Read(o) || o.GetResourceVersion() != version {
 			t.Errorf("somebody else's %s was changed", kind)
 		}
 	}
@@ -264,16 +253,16 @@ func TestForeignChildrenAreToldOfAndKeepNothingElseFromBeingMade(t *testing.T) {
 
 func TestUsersSecretIsUsedAsItIs(t *testing.T) {
 	w := newWorld(t)
-	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo"}, StringData: map[string]string{rayv1.AuthTokenSecretKey: "mine"}}
-	w.create(mine)
+	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}, StringData: map[string]string{rayv1.AuthTokenSecretKey: "mine"}}
+	w.Create(mine)
 	version := mine.ResourceVersion
 	w.startOperator()
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	rc := w.eventuallyReady("demo")
 	if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterChildFailure); c != nil {
 		t.Errorf("condition %+v", c)
 	}
-	if !w.read(mine) || mine.ResourceVersion != version {
+	if !w.Read(mine) || mine.ResourceVersion != version {
 		t.Error("the user's Secret was changed")
 	}
 }
@@ -282,7 +271,7 @@ func TestUsersSecretIsUsedAsItIs(t *testing.T) {
 // the two Services that KubeRay leaves without, the narrower Role, and the record of annotations.
 func TestKubeRaysChildrenAreAdopted(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.full("demo"))
+	w.Create(w.full("demo"))
 	rc := w.get("demo")
 	token := secret.Token(rc, []byte("x"))
 	role := rbac.Role(rc)
@@ -299,7 +288,7 @@ func TestKubeRaysChildrenAreAdopted(t *testing.T) {
 		Spec: corev1.ServiceSpec{Selector: map[string]string{rayv1.LabelCluster: "demo"}, Ports: []corev1.ServicePort{{Name: "serve", Port: 8000}}},
 	}
 	for _, o := range []client.Object{rbac.ServiceAccount(rc), role, rbac.RoleBinding(rc), ingress, token, headless, serve} {
-		w.create(o)
+		w.Create(o)
 	}
 	counted, _ := w.startOperator()
 	w.eventuallyReady("demo")
@@ -307,7 +296,7 @@ func TestKubeRaysChildrenAreAdopted(t *testing.T) {
 	var got []string
 	for _, r := range counted.seen() {
 		if !strings.Contains(r, "/pods") && !strings.Contains(r, "/events") && !strings.Contains(r, "/rayclusters") && !strings.Contains(r, "head-svc") {
-			got = append(got, strings.TrimPrefix(r, "/namespaces/"+w.namespace))
+			got = append(got, strings.TrimPrefix(r, "/namespaces/"+w.Namespace))
 		}
 	}
 	changes, creates := 0, 0
@@ -324,7 +313,7 @@ func TestKubeRaysChildrenAreAdopted(t *testing.T) {
 	if changes != 4 || creates != 3 {
 		t.Errorf("%d patches and %d creates, want 4 and 3: %v", changes, creates, got)
 	}
-	if !w.read(token) || string(token.Data[rayv1.AuthTokenSecretKey]) != "eA==" {
+	if !w.Read(token) || string(token.Data[rayv1.AuthTokenSecretKey]) != "eA==" {
 		t.Errorf("the token has changed")
 	}
 }
@@ -332,8 +321,8 @@ func TestKubeRaysChildrenAreAdopted(t *testing.T) {
 func TestRouteIsMadeWhenTheAPIComes(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
-	w.create(w.cluster("before", raytest.Head(func(h *rayv1.HeadGroupSpec) { h.EnableIngress = new(true) })))
-	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "before-head-ingress"}}
+	w.Create(w.cluster("before", raytest.Head(func(h *rayv1.HeadGroupSpec) { h.EnableIngress = new(true) })))
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "before-head-ingress"}}
 	w.eventuallyThere("an Ingress without the API", ingress)
 	env := controlPlane.Env(t)
 	remove, err := env.InstallKind(t.Context(), route.Kind)
@@ -349,25 +338,25 @@ func TestRouteIsMadeWhenTheAPIComes(t *testing.T) {
 	w.startOperator()
 	r := &unstructured.Unstructured{}
 	r.SetGroupVersionKind(route.Kind)
-	r.SetNamespace(w.namespace)
+	r.SetNamespace(w.Namespace)
 	r.SetName("before-head-route")
 	w.eventuallyThere("the Route", r)
 	uid := r.GetUID()
-	if err := w.client.Delete(t.Context(), r); err != nil {
+	if err := w.Client.Delete(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the Route to come back", func() bool { return w.read(r) && r.GetUID() != uid })
-	w.eventually("the Ingress to make way", func() bool { return !w.read(ingress) })
+	w.Eventually("the Route to come back", func() bool { return w.Read(r) && r.GetUID() != uid })
+	w.Eventually("the Ingress to make way", func() bool { return !w.Read(ingress) })
 	if err := unstructured.SetNestedField(r.Object, "elsewhere", "spec", "to", "name"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Update(t.Context(), r); err != nil {
+	if err := w.Client.Update(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the target", func() bool {
+	w.Eventually("the target", func() bool {
 		name, _, _ := unstructured.NestedString(r.Object, "spec", "to", "name")
-		return w.read(r) && name == "before-head-svc"
+		return w.Read(r) && name == "before-head-svc"
 	})
-	w.change("before", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.EnableIngress = new(false) })
-	w.eventually("the Route to go", func() bool { return !w.read(r) })
+	w.ChangeCluster("before", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.EnableIngress = new(false) })
+	w.Eventually("the Route to go", func() bool { return !w.Read(r) })
 }

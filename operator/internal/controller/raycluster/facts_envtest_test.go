@@ -40,9 +40,9 @@ func besideNetworkPolicies(t *testing.T) func(ctrl.Manager, *Config) {
 func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 	w := newWorld(t)
 	w.beside = besideNetworkPolicies(t)
-	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
-	w.create(&networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")})
-	w.create(&corev1.Secret{ObjectMeta: at("token")}) // without the key
+	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.Namespace, Name: name} }
+	w.Create(&networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")})
+	w.Create(&corev1.Secret{ObjectMeta: at("token")}) // without the key
 	w.asOperator()
 	w.startOperator()
 	cases := map[string]struct {
@@ -56,7 +56,7 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 			want:      `spec.networkPolicy: Forbidden: the NetworkPolicy "fenced-workers-cpu" belongs to someone else`,
 			wantEvent: "NetworkPolicyNameCollision",
 			remedy: func() {
-				if err := w.client.Delete(t.Context(), &networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")}); err != nil {
+				if err := w.Client.Delete(t.Context(), &networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -67,7 +67,7 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 			}),
 			want:      `spec.headGroupSpec.template.spec.serviceAccountName: Not found: "mine": make a ServiceAccount`,
 			wantEvent: "AutoscalerServiceAccountNotFound",
-			remedy:    func() { w.create(&corev1.ServiceAccount{ObjectMeta: at("mine")}) },
+			remedy:    func() { w.Create(&corev1.ServiceAccount{ObjectMeta: at("mine")}) },
 		},
 		"guarded": {
 			cluster: raytest.Spec(func(s *rayv1.RayClusterSpec) {
@@ -77,30 +77,30 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 			wantEvent: "AuthSecretNotFound",
 			remedy: func() {
 				s := &corev1.Secret{ObjectMeta: at("token")}
-				w.read(s)
+				w.Read(s)
 				s.Data = map[string][]byte{rayv1.AuthTokenSecretKey: []byte("x")}
-				if err := w.client.Update(t.Context(), s); err != nil {
+				if err := w.Client.Update(t.Context(), s); err != nil {
 					t.Fatal(err)
 				}
 			},
 		},
 	}
 	for name, tc := range cases {
-		w.create(w.cluster(name, raytest.Workers("cpu", 1), tc.cluster))
+		w.Create(w.cluster(name, raytest.Workers("cpu", 1), tc.cluster))
 	}
 	for name, tc := range cases {
-		w.eventually("the condition of "+name, func() bool { return strings.Contains(w.childFailure(name), tc.want) })
-		w.eventually("the event about "+name, func() bool { return len(w.events(name, tc.wantEvent)) > 0 })
+		w.Eventually("the condition of "+name, func() bool { return strings.Contains(w.childFailure(name), tc.want) })
+		w.Eventually("the event about "+name, func() bool { return len(w.Events(name, tc.wantEvent)) > 0 })
 		if name != "scaled" { // without the ServiceAccount no Pod can be made that names it
-			w.eventually("the Pods of "+name+" all the same", func() bool { return len(w.pods(name)) == 2 })
+			w.Eventually("the Pods of "+name+" all the same", func() bool { return len(w.pods(name)) == 2 })
 		}
 		tc.remedy()
 		// A changed object is looked at at once, and not only when the next attempt is due.
-		w.change(name, func(rc *rayv1.RayCluster) {
+		w.ChangeCluster(name, func(rc *rayv1.RayCluster) {
 			rc.Labels, rc.Spec.WorkerGroupSpecs[0].Replicas = map[string]string{"touched": "yes"}, new(int32(2))
 		})
-		w.eventually("the end of the condition of "+name, func() bool { return w.childFailure(name) == "" })
-		if notes := w.events(name, tc.wantEvent); len(notes) != 1 || !strings.Contains(notes[0], tc.want) {
+		w.Eventually("the end of the condition of "+name, func() bool { return w.childFailure(name) == "" })
+		if notes := w.Events(name, tc.wantEvent); len(notes) != 1 || !strings.Contains(notes[0], tc.want) {
 			t.Errorf("%s: events %q, want one with %q", name, notes, tc.want)
 		}
 	}
@@ -109,30 +109,30 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 func TestWorkersToDeleteThatAreNoneAreToldOf(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Autoscaling(), raytest.Workers("cpu", 1)))
-	w.create(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "some-db-0"},
+	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Workers("cpu", 1)))
+	w.Create(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "some-db-0"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	})
 	w.eventuallyReady("demo")
 	pods := w.pods("demo")
 	worker := pods[slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Labels[rayv1.LabelGroup] == "cpu" })].Name
 	name := func(victims ...string) {
-		w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].ScaleStrategy.WorkersToDelete = victims })
+		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].ScaleStrategy.WorkersToDelete = victims })
 	}
 	name(worker)
-	w.eventually("another worker", func() bool {
+	w.Eventually("another worker", func() bool {
 		list := w.pods("demo")
 		return len(list) == 2 && !slices.ContainsFunc(list, func(p corev1.Pod) bool { return p.Name == worker })
 	})
 	name(worker, "some-db-0")
-	w.eventually("the event", func() bool { return len(w.events("demo", "InvalidRayClusterSpec")) > 0 })
-	notes := w.events("demo", "InvalidRayClusterSpec")
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "InvalidRayClusterSpec")) > 0 })
+	notes := w.Events("demo", "InvalidRayClusterSpec")
 	want := `spec.workerGroupSpecs[0].scaleStrategy.workersToDelete[1]: Invalid value: "some-db-0": is no Pod of this group and is left alone`
 	if len(notes) != 1 || !strings.HasSuffix(notes[0], want) {
 		t.Errorf("events %q, want one that ends in %q", notes, want)
 	}
-	if !w.read(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "some-db-0"}}) {
+	if !w.Read(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "some-db-0"}}) {
 		t.Error("the Pod of somebody else is gone")
 	}
 }
@@ -141,23 +141,23 @@ func TestLostTokenIsToldOf(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
 		s.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
 	})))
 	w.eventuallyReady("demo")
-	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo"}}
-	w.read(token)
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}}
+	w.Read(token)
 	old := string(token.Data[rayv1.AuthTokenSecretKey])
 	time.Sleep(2 * time.Second) // times of objects are in seconds
 	lose := func() {
 		t.Helper()
 		uid := token.UID
-		if err := w.client.Delete(t.Context(), token, client.GracePeriodSeconds(0)); err != nil {
+		if err := w.Client.Delete(t.Context(), token, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
-		w.eventually("a new Secret", func() bool { return w.read(token) && token.UID != uid })
-		w.eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "Secret demo was lost") })
-		w.eventually("the event", func() bool { return len(w.events("demo", "AuthTokenReplaced")) > 0 })
+		w.Eventually("a new Secret", func() bool { return w.Read(token) && token.UID != uid })
+		w.Eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "Secret demo was lost") })
+		w.Eventually("the event", func() bool { return len(w.Events("demo", "AuthTokenReplaced")) > 0 })
 	}
 	lose()
 	if got := string(token.Data[rayv1.AuthTokenSecretKey]); got == old || got == "" {
@@ -166,19 +166,19 @@ func TestLostTokenIsToldOf(t *testing.T) {
 
 	// The first way out: the old token is put back.
 	token.Data[rayv1.AuthTokenSecretKey], token.Annotations = []byte(old), nil
-	if err := w.client.Update(t.Context(), token); err != nil {
+	if err := w.Client.Update(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the end of the condition", func() bool { return w.childFailure("demo") == "" })
-	if w.read(token); string(token.Data[rayv1.AuthTokenSecretKey]) != old {
+	w.Eventually("the end of the condition", func() bool { return w.childFailure("demo") == "" })
+	if w.Read(token); string(token.Data[rayv1.AuthTokenSecretKey]) != old {
 		t.Error("the token of the user was changed")
 	}
 
 	// The second: all Pods are started anew.
 	lose()
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
-	w.eventually("the end of all Pods", func() bool { return len(w.pods("demo")) == 0 && w.childFailure("demo") == "" })
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = nil })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
+	w.Eventually("the end of all Pods", func() bool { return len(w.pods("demo")) == 0 && w.childFailure("demo") == "" })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = nil })
 	w.eventuallyReady("demo")
 	if got := w.childFailure("demo"); got != "" {
 		t.Errorf("condition %q after all Pods have been started anew", got)

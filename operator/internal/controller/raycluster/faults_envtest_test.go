@@ -30,7 +30,7 @@ import (
 
 // stalled returns the condition Stalled if it is True.
 func (w *world) stalled(name string) *metav1.Condition {
-	w.t.Helper()
+	w.T.Helper()
 	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterStalled); truth(c) {
 		return c
 	}
@@ -38,7 +38,7 @@ func (w *world) stalled(name string) *metav1.Condition {
 }
 
 func (w *world) inGroup(name, group string) int {
-	w.t.Helper()
+	w.T.Helper()
 	n := 0
 	for _, p := range w.pods(name) {
 		if p.Labels[rayv1.LabelGroup] == group && p.DeletionTimestamp == nil {
@@ -51,10 +51,10 @@ func (w *world) inGroup(name, group string) int {
 func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-bulk"}}
-	w.create(class) // by it the quota knows the Pods of one group
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + "-bulk"}}
+	w.Create(class) // by it the quota knows the Pods of one group
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "bulk"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bulk"},
 		Spec: corev1.ResourceQuotaSpec{
 			Hard: corev1.ResourceList{corev1.ResourcePods: *resourceQuantity("2")},
 			ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
@@ -62,26 +62,26 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 			}}},
 		},
 	}
-	w.create(quota)
-	w.eventually("the quota to be counted", func() bool {
-		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
+	w.Create(quota)
+	w.Eventually("the quota to be counted", func() bool {
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
 			t.Fatal(err)
 		}
 		return len(quota.Status.Hard) > 0
 	})
-	w.create(w.cluster("demo",
+	w.Create(w.cluster("demo",
 		raytest.Workers("bulk", 5, raytest.Group(func(g *rayv1.WorkerGroupSpec) { g.Template.Spec.PriorityClassName = class.Name })),
 		raytest.Workers("cpu", 2)))
-	w.eventually("what the quota allows, the other group and the explanation", func() bool {
+	w.Eventually("what the quota allows, the other group and the explanation", func() bool {
 		c := w.stalled("demo")
 		return w.inGroup("demo", "bulk") == 2 && w.get("demo").Status.ReadyWorkerReplicas == 4 &&
 			c != nil && c.Reason == rayv1.ReasonQuotaExceeded && strings.Contains(c.Message, "group bulk") && strings.Contains(c.Message, "quota: bulk")
 	})
-	if got := w.events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
+	if got := w.Events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
 		t.Errorf("told of the refusal %d times, want once: %q", len(got), got)
 	}
 	raise := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hard":{"pods":"5"}}}`))
-	if err := w.client.Patch(t.Context(), quota, raise); err != nil {
+	if err := w.Client.Patch(t.Context(), quota, raise); err != nil {
 		t.Fatal(err)
 	}
 	w.eventuallyReady("demo")
@@ -92,7 +92,7 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 
 // refuseGroup installs a webhook that denies Pods of one worker group until it is told to open.
 func (w *world) refuseGroup(group string) (open func()) {
-	w.t.Helper()
+	w.T.Helper()
 	var opened atomic.Bool
 	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -107,9 +107,9 @@ func (w *world) refuseGroup(group string) (open func()) {
 		}
 		_ = json.NewEncoder(rw).Encode(review)
 	}))
-	w.t.Cleanup(server.Close)
+	w.T.Cleanup(server.Close)
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "images.example.com",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
@@ -120,24 +120,24 @@ func (w *world) refuseGroup(group string) (open func()) {
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
-	w.create(hook)
-	w.t.Cleanup(func() { _ = w.client.Delete(context.Background(), hook.DeepCopy()) })
+	w.Create(hook)
+	w.T.Cleanup(func() { _ = w.Client.Delete(context.Background(), hook.DeepCopy()) })
 	probe := func() error {
 		p := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "probe-", Labels: map[string]string{rayv1.LabelGroup: group}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, GenerateName: "probe-", Labels: map[string]string{rayv1.LabelGroup: group}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 		}
-		if err := w.client.Create(w.t.Context(), p); err != nil {
+		if err := w.Client.Create(w.T.Context(), p); err != nil {
 			return err
 		}
-		return w.client.Delete(w.t.Context(), p)
+		return w.Client.Delete(w.T.Context(), p)
 	}
-	w.eventually("the webhook to be asked", func() bool {
+	w.Eventually("the webhook to be asked", func() bool {
 		err := probe()
 		return err != nil && strings.Contains(err.Error(), "not allowed")
 	})
@@ -148,8 +148,8 @@ func TestAWebhookThatRefusesPodsIsQuoted(t *testing.T) {
 	w := newWorld(t)
 	open := w.refuseGroup("bad")
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("bad", 2), raytest.Workers("good", 2)))
-	w.eventually("the other group and the explanation", func() bool {
+	w.Create(w.cluster("demo", raytest.Workers("bad", 2), raytest.Workers("good", 2)))
+	w.Eventually("the other group and the explanation", func() bool {
 		c := w.stalled("demo")
 		return w.get("demo").Status.ReadyWorkerReplicas == 2 && c != nil && c.Reason == rayv1.ReasonAdmissionDenied &&
 			strings.Contains(c.Message, "group bad") && strings.Contains(c.Message, "images of this registry are not allowed")
@@ -165,8 +165,8 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 	const workers = 40
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", workers)))
-	w.eventually("some Pods", func() bool { return len(w.pods("demo")) > 4 })
+	w.Create(w.cluster("demo", raytest.Workers("cpu", workers)))
+	w.Eventually("some Pods", func() bool { return len(w.pods("demo")) > 4 })
 	env := controlPlane.Env(t)
 	if err := env.RestartAPIServer(); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 func TestConflictsLoseNothing(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
 	done := make(chan struct{})
 	var user sync.WaitGroup
 	user.Go(func() { // who writes to the object all the time
@@ -197,22 +197,22 @@ func TestConflictsLoseNothing(t *testing.T) {
 			case <-time.After(5 * time.Millisecond):
 			}
 			rc := &rayv1.RayCluster{}
-			if err := w.client.Get(t.Context(), key(w.cluster("demo")), rc); err == nil {
+			if err := w.Client.Get(t.Context(), key(w.cluster("demo")), rc); err == nil {
 				rc.Annotations = map[string]string{"count": fmt.Sprint(i)}
-				_ = w.client.Update(t.Context(), rc)
+				_ = w.Client.Update(t.Context(), rc)
 			}
 		}
 	})
 	w.eventuallyReady("demo")
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
-	w.eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
+	w.Eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
 	close(done)
 	user.Wait()
 	stop()
 	if rc := w.get("demo"); rc.Annotations["count"] == "" || *rc.Spec.WorkerGroupSpecs[0].Replicas != 3 {
 		t.Errorf("what the user wrote is lost: %v, %d replicas", rc.Annotations, *rc.Spec.WorkerGroupSpecs[0].Replicas)
 	}
-	if got := len(w.events("demo", "CreatedHeadPod")) + len(w.events("demo", "CreatedWorkerPod")); got > 3 {
+	if got := len(w.Events("demo", "CreatedHeadPod")) + len(w.Events("demo", "CreatedWorkerPod")); got > 3 {
 		t.Errorf("%d events of creation", got)
 	}
 }
@@ -220,7 +220,7 @@ func TestConflictsLoseNothing(t *testing.T) {
 func TestALostHostTakesItsReplicaAlong(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("tpu", 2, raytest.Hosts(2))))
+	w.Create(w.cluster("demo", raytest.Workers("tpu", 2, raytest.Hosts(2))))
 	w.eventuallyReady("demo")
 	before := replicasIn(w.pods("demo"))
 	if len(before) != 2 {
@@ -229,12 +229,12 @@ func TestALostHostTakesItsReplicaAlong(t *testing.T) {
 	lost := slices.Min(slices.Collect(maps.Keys(before)))
 	for _, p := range w.pods("demo") {
 		if p.Labels[rayv1.LabelWorkerGroupReplicaName] == lost && p.Labels[rayv1.LabelReplicaHostIndex] == "0" {
-			if err := w.client.Delete(t.Context(), &p); err != nil {
+			if err := w.Client.Delete(t.Context(), &p); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	w.eventually("a new replica", func() bool {
+	w.Eventually("a new replica", func() bool {
 		now := replicasIn(w.pods("demo"))
 		return len(now) == 2 && now[lost] == 0 && w.get("demo").Status.ReadyWorkerReplicas == 4
 	})
@@ -254,14 +254,14 @@ func TestALostHostTakesItsReplicaAlong(t *testing.T) {
 func TestRecreateReplacesEveryPodOfAChangedSpec(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2), raytest.Recreate()))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), raytest.Recreate()))
 	w.eventuallyReady("demo")
 	old := map[string]bool{}
 	for _, p := range w.pods("demo") {
 		old[string(p.UID)] = true
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
-	w.eventually("another worker", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
+	w.Eventually("another worker", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
 	kept := 0
 	for _, p := range w.pods("demo") {
 		if old[string(p.UID)] {
@@ -271,10 +271,10 @@ func TestRecreateReplacesEveryPodOfAChangedSpec(t *testing.T) {
 	if kept != 3 {
 		t.Errorf("%d of 3 Pods were kept when the number of workers changed", kept)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "CHANGED", Value: "yes"}}
 	})
-	w.eventually("new Pods", func() bool {
+	w.Eventually("new Pods", func() bool {
 		list := w.pods("demo")
 		return len(list) == 4 && !slices.ContainsFunc(list, func(p corev1.Pod) bool { return old[string(p.UID)] || !podReady(&p) })
 	})

@@ -23,32 +23,32 @@ func (w *world) redis(name string, opts ...raytest.ClusterOption) *rayv1.RayClus
 }
 
 func (w *world) gone(name string) bool {
-	w.t.Helper()
-	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &rayv1.RayCluster{})
+	w.T.Helper()
+	err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, &rayv1.RayCluster{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return err != nil
 }
 
 func (w *world) delete(name string, opts ...client.DeleteOption) {
-	w.t.Helper()
-	if err := w.client.Delete(w.t.Context(), w.get(name), opts...); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.Client.Delete(w.T.Context(), w.get(name), opts...); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 func (w *world) cleanUpJob(name string) *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name + "-redis-cleanup"}}
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name + "-redis-cleanup"}}
 }
 
 // endJob ends the Pod of the Job as its program would, and leaves the rest to the Job controller.
 func (w *world) endJob(j *batchv1.Job, how corev1.PodPhase) {
-	w.t.Helper()
-	w.eventually("the Pod of the Job to end", func() bool {
+	w.T.Helper()
+	w.Eventually("the Pod of the Job to end", func() bool {
 		var list corev1.PodList
-		if err := w.client.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+			w.T.Fatal(err)
 		}
 		if len(list.Items) != 1 {
 			return false
@@ -58,7 +58,7 @@ func (w *world) endJob(j *batchv1.Job, how corev1.PodPhase) {
 		for i := range p.Status.ContainerStatuses {
 			p.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Ended"}}
 		}
-		return w.client.Status().Update(w.t.Context(), p) == nil
+		return w.Client.Status().Update(w.T.Context(), p) == nil
 	})
 }
 
@@ -77,15 +77,15 @@ func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
 			w := newWorld(t)
 			w.asOperator()
 			w.startOperator()
-			w.create(w.redis("demo"))
+			w.Create(w.redis("demo"))
 			rc := w.eventuallyReady("demo")
 			if !controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
 				t.Fatal("the cluster is ready without the finalizer")
 			}
 			w.delete("demo", tc.opts...)
 			j := w.cleanUpJob("demo")
-			w.eventually("the Job", func() bool {
-				if !w.read(j) {
+			w.Eventually("the Job", func() bool {
+				if !w.Read(j) {
 					return false
 				}
 				for _, p := range w.pods("demo") {
@@ -100,11 +100,11 @@ func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
 				t.Fatal("the cluster went before Redis was emptied")
 			}
 			w.endJob(j, tc.end)
-			w.eventually("the cluster to go", func() bool { return w.gone("demo") })
-			w.eventually("the event of the creation", func() bool { return len(w.events("demo", "CreatedRedisCleanupJob")) == 1 })
+			w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
+			w.Eventually("the event of the creation", func() bool { return len(w.Events("demo", "CreatedRedisCleanupJob")) == 1 })
 			if tc.wantEvent != "" {
-				w.eventually("the event of the failure", func() bool {
-					got := strings.Join(w.events("demo", tc.wantEvent), "")
+				w.Eventually("the event of the failure", func() bool {
+					got := strings.Join(w.Events("demo", tc.wantEvent), "")
 					return strings.Contains(got, "backoff limit") && strings.Contains(got, string(rc.UID))
 				})
 			}
@@ -139,8 +139,8 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 			before: func(w *world) {
 				for _, p := range w.pods("demo") {
 					p.Finalizers = []string{"example.com/stuck"}
-					if err := w.client.Update(w.t.Context(), &p); err != nil {
-						w.t.Fatal(err)
+					if err := w.Client.Update(w.T.Context(), &p); err != nil {
+						w.T.Fatal(err)
 					}
 				}
 			},
@@ -151,7 +151,7 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 				rc.Annotations = map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "8"}
 			},
 			before: func(w *world) {
-				w.create(&batchv1.Job{ObjectMeta: w.cleanUpJob("demo").ObjectMeta, Spec: batchv1.JobSpec{
+				w.Create(&batchv1.Job{ObjectMeta: w.cleanUpJob("demo").ObjectMeta, Spec: batchv1.JobSpec{
 					Suspend: new(true),
 					Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 						RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
@@ -165,11 +165,11 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			_, stop := w.startOperator()
-			w.create(w.redis("demo"))
+			w.Create(w.redis("demo"))
 			w.eventuallyReady("demo")
 			stop()
 			if tc.change != nil {
-				w.change("demo", tc.change)
+				w.ChangeCluster("demo", tc.change)
 			}
 			if tc.before != nil {
 				tc.before(w)
@@ -180,8 +180,8 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 			}
 			w.startOperator(change)
 			w.delete("demo")
-			w.eventually("the cluster to go", func() bool { return w.gone("demo") })
-			w.eventually("the event", func() bool { return len(w.events("demo", tc.wantEvent)) == 1 })
+			w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
+			w.Eventually("the event", func() bool { return len(w.Events("demo", tc.wantEvent)) == 1 })
 		})
 	}
 }
@@ -191,10 +191,10 @@ func TestFinalizerOfAClusterThatSomebodyElseManagesIsResolved(t *testing.T) {
 	rc := w.redis("demo", raytest.ManagedBy(rayv1.ManagedByMultiKueue),
 		raytest.Annotations(map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}))
 	rc.Finalizers = []string{rayv1.FinalizerGCSFTRedisCleanup} // from before it was handed over
-	w.create(rc)
+	w.Create(rc)
 	w.startOperator()
 	w.delete("demo")
-	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+	w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
 }
 
 func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
@@ -202,11 +202,11 @@ func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
 	rc := w.redis("demo")
 	rc.Finalizers = []string{rayv1.FinalizerGCSFTRedisCleanup} // from an earlier life with Redis
 	rc.Spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB}
-	w.create(rc)
+	w.Create(rc)
 	w.startOperator()
 	w.delete("demo")
-	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
-	if got := w.events("demo", "RedisCleanupSkipped"); len(got) > 0 {
+	w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
+	if got := w.Events("demo", "RedisCleanupSkipped"); len(got) > 0 {
 		t.Errorf("told of nothing: %q", got)
 	}
 }

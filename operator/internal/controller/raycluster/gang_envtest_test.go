@@ -42,13 +42,13 @@ func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
 	w := newWorld(t)
 	w.install("volcano")
 	counted, _ := w.startOperator(batchScheduler("volcano"))
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelVolcanoQueueName, "research")))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelVolcanoQueueName, "research")))
 	minMember := []string{"spec", "minMember"}
 	group := w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 3, minMember...)
 	if !metav1.IsControlledBy(group, w.get("demo")) {
 		t.Errorf("owners %v, want the cluster as controller", group.GetOwnerReferences())
 	}
-	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+	w.Eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
 	for _, p := range w.pods("demo") {
 		if p.Spec.SchedulerName != "volcano" || p.Annotations["scheduling.k8s.io/group-name"] != "ray-demo-pg" ||
 			p.Annotations["volcano.sh/task-spec"] != p.Labels[rayv1.LabelGroup] || p.Labels[rayv1.LabelVolcanoQueueName] != "research" {
@@ -64,11 +64,11 @@ func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
 	if err := unstructured.SetNestedField(group.Object, "Running", "status", "phase"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Status().Update(t.Context(), group); err != nil {
+	if err := w.Client.Status().Update(t.Context(), group); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int32{5, 0, 1} {
-		w.change("demo", replicas(n))
+		w.ChangeCluster("demo", replicas(n))
 		group = w.eventuallyNumber(volcanoGroup, "ray-demo-pg", int64(n)+1, minMember...)
 	}
 	got, _, _ := unstructured.NestedMap(group.Object, "spec")
@@ -84,10 +84,10 @@ func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
 	}
 
 	// Deleted or changed by somebody, it comes back.
-	if err := w.client.Delete(t.Context(), group); err != nil {
+	if err := w.Client.Delete(t.Context(), group); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("a new PodGroup", func() bool {
+	w.Eventually("a new PodGroup", func() bool {
 		u := w.foreign(volcanoGroup, "ray-demo-pg")
 		return u != nil && u.GetUID() != group.GetUID()
 	})
@@ -95,7 +95,7 @@ func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
 	if err := unstructured.SetNestedField(group.Object, int64(99), minMember...); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Update(t.Context(), group); err != nil {
+	if err := w.Client.Update(t.Context(), group); err != nil {
 		t.Fatal(err)
 	}
 	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 2, minMember...)
@@ -120,24 +120,24 @@ func TestForeignPodGroupIsNotTouchedAndNotJoined(t *testing.T) {
 	w.startOperator(batchScheduler("volcano"))
 	theirs := &unstructured.Unstructured{}
 	theirs.SetGroupVersionKind(volcanoGroup)
-	theirs.SetNamespace(w.namespace)
+	theirs.SetNamespace(w.Namespace)
 	theirs.SetName("ray-demo-pg")
 	theirs.Object["spec"] = map[string]any{"minMember": int64(7)}
-	w.create(theirs)
-	w.create(w.cluster("demo"))
-	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "belongs to something else") })
+	w.Create(theirs)
+	w.Create(w.cluster("demo"))
+	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "belongs to something else") })
 	if got := w.pods("demo"); len(got) > 0 {
 		t.Errorf("%d Pods joined a gang of somebody else", len(got))
 	}
 	if size, _, _ := unstructured.NestedInt64(w.foreign(volcanoGroup, "ray-demo-pg").Object, "spec", "minMember"); size != 7 {
 		t.Errorf("size %d, want that of its owner", size)
 	}
-	if err := w.client.Delete(t.Context(), theirs); err != nil {
+	if err := w.Client.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
 	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 1, "spec", "minMember")
-	w.eventually("the head", func() bool { return len(w.pods("demo")) == 1 && w.problem("demo") == "" })
+	w.Eventually("the head", func() bool { return len(w.pods("demo")) == 1 && w.problem("demo") == "" })
 }
 
 // TestSchedulerOutageDoesNotStopRepair lets every write of a PodGroup fail, as when the webhook of the scheduler is down.
@@ -145,12 +145,12 @@ func TestSchedulerOutageDoesNotStopRepair(t *testing.T) {
 	w := newWorld(t)
 	w.install("volcano")
 	w.startOperator(batchScheduler("volcano"))
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
 	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 3, "spec", "minMember")
-	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+	w.Eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
 
 	broken := &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "broken-" + w.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "broken-" + w.Namespace},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name:                    "broken.example.com",
 			AdmissionReviewVersions: []string{"v1"},
@@ -163,21 +163,21 @@ func TestSchedulerOutageDoesNotStopRepair(t *testing.T) {
 			}},
 		}},
 	}
-	w.create(broken)
-	t.Cleanup(func() { _ = w.client.Delete(t.Context(), broken) })
-	w.eventually("the webhook to be in the way", func() bool {
+	w.Create(broken)
+	t.Cleanup(func() { _ = w.Client.Delete(t.Context(), broken) })
+	w.Eventually("the webhook to be in the way", func() bool {
 		group := w.foreign(volcanoGroup, "ray-demo-pg")
 		group.SetLabels(map[string]string{"try": time.Now().Format("150405.000")})
-		return w.client.Update(t.Context(), group) != nil
+		return w.Client.Update(t.Context(), group) != nil
 	})
-	w.change("demo", replicas(4))
-	w.eventually("5 Pods without the scheduler's consent", func() bool { return len(w.pods("demo")) == 5 })
-	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "updating PodGroup ray-demo-pg") })
+	w.ChangeCluster("demo", replicas(4))
+	w.Eventually("5 Pods without the scheduler's consent", func() bool { return len(w.pods("demo")) == 5 })
+	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "updating PodGroup ray-demo-pg") })
 	victim := w.pods("demo")[1]
-	if err := w.client.Delete(t.Context(), &victim); err != nil {
+	if err := w.Client.Delete(t.Context(), &victim); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the repair", func() bool {
+	w.Eventually("the repair", func() bool {
 		n := 0
 		for _, p := range w.pods("demo") {
 			if p.UID != victim.UID && p.DeletionTimestamp == nil {
@@ -186,26 +186,26 @@ func TestSchedulerOutageDoesNotStopRepair(t *testing.T) {
 		}
 		return n == 5
 	})
-	if got := w.events("demo", rayv1.ReasonBatchSchedulerProblem); len(got) != 1 {
+	if got := w.Events("demo", rayv1.ReasonBatchSchedulerProblem); len(got) != 1 {
 		t.Errorf("events %q, want one", got)
 	}
 
-	if err := w.client.Delete(t.Context(), broken); err != nil {
+	if err := w.Client.Delete(t.Context(), broken); err != nil {
 		t.Fatal(err)
 	}
 	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 5, "spec", "minMember")
-	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
 }
 
 func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
 	w := newWorld(t)
 	c := &shiftedClock{}
 	w.startOperator(batchScheduler("scheduler-plugins"), func(config *Config) { config.Clock = c })
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	w.eventually("the condition", func() bool {
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
+	w.Eventually("the condition", func() bool {
 		return strings.Contains(w.problem("demo"), "serves no PodGroup in the group scheduling.x-k8s.io")
 	})
-	w.eventually("2 Pods", func() bool { return len(w.pods("demo")) == 2 })
+	w.Eventually("2 Pods", func() bool { return len(w.pods("demo")) == 2 })
 	for _, p := range w.pods("demo") {
 		if p.Spec.SchedulerName != "scheduler-plugins-scheduler" || p.Labels["scheduling.x-k8s.io/pod-group"] != "demo" {
 			t.Errorf("Pod %s: scheduler %q, labels %v", p.Name, p.Spec.SchedulerName, p.Labels)
@@ -213,16 +213,16 @@ func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
 	}
 	w.install("scheduler-plugins")
 	c.shift.Store(int64(time.Minute)) // it is not asked for all the time
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
 	group := w.eventuallyNumber(pluginsGroup, "demo", 2, "spec", "minMember")
-	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
 	refs := group.GetOwnerReferences()
 	if len(refs) != 1 || refs[0].UID != w.get("demo").UID || refs[0].Controller != nil {
 		t.Errorf("owners %v, want the cluster, not as controller", refs)
 	}
-	w.change("demo", replicas(3))
+	w.ChangeCluster("demo", replicas(3))
 	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
-	if err := w.client.Delete(t.Context(), group); err != nil { // it is watched by now
+	if err := w.Client.Delete(t.Context(), group); err != nil { // it is watched by now
 		t.Fatal(err)
 	}
 	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
@@ -231,12 +231,12 @@ func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
 func TestKAIWithoutAQueueSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator(batchScheduler("kai-scheduler"))
-	w.create(w.cluster("demo"))
-	w.eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), rayv1.LabelKAIQueue) })
-	w.eventually("the event", func() bool { return len(w.events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
-	w.eventually("the head", func() bool { return len(w.pods("demo")) == 1 })
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{rayv1.LabelKAIQueue: "research"} })
-	w.eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
+	w.Create(w.cluster("demo"))
+	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), rayv1.LabelKAIQueue) })
+	w.Eventually("the event", func() bool { return len(w.Events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
+	w.Eventually("the head", func() bool { return len(w.pods("demo")) == 1 })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{rayv1.LabelKAIQueue: "research"} })
+	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
 }
 
 // TestKubernetesGang runs against an API server that has workload-aware scheduling turned on.
@@ -246,8 +246,8 @@ func TestKubernetesGang(t *testing.T) {
 	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "PodGroup"}
 	minCount := []string{"spec", "schedulingPolicy", "gang", "minCount"}
 	w.startOperator(withScheduler(registry.Kubernetes()))
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	w.create(w.cluster("plain"))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
+	w.Create(w.cluster("plain"))
 	first := w.eventuallyNumber(group, "demo-cluster", 3, minCount...)
 	if w.foreign(workload, "demo") == nil {
 		t.Error("there is no Workload")
@@ -265,12 +265,12 @@ func TestKubernetesGang(t *testing.T) {
 	for _, p := range w.pods("demo") {
 		before[string(p.UID)] = true
 	}
-	w.change("demo", replicas(4))
+	w.ChangeCluster("demo", replicas(4))
 	second := w.eventuallyNumber(group, "demo-cluster", 5, minCount...)
 	if second.GetUID() == first.GetUID() {
 		t.Error("a PodGroup was changed that nobody can change")
 	}
-	w.eventually("5 ready Pods", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 4 })
+	w.Eventually("5 ready Pods", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 4 })
 	for _, p := range w.pods("demo") {
 		delete(before, string(p.UID))
 	}
@@ -281,8 +281,8 @@ func TestKubernetesGang(t *testing.T) {
 		t.Errorf("problem %q, state %s", got, rc.Status.State)
 	}
 	// No longer asked for, it goes, and the Pods stay.
-	w.change("demo", func(rc *rayv1.RayCluster) { delete(rc.Labels, rayv1.LabelGangSchedulingEnabled) })
-	w.eventually("the end of the gang", func() bool {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { delete(rc.Labels, rayv1.LabelGangSchedulingEnabled) })
+	w.Eventually("the end of the gang", func() bool {
 		return w.foreign(group, "demo-cluster") == nil && w.foreign(workload, "demo") == nil
 	})
 	if got := len(w.pods("demo")); got != 5 {
@@ -295,7 +295,7 @@ func TestPodGroupsOfKubeRayAreTakenOver(t *testing.T) {
 	w := newWorld(t)
 	w.install("volcano")
 	rc := w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelVolcanoQueueName, "research"), raytest.Suspend(true))
-	w.create(rc)
+	w.Create(rc)
 	group := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
 			"minMember": int64(3), "minResources": map[string]any{"cpu": "3000m", "memory": "4Gi"}, "queue": "research",
@@ -303,13 +303,13 @@ func TestPodGroupsOfKubeRayAreTakenOver(t *testing.T) {
 		"status": map[string]any{"phase": "Running"},
 	}}
 	group.SetGroupVersionKind(volcanoGroup)
-	group.SetNamespace(w.namespace)
+	group.SetNamespace(w.Namespace)
 	group.SetName("ray-demo-pg")
 	group.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))})
-	w.create(group)
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(false) })
+	w.Create(group)
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(false) })
 	counted, _ := w.startOperator(batchScheduler("volcano"))
-	w.eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
+	w.Eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
 	if got := named(counted.seen(), "podgroups"); got != 0 || w.problem("demo") != "" {
 		t.Errorf("wrote the PodGroup %d times, problem %q", got, w.problem("demo"))
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
+	"github.com/raygate/raygate/test/envtest"
 )
 
 var (
@@ -45,28 +46,28 @@ func (c *shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) 
 
 // install makes a scheduler's API served until the end of the test.
 func (w *world) install(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "schedulers", name+".yaml"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	crd := &unstructured.Unstructured{}
 	if err := yaml.UnmarshalStrict(data, &crd.Object); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.create(crd)
-	w.t.Cleanup(func() {
-		ctx := context.WithoutCancel(w.t.Context())
-		if err := w.client.Delete(ctx, crd); err != nil {
-			w.t.Error(err)
+	w.Create(crd)
+	w.T.Cleanup(func() {
+		ctx := context.WithoutCancel(w.T.Context())
+		if err := w.Client.Delete(ctx, crd); err != nil {
+			w.T.Error(err)
 		}
-		w.eventually("the end of "+crd.GetName(), func() bool {
-			return apierrors.IsNotFound(w.client.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy()))
+		w.Eventually("the end of "+crd.GetName(), func() bool {
+			return apierrors.IsNotFound(w.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy()))
 		})
 	})
-	w.eventually(crd.GetName()+" to be served", func() bool {
+	w.Eventually(crd.GetName()+" to be served", func() bool {
 		served := crd.DeepCopy()
-		if err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(crd), served); err != nil {
+		if err := w.Client.Get(w.T.Context(), client.ObjectKeyFromObject(crd), served); err != nil {
 			return false
 		}
 		conditions, _, _ := unstructured.NestedSlice(served.Object, "status", "conditions")
@@ -79,24 +80,24 @@ func (w *world) install(name string) {
 
 // foreign returns an object of a scheduler, nil if there is none.
 func (w *world) foreign(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
-	w.t.Helper()
+	w.T.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
-	err := w.client.Get(context.WithoutCancel(w.t.Context()), client.ObjectKey{Namespace: w.namespace, Name: name}, u)
+	err := w.Client.Get(context.WithoutCancel(w.T.Context()), client.ObjectKey{Namespace: w.Namespace, Name: name}, u)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return u
 }
 
 // eventuallyNumber waits until a number stands in an object of a scheduler.
 func (w *world) eventuallyNumber(kind schema.GroupVersionKind, name string, want int64, path ...string) *unstructured.Unstructured {
-	w.t.Helper()
+	w.T.Helper()
 	var u *unstructured.Unstructured
-	w.eventually(fmt.Sprintf("%s %s of %d in %s", kind.Kind, name, want, strings.Join(path, ".")), func() bool {
+	w.Eventually(fmt.Sprintf("%s %s of %d in %s", kind.Kind, name, want, strings.Join(path, ".")), func() bool {
 		if u = w.foreign(kind, name); u == nil {
 			return false
 		}
@@ -109,20 +110,20 @@ func (w *world) eventuallyNumber(kind schema.GroupVersionKind, name string, want
 // startAPIServer starts one more API server on the data of the control plane, with features that it lacks. It is seen by
 // the world that is returned.
 func (w *world) startAPIServer(flags ...string) *world {
-	w.t.Helper()
-	env := controlPlane.Env(w.t)
+	w.T.Helper()
+	env := controlPlane.Env(w.T)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
 	pki := filepath.Join(env.Dir, "pki")
-	log, err := os.Create(filepath.Join(w.t.TempDir(), "apiserver.log"))
+	log, err := os.Create(filepath.Join(w.T.TempDir(), "apiserver.log"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(repositoryRoot(w.t), "bin", "k8s", "kube-apiserver"), append([]string{
+	cmd := exec.Command(filepath.Join(repositoryRoot(w.T), "bin", "k8s", "kube-apiserver"), append([]string{
 		"--etcd-servers=" + env.Etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--cert-dir=" + pki, "--endpoint-reconciler-type=none", "--token-auth-file=" + filepath.Join(pki, "tokens.csv"),
 		"--authorization-mode=Node,RBAC", "--service-account-key-file=" + filepath.Join(pki, "service-account.key"),
@@ -132,29 +133,29 @@ func (w *world) startAPIServer(flags ...string) *world {
 	}, flags...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
 		_ = log.Close()
 	})
 	config := rest.CopyConfig(w.config)
 	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
-	other := &world{t: w.t, config: config, namespace: w.namespace}
-	w.eventually("the second API server", func() bool {
+	other := &world{World: &envtest.World{T: w.T, Namespace: w.Namespace}, config: config}
+	w.Eventually("the second API server", func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
 			text, _ := os.ReadFile(log.Name())
-			w.t.Fatalf("the second API server ended: %v\n%s", err, text)
+			w.T.Fatalf("the second API server ended: %v\n%s", err, text)
 		default:
 		}
 		httpClient, err := rest.HTTPClientFor(config)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		answer, err := httpClient.Get(config.Host + "/readyz")
 		if err != nil {
@@ -163,9 +164,9 @@ func (w *world) startAPIServer(flags ...string) *world {
 		_ = answer.Body.Close()
 		return answer.StatusCode == 200
 	})
-	other.client, err = client.New(config, client.Options{Scheme: testScheme(w.t)})
+	other.Client, err = client.New(config, client.Options{Scheme: envtest.Scheme(w.T)})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return other
 }

@@ -38,10 +38,10 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator(embedded)
-	w.create(w.cluster("demo", onVolume(nil)))
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo-gcs-pvc"}}
+	w.Create(w.cluster("demo", onVolume(nil)))
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo-gcs-pvc"}}
 	w.eventuallyThere("the claim", claim)
-	owned := func() bool { return w.read(claim) && metav1.IsControlledBy(claim, w.get("demo")) }
+	owned := func() bool { return w.Read(claim) && metav1.IsControlledBy(claim, w.get("demo")) }
 	if !owned() {
 		t.Error("the claim has no owner")
 	}
@@ -50,37 +50,37 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 			rc.Spec.GcsFaultToleranceOptions.Storage = &rayv1.GcsEmbeddedStorage{DeletionPolicy: &p}
 		}
 	}
-	w.change("demo", policy(rayv1.GCSStorageRetain))
-	w.eventually("the claim to be let go", func() bool { return !owned() })
-	w.change("demo", policy(rayv1.GCSStorageDeleteWithCluster))
-	w.eventually("the claim to be owned again", owned)
-	w.change("demo", policy(rayv1.GCSStorageRetain))
-	w.eventually("the claim to be let go again", func() bool { return !owned() })
+	w.ChangeCluster("demo", policy(rayv1.GCSStorageRetain))
+	w.Eventually("the claim to be let go", func() bool { return !owned() })
+	w.ChangeCluster("demo", policy(rayv1.GCSStorageDeleteWithCluster))
+	w.Eventually("the claim to be owned again", owned)
+	w.ChangeCluster("demo", policy(rayv1.GCSStorageRetain))
+	w.Eventually("the claim to be let go again", func() bool { return !owned() })
 	w.delete("demo")
-	w.eventually("the cluster to go", func() bool { return w.gone("demo") })
+	w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
 	time.Sleep(time.Second)
-	if !w.read(claim) || claim.DeletionTimestamp != nil {
+	if !w.Read(claim) || claim.DeletionTimestamp != nil {
 		t.Error("the retained claim went with the cluster")
 	}
 	// A later cluster of the name takes it over as it is.
-	w.create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse("5Gi"))})))
-	w.eventually("the new owner", owned)
-	w.eventually("the difference", func() bool {
+	w.Create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse("5Gi"))})))
+	w.Eventually("the new owner", owned)
+	w.Eventually("the difference", func() bool {
 		return strings.Contains(w.childFailure("demo"), "storage.size: Forbidden: has no effect on the PersistentVolumeClaim that exists, where it is 1Gi")
 	})
-	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreatePVC")) == 1 })
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreatePVC")) == 1 })
 }
 
 func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
 	w := newWorld(t)
-	claim := volume.Claim(raytest.RayCluster(w.namespace + "/demo"))
+	claim := volume.Claim(raytest.RayCluster(w.Namespace + "/demo"))
 	claim.Labels, claim.OwnerReferences = nil, nil
-	w.create(claim)
+	w.Create(claim)
 	version := claim.ResourceVersion
 	w.startOperator(embedded)
-	w.create(w.cluster("demo", onVolume(nil)))
-	w.eventually("the head Pod", func() bool { return len(w.pods("demo")) == 1 })
-	if !w.read(claim) || len(claim.OwnerReferences) > 0 {
+	w.Create(w.cluster("demo", onVolume(nil)))
+	w.Eventually("the head Pod", func() bool { return len(w.pods("demo")) == 1 })
+	if !w.Read(claim) || len(claim.OwnerReferences) > 0 {
 		t.Errorf("owners %v, version %s, was %s", claim.OwnerReferences, claim.ResourceVersion, version)
 	}
 }
@@ -88,12 +88,12 @@ func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
 func TestMissingClaimOfTheUserIsToldOf(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator(embedded)
-	w.create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))
-	w.eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "PersistentVolumeClaim mine") })
-	w.eventually("the head Pod all the same", func() bool { return len(w.pods("demo")) == 1 })
-	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreatePVC")) == 1 })
-	claim := volume.Claim(raytest.RayCluster(w.namespace + "/demo"))
+	w.Create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))
+	w.Eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "PersistentVolumeClaim mine") })
+	w.Eventually("the head Pod all the same", func() bool { return len(w.pods("demo")) == 1 })
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreatePVC")) == 1 })
+	claim := volume.Claim(raytest.RayCluster(w.Namespace + "/demo"))
 	claim.Name, claim.Labels, claim.OwnerReferences = "mine", nil, nil
-	w.create(claim)
-	w.eventually("the condition to go", func() bool { return w.childFailure("demo") == "" })
+	w.Create(claim)
+	w.Eventually("the condition to go", func() bool { return w.childFailure("demo") == "" })
 }

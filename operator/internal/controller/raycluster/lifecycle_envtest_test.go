@@ -17,7 +17,7 @@ import (
 )
 
 func (w *world) cluster(name string, opts ...raytest.ClusterOption) *rayv1.RayCluster {
-	rc := raytest.RayCluster(w.namespace+"/"+name, opts...)
+	rc := raytest.RayCluster(w.Namespace+"/"+name, opts...)
 	rc.UID, rc.Generation = "", 0
 	return rc
 }
@@ -25,7 +25,7 @@ func (w *world) cluster(name string, opts ...raytest.ClusterOption) *rayv1.RayCl
 func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 	w := newWorld(t)
 	counted, _ := w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 3)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 3)))
 	rc := w.eventuallyReady("demo")
 	time.Sleep(2 * settleTime) // whatever is still to be written
 	list := counted.seen()
@@ -41,7 +41,7 @@ func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 	if rc.Status.Head.PodIP == "" || rc.Status.Head.ServiceName != "demo-head-svc" || rc.Status.Endpoints["client"] != "10001" {
 		t.Errorf("head %+v, endpoints %v", rc.Status.Head, rc.Status.Endpoints)
 	}
-	if got := w.events("demo", "CreatedHeadPod"); len(got) != 1 || !strings.Contains(got[0], "3 worker Pods in group cpu") {
+	if got := w.Events("demo", "CreatedHeadPod"); len(got) != 1 || !strings.Contains(got[0], "3 worker Pods in group cpu") {
 		t.Errorf("events of creation: %q", got)
 	}
 	if rc.Status.StateTransitionTimes[rayv1.ClusterStateReady] == nil || rc.Status.LastUpdateTime == nil {
@@ -52,25 +52,25 @@ func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 func TestWorkersFollowReplicas(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
 	w.eventuallyReady("demo")
 	for _, replicas := range []int32{4, 0, 2} {
-		w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = &replicas })
-		w.eventually(fmt.Sprintf("%d ready workers", replicas), func() bool {
+		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = &replicas })
+		w.Eventually(fmt.Sprintf("%d ready workers", replicas), func() bool {
 			st := w.get("demo").Status
 			return st.DesiredWorkerReplicas == replicas && st.ReadyWorkerReplicas == replicas
 		})
-		w.eventually("as many Pods", func() bool { return len(w.pods("demo")) == int(replicas)+1 })
+		w.Eventually("as many Pods", func() bool { return len(w.pods("demo")) == int(replicas)+1 })
 	}
 }
 
 func TestSuspendAndResume(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
 	w.eventuallyReady("demo")
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
-	w.eventually("the suspension", func() bool {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
+	w.Eventually("the suspension", func() bool {
 		st := w.get("demo").Status
 		return meta.IsStatusConditionTrue(st.Conditions, rayv1.RayClusterSuspended) &&
 			meta.IsStatusConditionFalse(st.Conditions, rayv1.RayClusterSuspending) &&
@@ -80,10 +80,10 @@ func TestSuspendAndResume(t *testing.T) {
 	if got := len(w.pods("demo")); got != 0 {
 		t.Errorf("%d Pods are left after the suspension", got)
 	}
-	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "demo-head-svc"}, &corev1.Service{}); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "demo-head-svc"}, &corev1.Service{}); err != nil {
 		t.Errorf("head Service of a suspended cluster: %v", err)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = nil }) // as when the line is taken out of the manifest
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = nil }) // as when the line is taken out of the manifest
 	rc := w.eventuallyReady("demo")
 	if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended) {
 		t.Error("the resumed cluster still says that it is suspended")
@@ -93,14 +93,14 @@ func TestSuspendAndResume(t *testing.T) {
 func TestDeletionLeavesNothingBehind(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
 	w.eventuallyReady("demo")
-	if err := w.client.Delete(t.Context(), w.get("demo")); err != nil {
+	if err := w.Client.Delete(t.Context(), w.get("demo")); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("Pods and Services to go", func() bool {
+	w.Eventually("Pods and Services to go", func() bool {
 		var services corev1.ServiceList
-		if err := w.client.List(t.Context(), &services, client.InNamespace(w.namespace)); err != nil {
+		if err := w.Client.List(t.Context(), &services, client.InNamespace(w.Namespace)); err != nil {
 			t.Fatal(err)
 		}
 		return len(w.pods("demo")) == 0 && len(services.Items) == 0
@@ -112,55 +112,55 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	_, stop := w.startOperator()
 	rc := w.cluster("demo", raytest.Workers("cpu", 1))
 	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "500m"} // which the CRD cannot refuse
-	w.create(rc)
+	w.Create(rc)
 	refused := func() bool {
 		return meta.IsStatusConditionTrue(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
 	}
-	w.eventually("the refusal", refused)
-	w.eventually("the event", func() bool { return len(w.events("demo", "InvalidRayClusterSpec")) > 0 })
+	w.Eventually("the refusal", refused)
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "InvalidRayClusterSpec")) > 0 })
 	stop() // a new operator has seen it before, too
 	w.startOperator()
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"touched": "yes"} })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"touched": "yes"} })
 	time.Sleep(time.Second)
-	if got := w.events("demo", "InvalidRayClusterSpec"); len(got) != 1 {
+	if got := w.Events("demo", "InvalidRayClusterSpec"); len(got) != 1 {
 		t.Errorf("told of the invalid spec %d times, want once: %q", len(got), got)
 	}
 	if got := len(w.pods("demo")); got != 0 {
 		t.Errorf("%d Pods were made from an invalid spec", got)
 	}
-	w.change("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "1" })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "1" })
 	w.eventuallyReady("demo")
 	if refused() {
 		t.Error("the repaired cluster still says that it is invalid")
 	}
 	// A rule that KubeRay does not have tells, but does not freeze a cluster that runs.
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "half"
 		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(2))
 	})
-	w.eventually("the complaint", refused)
-	w.eventually("the second worker", func() bool { return len(w.pods("demo")) == 3 })
+	w.Eventually("the complaint", refused)
+	w.Eventually("the second worker", func() bool { return len(w.pods("demo")) == 3 })
 	w.eventuallyReady("demo")
 	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec); c == nil || c.Reason != rayv1.ReasonToleratedRayClusterSpec {
 		t.Errorf("condition %v, want the reason %s", c, rayv1.ReasonToleratedRayClusterSpec)
 	}
 	// One that KubeRay has, too, stops everything but the deletion.
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "redis:6379"}}
 		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(1))
 	})
-	w.eventually("the refusal", func() bool {
+	w.Eventually("the refusal", func() bool {
 		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
 		return c != nil && c.Reason == rayv1.ReasonInvalidRayClusterSpec
 	})
 	if got := len(w.pods("demo")); got != 3 {
 		t.Errorf("%d Pods run after the spec became invalid, want the 3 from before", got)
 	}
-	if err := w.client.Delete(t.Context(), w.get("demo")); err != nil {
+	if err := w.Client.Delete(t.Context(), w.get("demo")); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the object to go", func() bool {
-		err := w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "demo"}, &rayv1.RayCluster{})
+	w.Eventually("the object to go", func() bool {
+		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "demo"}, &rayv1.RayCluster{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -169,44 +169,44 @@ func TestForeignServiceIsNotOverwritten(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo-head-svc"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo-head-svc"},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "theirs"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	w.create(theirs)
-	w.create(w.cluster("demo"))
-	w.eventually("the refusal", func() bool {
+	w.Create(theirs)
+	w.Create(w.cluster("demo"))
+	w.Eventually("the refusal", func() bool {
 		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterReplicaFailure)
 		return c != nil && c.Reason == rayv1.ReasonFailedCreateHeadService && strings.Contains(c.Message, "demo-head-svc")
 	})
 	got := &corev1.Service{}
-	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(theirs), got); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(theirs), got); err != nil {
 		t.Fatal(err)
 	}
 	if got.ResourceVersion != theirs.ResourceVersion {
 		t.Error("somebody else's Service was changed")
 	}
-	w.eventually("the event", func() bool { return len(w.events("demo", "FailedToCreateService")) == 1 })
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreateService")) == 1 })
 }
 
 func TestForeignPodWithOurLabelsIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 2)))
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
 	w.eventuallyReady("demo")
 	labels := w.pods("demo")[0].DeepCopy().Labels
 	labels[rayv1.LabelNodeType], labels[rayv1.LabelGroup] = string(rayv1.WorkerNode), "cpu"
 	theirs := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs", Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "theirs", Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
-	w.create(theirs)
-	w.change("demo", func(rc *rayv1.RayCluster) {
+	w.Create(theirs)
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(0))
 		rc.Spec.WorkerGroupSpecs[0].ScaleStrategy.WorkersToDelete = []string{"theirs"}
 	})
-	w.eventually("our workers to go", func() bool { return len(w.pods("demo")) == 2 })
+	w.Eventually("our workers to go", func() bool { return len(w.pods("demo")) == 2 })
 	time.Sleep(500 * time.Millisecond)
-	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(theirs), &corev1.Pod{}); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(theirs), &corev1.Pod{}); err != nil {
 		t.Errorf("somebody else's Pod: %v", err)
 	}
 }
@@ -216,16 +216,16 @@ func TestRestartWhileCreatingMakesNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	for i := range clusters {
-		w.create(w.cluster(fmt.Sprintf("demo-%d", i), raytest.Workers("cpu", each-1)))
+		w.Create(w.cluster(fmt.Sprintf("demo-%d", i), raytest.Workers("cpu", each-1)))
 	}
 	made := func() int {
 		var list corev1.PodList
-		if err := w.client.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		if err := w.Client.List(t.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 			t.Fatal(err)
 		}
 		return len(list.Items)
 	}
-	w.eventually("some Pods", func() bool { return made() > 5 })
+	w.Eventually("some Pods", func() bool { return made() > 5 })
 	stop()
 	if got := made(); got == clusters*each {
 		t.Log("all Pods were made before the restart; the test says little this time")
@@ -255,27 +255,27 @@ func TestRestartWhileCreatingMakesNothingTwice(t *testing.T) {
 func TestQuotaIsReportedAndDoesNotHoldUpOtherGroups(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	w.create(&corev1.LimitRange{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "small"},
+	w.Create(&corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "small"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 			Type: corev1.LimitTypeContainer,
 			Max:  corev1.ResourceList{corev1.ResourceCPU: *resourceQuantity("4")},
 		}}},
 	})
-	w.create(w.cluster("demo",
+	w.Create(w.cluster("demo",
 		raytest.Workers("big", 2, raytest.GroupContainer(func(c *corev1.Container) {
 			c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resourceQuantity("8")}
 			c.Resources.Requests = nil
 		})),
 		raytest.Workers("small", 2)))
-	w.eventually("the small group and the explanation", func() bool {
+	w.Eventually("the small group and the explanation", func() bool {
 		st := w.get("demo").Status
 		c := meta.FindStatusCondition(st.Conditions, rayv1.RayClusterReplicaFailure)
 		return st.ReadyWorkerReplicas == 2 && c != nil && strings.Contains(c.Message, "group big") &&
 			strings.Contains(c.Message, "maximum cpu usage per Container is 4")
 	})
 	time.Sleep(3 * time.Second) // some retries
-	if got := w.events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
+	if got := w.Events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
 		t.Errorf("told of the refusal %d times, want once: %q", len(got), got)
 	}
 }

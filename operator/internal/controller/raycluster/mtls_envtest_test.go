@@ -45,12 +45,12 @@ func besideMTLS(t *testing.T) func(ctrl.Manager, *Config) {
 
 // keyPair is what Pods find at /etc/ray/tls.
 func (w *world) keyPair(secret string) (*x509.Certificate, *tls.Config) {
-	w.t.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: secret}}
-	w.read(s)
+	w.T.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: secret}}
+	w.Read(s)
 	pair, err := tls.X509KeyPair(s.Data[cert.KeyCertificate], s.Data[cert.KeyPrivate])
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.Data[cert.KeyAuthority])
@@ -108,13 +108,13 @@ func TestMutualTLS(t *testing.T) {
 	w.asOperator()
 	w.beside = besideMTLS(t)
 	w.startOperator()
-	w.create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
+	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
 		s.TLSOptions = &rayv1.TLSOptions{Enabled: new(true)}
 	})))
 	object := func(kind, name string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(cert.CertificateKind.GroupVersion().WithKind(kind))
-		o.SetNamespace(w.namespace)
+		o.SetNamespace(w.Namespace)
 		o.SetName(name)
 		return o
 	}
@@ -126,9 +126,9 @@ func TestMutualTLS(t *testing.T) {
 	step := func(name string, do func(t *testing.T)) {
 		t.Helper()
 		if !t.Run(name, func(t *testing.T) {
-			outer := w.t
-			w.t = t
-			defer func() { w.t = outer }()
+			outer := w.T
+			w.T = t
+			defer func() { w.T = outer }()
 			do(t)
 		}) {
 			t.FailNow()
@@ -138,11 +138,11 @@ func TestMutualTLS(t *testing.T) {
 		for _, o := range pki {
 			w.eventuallyThere(o.GetName(), o)
 		}
-		w.eventually("the condition", func() bool {
+		w.Eventually("the condition", func() bool {
 			return strings.Contains(w.childFailure("demo"), "has not been filled by cert-manager yet")
 		})
-		w.eventually("the event", func() bool { return len(w.events("demo", "MTLSCertsNotReady")) > 0 })
-		w.change("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
+		w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSCertsNotReady")) > 0 })
+		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
 		time.Sleep(time.Second)
 		if got := len(w.pods("demo")); got != 0 {
 			t.Errorf("%d Pods before there is a certificate", got)
@@ -151,8 +151,8 @@ func TestMutualTLS(t *testing.T) {
 	step("Pods with the right certificate", func(t *testing.T) {
 		issuer.issues.Store(true)
 		w.eventuallyReady("demo")
-		w.eventually("the end of the condition", func() bool { return w.childFailure("demo") == "" })
-		w.eventually("the event", func() bool { return len(w.events("demo", "MTLSPKIReady")) > 0 })
+		w.Eventually("the end of the condition", func() bool { return w.childFailure("demo") == "" })
+		w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSPKIReady")) > 0 })
 		pods := w.pods("demo")
 		got := map[string][]string{"head": mounted(pods, rayv1.HeadNode), "worker": mounted(pods, rayv1.WorkerNode)}
 		want := map[string][]string{"head": {"ray-head-secret-demo wait-for-tls-ip-san"}, "worker": {"ray-worker-secret-demo wait-for-tls-ip-san"}}
@@ -163,7 +163,7 @@ func TestMutualTLS(t *testing.T) {
 	// named waits until the certificate in the Secret is for the addresses of all Pods of the kind.
 	named := func(secret string, node rayv1.RayNodeType) {
 		t.Helper()
-		w.eventually("the addresses in "+secret, func() bool {
+		w.Eventually("the addresses in "+secret, func() bool {
 			leaf, _ := w.keyPair(secret)
 			return !slices.ContainsFunc(w.pods("demo"), func(p corev1.Pod) bool {
 				return p.Labels[rayv1.LabelNodeType] == string(node) && (p.Status.PodIP == "" || leaf.VerifyHostname(p.Status.PodIP) != nil)
@@ -171,14 +171,14 @@ func TestMutualTLS(t *testing.T) {
 		})
 	}
 	step("addresses of new workers", func(t *testing.T) {
-		w.change("demo", replicas(3))
-		w.eventually("3 workers", func() bool { return len(w.pods("demo")) == 4 })
+		w.ChangeCluster("demo", replicas(3))
+		w.Eventually("3 workers", func() bool { return len(w.pods("demo")) == 4 })
 		named("ray-head-secret-demo", rayv1.HeadNode)
 		named("ray-worker-secret-demo", rayv1.WorkerNode)
-		w.eventually("the event", func() bool { return len(w.events("demo", "MTLSCertificatesUpdated")) > 0 })
+		w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSCertificatesUpdated")) > 0 })
 		_, head := w.keyPair("ray-head-secret-demo")
 		_, worker := w.keyPair("ray-worker-secret-demo")
-		if err := talk(worker, head, "demo-head-svc."+w.namespace+".svc.cluster.local"); err != nil {
+		if err := talk(worker, head, "demo-head-svc."+w.Namespace+".svc.cluster.local"); err != nil {
 			t.Error(err)
 		}
 		for _, p := range w.pods("demo") {
@@ -200,19 +200,19 @@ func TestMutualTLS(t *testing.T) {
 			t.Helper()
 			issuer.expire.Store(int64(lasts))
 			head := object("Certificate", "ray-head-cert-demo")
-			w.eventually("the renewal", func() bool {
-				w.read(head)
+			w.Eventually("the renewal", func() bool {
+				w.Read(head)
 				unstructured.RemoveNestedField(head.Object, "status", "issuedFor")
-				return w.client.Status().Update(t.Context(), head) == nil
+				return w.Client.Status().Update(t.Context(), head) == nil
 			})
-			w.eventually("another certificate", func() bool {
+			w.Eventually("another certificate", func() bool {
 				leaf, _ := w.keyPair("ray-head-secret-demo")
 				return leaf.SerialNumber.Cmp(old.SerialNumber) != 0
 			})
 			old, _ = w.keyPair("ray-head-secret-demo")
 		}
 		renew(time.Hour)
-		w.eventually("the warning", func() bool { return len(w.events("demo", "MTLSCertificateExpiringSoon")) > 0 })
+		w.Eventually("the warning", func() bool { return len(w.Events("demo", "MTLSCertificateExpiringSoon")) > 0 })
 		renew(0)
 		_, head := w.keyPair("ray-head-secret-demo")
 		_, worker := w.keyPair("ray-worker-secret-demo")
@@ -226,15 +226,15 @@ func TestMutualTLS(t *testing.T) {
 	})
 	step("nothing is left of it", func(t *testing.T) {
 		for _, name := range []string{"ray-head-secret-demo", "ray-worker-secret-demo", "demo-ca-secret-" + string(w.get("demo").UID[:8])} {
-			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-			if !w.read(s) {
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+			if !w.Read(s) {
 				t.Fatalf("no Secret %s", name)
 			}
 			pki = append(pki, s)
 		}
 		w.delete("demo")
 		for _, o := range pki { // the garbage collector finds new kinds every half minute
-			w.eventually("the end of "+o.GetName(), func() bool { return !w.read(o) })
+			w.Eventually("the end of "+o.GetName(), func() bool { return !w.Read(o) })
 		}
 	})
 }

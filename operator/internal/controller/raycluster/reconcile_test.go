@@ -21,6 +21,7 @@ import (
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -45,7 +46,7 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
 	c := fake.NewClientBuilder().
-		WithScheme(testScheme(t)).
+		WithScheme(envtest.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayCluster{}).
 		WithIndex(&corev1.Pod{}, indexController, controllerUID).
 		WithIndex(&corev1.Service{}, indexController, controllerUID).

@@ -20,13 +20,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/raygate/raygate/operator/internal/build/cert"
@@ -43,45 +39,18 @@ type signer struct {
 
 // startSigner serves the kinds and starts to work on them, until the end of the test.
 func (w *world) startSigner() *signer {
-	w.t.Helper()
-	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
-		remove, err := controlPlane.Env(w.t).InstallKind(w.t.Context(), kind)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.t.Cleanup(func() {
-			if err := remove(); err != nil {
-				w.t.Error(err)
-			}
-		})
-	}
-	mgr, err := ctrl.NewManager(w.config, ctrl.Options{
-		Scheme: testScheme(w.t), Logger: klog.Background(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	m := &signer{client: w.client}
+	w.T.Helper()
+	w.Install(cert.IssuerKind, cert.CertificateKind)
+	mgr := w.Manager(nil, nil)
+	m := &signer{client: w.Client}
 	certificates := &unstructured.Unstructured{}
 	certificates.SetGroupVersionKind(cert.CertificateKind)
-	err = ctrl.NewControllerManagedBy(mgr).Named("certificates").For(certificates).
+	err := ctrl.NewControllerManagedBy(mgr).Named("certificates").For(certificates).
 		WithOptions(controller.Options{SkipNameValidation: new(true)}).Complete(m)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(ctx); err != nil {
-			w.t.Errorf("cert-manager: %v", err)
-		}
-	}()
-	w.t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
+	w.Start(mgr)
 	return m
 }
 

@@ -45,14 +45,14 @@ func decode(t *testing.T, file string, replace ...string) []*unstructured.Unstru
 // leaveByKubeRay creates a cluster and what KubeRay of this version would have made for it, and waits until all Pods are
 // ready. No operator runs meanwhile.
 func (w *world) leaveByKubeRay(version string, change func(*unstructured.Unstructured)) {
-	w.t.Helper()
-	rc := decode(w.t, "takeover-cluster.yaml", "NAMESPACE", w.namespace)[0]
+	w.T.Helper()
+	rc := decode(w.T, "takeover-cluster.yaml", "NAMESPACE", w.Namespace)[0]
 	change(rc)
-	w.create(rc)
-	for _, o := range decode(w.t, "takeover.yaml", "NAMESPACE", w.namespace, "OWNER", string(rc.GetUID()), "KUBERAY", version) {
-		w.create(o)
+	w.Create(rc)
+	for _, o := range decode(w.T, "takeover.yaml", "NAMESPACE", w.Namespace, "OWNER", string(rc.GetUID()), "KUBERAY", version) {
+		w.Create(o)
 	}
-	w.eventually("the Pods of KubeRay to be ready", func() bool {
+	w.Eventually("the Pods of KubeRay to be ready", func() bool {
 		ready := 0
 		for _, p := range w.pods("live") {
 			if podReady(&p) {
@@ -69,8 +69,8 @@ func (w *world) leaveByKubeRay(version string, change func(*unstructured.Unstruc
 			LastTransitionTime: metav1.Now(),
 		}},
 	}
-	if err := w.client.Status().Update(w.t.Context(), st); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Status().Update(w.T.Context(), st); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -78,9 +78,9 @@ func (w *world) leaveByKubeRay(version string, change func(*unstructured.Unstruc
 // RayClusters is narrowed to this one, and the headless Service gets the label by which our cache knows it. That it is there is
 // found out by a create, which is refused.
 func (w *world) adoptedOnce() map[string]bool {
-	services := "/api/v1/namespaces/" + w.namespace + "/services"
+	services := "/api/v1/namespaces/" + w.Namespace + "/services"
 	return map[string]bool{
-		"PATCH /apis/rbac.authorization.k8s.io/v1/namespaces/" + w.namespace + "/roles/live": true,
+		"PATCH /apis/rbac.authorization.k8s.io/v1/namespaces/" + w.Namespace + "/roles/live": true,
 		"POST " + services:                     true,
 		"PATCH " + services + "/live-headless": true,
 	}
@@ -116,7 +116,7 @@ func TestTakingOverALiveClusterTouchesNothing(t *testing.T) {
 			w.leaveByKubeRay(tc.version, tc.change)
 			before := versions(w.pods("live"))
 			counted, _ := w.startOperator()
-			w.eventually("the status of our own", func() bool {
+			w.Eventually("the status of our own", func() bool {
 				rc := w.get("live")
 				return rc.Status.ObservedGeneration == rc.Generation && rc.Status.Head.PodName != ""
 			})
@@ -152,24 +152,24 @@ func TestTakingOverALiveClusterTouchesNothing(t *testing.T) {
 
 // checkAdopted demands that the head has our version, and nothing else of it has changed.
 func (w *world) checkAdopted() {
-	w.t.Helper()
+	w.T.Helper()
 	head := &corev1.Pod{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "live-head-k7xzq"}, head); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "live-head-k7xzq"}, head); err != nil {
+		w.T.Fatal(err)
 	}
 	if v := head.Annotations[rayv1.AnnotationKubeRayVersion]; v != testVersion {
-		w.t.Errorf("version of the head is %q, want %q", v, testVersion)
+		w.T.Errorf("version of the head is %q, want %q", v, testVersion)
 	}
 	if h := head.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash]; len(h) != 32 || strings.HasPrefix(h, "0123456789") {
-		w.t.Errorf("hash of the head is %q, want ours", h)
+		w.T.Errorf("hash of the head is %q, want ours", h)
 	}
 	if head.Annotations[rayv1.AnnotationFTEnabled] != "true" || head.Annotations[rayv1.AnnotationExternalStorageNamespace] == "" {
-		w.t.Errorf("other annotations of the head were lost: %v", head.Annotations)
+		w.T.Errorf("other annotations of the head were lost: %v", head.Annotations)
 	}
 }
 
 func (w *world) checkTakenOver() {
-	w.t.Helper()
+	w.T.Helper()
 	type summary struct {
 		State                               rayv1.ClusterState
 		Reason                              string
@@ -198,9 +198,9 @@ func (w *world) checkTakenOver() {
 		True:      []string{rayv1.RayClusterProvisioned, rayv1.HeadPodReady},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("status (-want +got):\n%s", diff)
+		w.T.Errorf("status (-want +got):\n%s", diff)
 	}
 	if st.Head.PodIP == "" || st.Head.ServiceIP != st.Head.PodIP {
-		w.t.Errorf("addresses of the head: %+v", st.Head)
+		w.T.Errorf("addresses of the head: %+v", st.Head)
 	}
 }
