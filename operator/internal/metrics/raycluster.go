@@ -52,7 +52,7 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 			"Objects whose spec is refused at present.", []string{"kind"}, nil),
 		stalled: prometheus.NewDesc("raygate_cluster_condition_stalled",
 			"One per RayCluster that makes no progress, with the reason of the condition Stalled.", append(object, "reason"), nil),
-		violations: counter("raygate_validation_failures_total", "Broken rules that refused an object, once per version of it."),
+		violations: counter("raygate_validation_failures_total", "Broken rules of objects, once per version of an object."),
 		warnings:   counter("raygate_validation_warnings_total", "Rules that only warn, once per version of an object."),
 	}
 }

@@ -50,11 +50,22 @@ func (j *judge) Run(_ context.Context, s *scope) (outcome, error) {
 		}
 		f := childFailure{reason: event.reason, action: event.action, message: validation.Summary(field.ErrorList{err})}
 		s.children = append(s.children, f)
-		if j.metrics != nil && !(truth(old) && strings.Contains(old.Message, f.message)) {
-			j.metrics.ObserveViolation(err.Origin)
+		if !truth(old) || !strings.Contains(old.Message, f.message) {
+			j.count(err.Origin)
 		}
 	}
 	return outcome{}, nil
+}
+
+// count counts a problem that is new.
+func (j *judge) count(rule string) {
+	switch {
+	case j.metrics == nil:
+	case rule == "RC-125":
+		j.metrics.ObserveWarning(rule)
+	default:
+		j.metrics.ObserveViolation(rule)
+	}
 }
 
 // wantedPods counts the Pods of groups whose replicas span several hosts.
