@@ -229,6 +229,11 @@ func TestFor(t *testing.T) {
 			pods:    []*corev1.Pod{head, worker("a"), worker("b", raytest.Terminating()), raytest.WorkerPod(ours, "gone", "c")},
 			want:    outcome{Delete: map[string]Reason{"head": ReasonSuspended, "a": ReasonSuspended, "c": ReasonSuspended}},
 		},
+		"suspending and suspended at once is suspending": {
+			cluster: cluster(raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterSuspended, metav1.ConditionTrue)),
+			pods:    []*corev1.Pod{head},
+			want:    outcome{Delete: map[string]Reason{"head": ReasonSuspended}},
+		},
 		"a suspension that has begun goes on when it is taken back": {
 			cluster: cluster(raytest.Workers("cpu", 1), raytest.Suspend(false), raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)),
 			pods:    []*corev1.Pod{worker("a")},
