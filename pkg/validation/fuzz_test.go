@@ -15,10 +15,13 @@ import (
 
 // fuzzKind holds that no object that can be decoded, with or without its defaults, makes a rule panic or take long, that
 // what is reported is described, that an update to the same object is no update, and that the verdict is always the same.
+// Each object is also written over another, and over a valid one.
 func fuzzKind(f *testing.F, kind string) {
 	for _, e := range examples.Of(kind) {
-		if data, err := json.Marshal(e.Object()); err == nil && len(data) < 1<<16 {
-			f.Add(data)
+		data, err := json.Marshal(e.Object())
+		was, errOld := json.Marshal(e.Old())
+		if err == nil && errOld == nil && len(data) < 1<<16 {
+			f.Add(data, was)
 		}
 	}
 	described := map[string]bool{}
@@ -27,16 +30,19 @@ func fuzzKind(f *testing.F, kind string) {
 	}
 	checks, _ := validation.ForKind(kind)
 	base := bases()[kind]
-	f.Fuzz(func(t *testing.T, data []byte) {
-		object := decode(checks, data)
+	f.Fuzz(func(t *testing.T, data, was []byte) {
+		object, old := decode(checks, data), decode(checks, was)
 		if object == nil {
 			return
+		}
+		if old == nil {
+			old = base()
 		}
 		start := time.Now()
 		for _, o := range []validation.Options{{}, everything()} {
 			first := checks.Create(object, o)
 			list := append(slices.Clone(first.Errors), first.Warnings...)
-			for _, v := range []validation.Verdict{checks.Update(object, base(), o), checks.Update(base(), object, o)} {
+			for _, v := range []validation.Verdict{checks.Update(object, old, o), checks.Update(object, base(), o), checks.Update(base(), object, o)} {
 				list = append(append(list, v.Errors...), v.Warnings...)
 			}
 			list = append(list, checks.Status(object, o)...)
