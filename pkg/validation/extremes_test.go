@@ -90,8 +90,8 @@ func fill(v reflect.Value, depth int) {
 			v.SetMapIndex(reflect.ValueOf("key").Convert(v.Type().Key()), item)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), depth+1)
+		for _, f := range v.Fields() {
+			fill(f, depth+1)
 		}
 	case reflect.String:
 		if v.Len() == 0 {

@@ -88,13 +88,7 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 			return "RC-524", "the operator adds a container of this name with enableInTreeAutoscaling"
 		}
 	case rayv1.ContainerHistoryCollector:
-		if c.spec.HistoryServerOptions == nil {
-			return "", ""
-		}
-		if isInit {
-			return "RC-525", "the operator adds a container of this name with historyServerOptions"
-		}
-		return g.rule("RC-089", "RC-090"), "the operator adds a container of this name with historyServerOptions"
+		return reservedCollector(c, g, isInit)
 	case rayv1.ContainerJobSubmitter:
 		if g.head && isInit && c.sidecarSubmitter {
 			return "RC-525", "the operator adds a container of this name in SidecarMode"
@@ -104,16 +98,31 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why st
 			return "RC-525", "the operator adds an init container of this name with tlsOptions.enabled"
 		}
 	case rayv1.ContainerWaitGCSReady:
-		switch {
-		case g.head || c.options.NoInitContainers:
-			return "", ""
-		case isInit:
-			return "RC-526", "the operator adds an init container of this name to workers"
-		default:
-			return "RC-525", "the operator adds an init container of this name to workers"
-		}
+		return reservedWait(c, g, isInit)
 	}
 	return "", ""
+}
+
+func reservedCollector(c *cluster, g nodeGroup, isInit bool) (id, why string) {
+	if c.spec.HistoryServerOptions == nil {
+		return "", ""
+	}
+	id = g.rule("RC-089", "RC-090")
+	if isInit {
+		id = "RC-525"
+	}
+	return id, "the operator adds a container of this name with historyServerOptions"
+}
+
+func reservedWait(c *cluster, g nodeGroup, isInit bool) (id, why string) {
+	if g.head || c.options.NoInitContainers {
+		return "", ""
+	}
+	id = "RC-525"
+	if isInit {
+		id = "RC-526"
+	}
+	return id, "the operator adds an init container of this name to workers"
 }
 
 // sidecars are the containers that the operator's configuration adds to the Pod.
