@@ -134,7 +134,8 @@ func (r *Reconciler) served() (bool, error) {
 // pods are the Pods of the cluster. A Pod that merely carries its labels must not get its address into a certificate.
 func (r *Reconciler) pods(ctx context.Context, rc *rayv1.RayCluster) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(rc.Namespace), client.MatchingLabels{rayv1.LabelCluster: rc.Name})
+	err := r.client.List(ctx, &list, client.InNamespace(rc.Namespace), client.MatchingLabels{rayv1.LabelCluster: rc.Name},
+		client.UnsafeDisableDeepCopy) // they are only looked at
 	if err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
