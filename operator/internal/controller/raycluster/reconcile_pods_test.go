@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/gang/registry"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -212,5 +213,34 @@ func TestAServerThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	}
 	if got := b.events(); len(got) != 0 {
 		t.Errorf("events %q", got)
+	}
+}
+
+func TestEveryPodIsMadePartOfTheGang(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 2), raytest.Workers("b", 1, raytest.Hosts(2)), raytest.Labels(map[string]string{
+		rayv1.LabelYuniKornAppID: "app", rayv1.LabelGangSchedulingEnabled: "true",
+	}))
+	b := newBench(t, rc, interceptor.Funcs{})
+	b.reconciler = New(Config{
+		Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true, Scheduler: registry.Find("yunikorn"),
+	})
+	b.mustReconcile()
+	list := b.pods()
+	if len(list) != 5 {
+		t.Fatalf("%d Pods, want 5", len(list))
+	}
+	groups := map[string]bool{}
+	for _, p := range list {
+		member := p.Labels[rayv1.LabelGroup]
+		if p.Spec.SchedulerName != "yunikorn" || p.Labels["applicationId"] != "app" || p.Annotations[rayv1.AnnotationYuniKornTaskGroupName] != member {
+			t.Errorf("Pod %s of %s: scheduler %q, labels %v, annotations %v", p.Name, member, p.Spec.SchedulerName, p.Labels, p.Annotations)
+		}
+		if _, placed := p.Labels[rayv1.LabelWorkerGroupReplicaIndex]; placed == (member == rayv1.HeadGroupName) {
+			t.Errorf("Pod %s of %s has a place in a replica: %t", p.Name, member, placed)
+		}
+		groups[p.Annotations[rayv1.AnnotationYuniKornTaskGroups]] = true
+	}
+	if len(groups) != 1 {
+		t.Errorf("Pods of one application describe its groups differently: %v", groups)
 	}
 }
