@@ -104,9 +104,10 @@ type Facts struct {
 	AuthSecretMissing bool
 	// Claim is the PersistentVolumeClaim of the embedded store as it is, or nil.
 	Claim *corev1.PersistentVolumeClaimSpec
-	// WorkerPods are the names of the Pods of each group that is a key.
+	// WorkerPods are the names of the Pods of each group that is a key, and of those that it had: the autoscaler takes a name off
+	// its list when the Pod has gone.
 	WorkerPods map[string][]string
-	// WantedPods are the Pods that the operator has counted for each group that is a key.
+	// WantedPods is the number of Pods that the operator has counted for each group that is a key.
 	WantedPods map[string]int64
 	// SelectedClusterMissing says that the RayCluster in clusterSelector does not exist.
 	SelectedClusterMissing bool
