@@ -50,12 +50,13 @@ func validateHeadService(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorLi
 		errs = append(errs, invalid("RC-558", path.Child("metadata", "name"), name,
 			"use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"))
 	}
+	errs = append(errs, validateServicePorts(h.HeadService.Spec.Ports, path.Child("spec"))...)
 	return append(errs, validateHeadServicePorts(h, path.Child("spec", "ports"))...)
 }
 
 // validateHeadServicePorts compares the user's ports with those that the operator adds for the ports of the container.
 func validateHeadServicePorts(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
-	errs := validateServicePorts(h.HeadService.Spec.Ports, path)
+	var errs field.ErrorList
 	number, name := generatedPorts(&h.Template)
 	for i, port := range h.HeadService.Spec.Ports {
 		key, p := portKey(port.Port, port.Protocol), path.Index(i)
@@ -74,7 +75,7 @@ func validateHeadServicePorts(h *rayv1.HeadGroupSpec, path *field.Path) field.Er
 }
 
 func validateServicePorts(ports []corev1.ServicePort, path *field.Path) field.ErrorList {
-	return repeats("RC-018", ports, func(p *corev1.ServicePort) protocolPort { return portKey(p.Port, p.Protocol) }, func() *field.Path { return path }, "", oncePerPort)
+	return repeats("RC-018", path, "ports", ports, func(p *corev1.ServicePort) protocolPort { return portKey(p.Port, p.Protocol) }, "", oncePerPort)
 }
 
 // generatedPorts are the ports of the head Service that the operator makes, by name and by number.

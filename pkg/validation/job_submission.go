@@ -108,10 +108,9 @@ func validateSubmitterLists(spec *corev1.PodSpec, path *field.Path) field.ErrorL
 		name       string
 		containers []corev1.Container
 	}{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}} {
-		p := path.Child(list.name)
-		errs = append(errs, repeats("RC-017", list.containers, func(c *corev1.Container) string { return c.Name }, func() *field.Path { return p }, "name", "give each container a name of its own")...)
+		errs = append(errs, repeats("RC-017", path, list.name, list.containers, containerName, "name", ownName)...)
 		for i := range list.containers {
-			errs = append(errs, validateContainerLists(&list.containers[i], p.Index(i))...)
+			errs = append(errs, validateContainerLists(&list.containers[i], path.Child(list.name).Index(i))...)
 		}
 	}
 	return errs

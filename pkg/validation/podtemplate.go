@@ -146,7 +146,7 @@ func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.Err
 			}
 			switch {
 			case same[name]:
-				errs = append(errs, duplicate("RC-017", p, name, "give each container a name of its own"))
+				errs = append(errs, duplicate("RC-017", p, name, ownName))
 			case first[name]:
 				errs = append(errs, duplicate("RC-540", p, name, "is the name of an ordinary container too; give each a name of its own"))
 			}

@@ -169,7 +169,7 @@ func validateServeService(s *service) field.ErrorList {
 			errs = append(errs, invalid("RS-515", path.Child("metadata", "name"), name, "is the name of the head Service; use another"))
 		}
 	}
-	errs = append(errs, validateServicePorts(svc.Spec.Ports, path.Child("spec", "ports"))...)
+	errs = append(errs, validateServicePorts(svc.Spec.Ports, path.Child("spec"))...)
 	if t := svc.Spec.Type; t != "" {
 		errs = append(errs, notIn("RS-514", path.Child("spec", "type"), t, serviceTypes...)...)
 	}
