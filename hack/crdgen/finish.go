@@ -53,7 +53,7 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}
 		// Rules speak of the fields of v1. The schema of an older version is as it was when it was current, unless it is
-		// that of v1.
+		// that of v1; docs/webhooks.md tells why, and who judges such writes.
 		if plural, _ := names["plural"].(string); sharesSpec(t, scheme.AllKnownTypes()[gvk.GroupKind().WithVersion("v1")]) {
 			if err := addRules(node, plural); err != nil {
 				return nil, fmt.Errorf("adding rules to %s: %w", gvk, err)

@@ -220,3 +220,35 @@ func TestPoliciesLetStoredObjectsBe(t *testing.T) {
 		t.Errorf("removing the finalizer: %v", err)
 	}
 }
+
+// TestPoliciesSeeV1alpha1 pins who judges writes through the old version: its schema has no rules, policies see it as v1, and
+// what came in ratchets in v1 as anything else does.
+func TestPoliciesSeeV1alpha1(t *testing.T) {
+	old := server.quiet.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1alpha1", Resource: "rayclusters"}).Namespace(namespace)
+	rc := examples.Base()
+	rc.Name = "old-version"
+	rc.Spec.WorkerGroupSpecs[0].MinReplicas = new(int32(9))                 // RC-042
+	rc.Spec.WorkerGroupSpecs[0].RayStartParams["num-cpus"] = "half"         // RC-515
+	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"labels": "a"} // RC-035
+	u := toUnstructured(t, rc)
+	u.SetAPIVersion("ray.io/v1alpha1")
+	delete(u.Object, "status")
+	eventually(t, "the policies of another test to go", func(ctx context.Context) bool {
+		_, err := old.Create(ctx, u, metav1.CreateOptions{})
+		return err == nil
+	})
+	installPolicies(t)
+	u.SetName("another")
+	if _, err := old.Create(t.Context(), u, dryRun); err == nil || !strings.Contains(err.Error(), "RC-515") {
+		t.Errorf("the policies say %v, want a refusal for RC-515", err)
+	}
+	clusters := resourceOf("rayclusters")
+	for body, want := range map[string]string{
+		`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":2}]`:     "",
+		`[{"op":"replace","path":"/spec/workerGroupSpecs/0/minReplicas","value":11}]`: "RC-042",
+		`[{"op":"add","path":"/spec/headGroupSpec/rayStartParams/port","value":"1"}]`: "",
+	} {
+		_, err := clusters.Patch(t.Context(), rc.Name, types.JSONPatchType, []byte(body), metav1.PatchOptions{})
+		wantRefusal(t, body, err, want)
+	}
+}
