@@ -10,7 +10,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/raygate/raygate/test/envtest"
 )
+
+// shared is the control plane of the tests that need one.
+var shared = envtest.Share(envtest.Options{})
 
 // actAsOperator makes this test program be the operator, so that exit codes and output are those of a real process.
 const actAsOperator = "RAYGATE_TEST_ACT_AS_OPERATOR"
@@ -20,7 +25,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	shared.Main(m)
 }
 
 func operator(t *testing.T, env []string, args ...string) *exec.Cmd {

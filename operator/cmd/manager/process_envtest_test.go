@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
@@ -38,7 +40,7 @@ const systemNamespace = "raygate-system" // that of the manifests
 // TestProcess runs the operator as it is installed: a process of its own, with the rights of operator/config/rbac and no
 // more, a configuration file, a batch scheduler and leader election.
 func TestProcess(t *testing.T) {
-	env := envtest.Start(t, envtest.Options{})
+	env := shared.Env(t)
 	c := newClient(t, env)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -48,10 +50,7 @@ func TestProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}))
-	for _, name := range []string{"service_account", "role", "role_binding", "leader_election_role", "leader_election_role_binding"} {
-		must(c.Create(ctx, manifest(t, filepath.Join("..", "..", "config", "rbac", name+".yaml"))))
-	}
+	installOperator(ctx, t, c)
 	must(c.Create(ctx, manifest(t, filepath.Join("..", "..", "internal", "controller", "raycluster", "testdata", "schedulers", "volcano.yaml"))))
 
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -177,8 +176,23 @@ func body(ctx context.Context, url string) string {
 	return string(text)
 }
 
+// installOperator gives the operator its namespace and its rights, unless another test did.
+func installOperator(ctx context.Context, t *testing.T, c client.Client) {
+	t.Helper()
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}}
+	for _, name := range []string{"service_account", "role", "role_binding", "leader_election_role", "leader_election_role_binding"} {
+		objects = append(objects, manifest(t, filepath.Join("..", "..", "config", "rbac", name+".yaml")))
+	}
+	for _, obj := range objects {
+		if err := c.Create(ctx, obj); client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func newClient(t *testing.T, env *envtest.Env) client.Client {
 	t.Helper()
+	ctrllog.SetLogger(logr.Discard()) // warnings of deprecated versions
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, rayv1.AddToScheme} {
 		if err := add(scheme); err != nil {

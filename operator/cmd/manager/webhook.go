@@ -21,6 +21,7 @@ func addWebhooks(mgr ctrl.Manager, o *Options) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	webhook.Register(server, validationOptions(o), o.Webhook.stage, m)
+	warnUnknownVersions(o.Config)
 	// The Service must not send the API server to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)

@@ -37,8 +37,7 @@ type Options struct {
 // trusts it. Every replica does the work; the Secret is the truth, and whoever comes second finds nothing to do.
 func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
-	done := make(chan struct{})
-	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace)
+	host := o.host()
 	webhooks := []rotator.WebhookInfo{
 		{Name: o.ValidatingConfiguration, Type: rotator.Validating},
 		{Name: o.MutatingConfiguration, Type: rotator.Mutating},
@@ -53,7 +52,7 @@ func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 		CAOrganization:         "raygate",
 		DNSName:                host,
 		ExtraDNSNames:          []string{host + ".cluster.local"},
-		IsReady:                done,
+		IsReady:                make(chan struct{}), // readiness is quicker
 		Webhooks:               webhooks,
 		FieldOwner:             "raygate-operator-certificates",
 		CaCertDuration:         o.CALifetime,
@@ -64,8 +63,15 @@ func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("adding the certificate rotator: %w", err)
 	}
+	done := make(chan struct{})
+	if err := mgr.Add(&readiness{options: o, live: mgr.GetAPIReader(), done: done}); err != nil {
+		return nil, fmt.Errorf("adding the check of the certificate: %w", err)
+	}
 	return done, nil
 }
+
+// host is the name that the API server calls.
+func (o Options) host() string { return fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) }
 
 // withOverlap gives the rotator a client that keeps the old CA beside a new one.
 func withOverlap(mgr ctrl.Manager, key types.NamespacedName) manager.Manager {
