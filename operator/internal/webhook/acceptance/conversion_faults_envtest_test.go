@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
@@ -208,4 +209,24 @@ func TestBookC15TablesOfBothVersions(t *testing.T) {
 	if diff := cmp.Diff(table(hub).ColumnDefinitions, table(old).ColumnDefinitions); diff != "" || len(table(old).Rows) != 1 {
 		t.Errorf("columns (-v1 +v1alpha1):\n%s", diff)
 	}
+}
+
+// TestBookG8: a namespace with Ray objects goes away also when the webhooks have gone before it.
+func TestBookG8NamespaceGoesWithoutWebhooks(t *testing.T) {
+	c := connect(t)
+	ns := newNamespace(t)
+	create(t, c, "rayclusters", ns, cluster("a"))
+	create(t, c, "rayclusters", ns, oldCluster("b"))
+	hooks.with(t, gone, webhook.ConvertPath, validatePath, webhook.MutatePath("RayCluster"))
+	namespaces := c.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	if err := namespaces.Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the namespace to go", func() error {
+		obj, err := namespaces.Get(t.Context(), ns, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is still there: %v, %w", obj, err)
+	})
 }
