@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,8 +91,8 @@ func TestBookL2ImmutableFields(t *testing.T) {
 			}
 			patch := func(value string) error {
 				body := value
-				for i := len(path) - 1; i >= 0; i-- {
-					body = fmt.Sprintf("{%q:%s}", path[i], body)
+				for _, step := range slices.Backward(path) {
+					body = fmt.Sprintf("{%q:%s}", step, body)
 				}
 				_, err := client.Patch(t.Context(), object, types.MergePatchType, []byte(body), metav1.PatchOptions{})
 				return err
