@@ -42,7 +42,7 @@ func (m *merger) merge(n *node, at place, stash map[string]any) {
 			if has && f.node != nil {
 				m.mergeValue(f.node, present, at.defaults[name], value, pointer)
 			}
-		case has && (at.defaults[name] == nil || !reflect.DeepEqual(present, at.defaults[name]) || reflect.DeepEqual(present, value)):
+		case has && means(present, at.defaults[name], value):
 		case m.restoring || f == nil || fits(value, f.types[m.to]):
 			at.obj[name] = value
 			if m.added != nil {
@@ -53,6 +53,11 @@ func (m *merger) merge(n *node, at place, stash map[string]any) {
 	if m.to == hub && !m.restoring {
 		takeOut(n, at.obj, stash)
 	}
+}
+
+// means reports whether somebody chose the value that is present, or would not get another one back: it is not a default.
+func means(present, filledIn, value any) bool {
+	return filledIn == nil || !reflect.DeepEqual(present, filledIn) || reflect.DeepEqual(present, value)
 }
 
 func (m *merger) mergeValue(n *node, present, defaults, stash any, at string) {
