@@ -186,7 +186,7 @@ var rulesOfClusters = []Rule{
 	{ID: "RC-566", Kind: KindClusterSpec, Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-568", Kind: KindAny, Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Condition: "not a positive integer", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-569", Kind: KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "neither true nor false", Severity: SeverityWarning, Layers: packageOnly},
-	{ID: "RC-570", Kind: KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart", Condition: "not true or false", Severity: SeverityWarning, Layers: packageOnly},
+	{ID: "RC-570", Kind: KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-571", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.externalStorageNamespace", Condition: "changed on a live cluster", Severity: SeverityWarning, Layers: packageOnly, Transition: true},
 	{ID: "RC-572", Kind: KindClusterSpec, Field: "authOptions.mode", Condition: "block present, mode unset", Severity: SeverityWarning, Layers: packageOnly},
 	{ID: "RC-573", Kind: KindClusterSpec, Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Severity: SeverityError, Layers: packageOnly},

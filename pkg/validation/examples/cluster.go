@@ -24,6 +24,7 @@ func metadata() []row[cluster] {
 		{ID: "RC-568", Name: "duration for seconds", Mutate: annotation(rayv1.AnnotationGCSFTDeletionTimeout, "5m"), WantFields: at("metadata.annotations[ray.io/gcs-ft-deletion-timeout]"), Warning: true},
 		{ID: "RC-569", Name: "yes", Mutate: annotation(rayv1.AnnotationFTEnabled, "yes"), WantFields: at("metadata.annotations[ray.io/ft-enabled]"), Warning: true},
 		{ID: "RC-570", Name: "1", Mutate: annotation(rayv1.AnnotationEnableServeService, "1"), WantFields: at("metadata.annotations[ray.io/enable-serve-service]"), Warning: true},
+		{ID: "RC-570", Name: "off", Mutate: annotation(rayv1.AnnotationProbes, "off"), Fix: annotation(rayv1.AnnotationProbes, "False"), WantFields: at("metadata.annotations[raygate.io/probes]"), Warning: true},
 		{ID: "RC-570", Name: "a capital", Mutate: annotation(rayv1.AnnotationDisableProvisionedHeadRestart, "True"), Fix: func(rc *cluster) {
 			rc.Annotations = map[string]string{rayv1.AnnotationOverwriteContainerCmd: "True"}
 		}, WantFields: at("metadata.annotations[ray.io/disable-provisioned-head-restart]"), Warning: true},
