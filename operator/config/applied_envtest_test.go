@@ -212,7 +212,7 @@ func testRotation(t *testing.T, env *envtest.Env, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := certs.Add(mgr, certs.Options{
+	ready, err := certs.Add(ctx, mgr, certs.Options{
 		Namespace: namespace, Secret: key.Name, Dir: dir, Service: "raygate-webhook",
 		ValidatingConfiguration: "raygate-validating-webhook", MutatingConfiguration: "raygate-mutating-webhook",
 	})

@@ -110,6 +110,12 @@ func warnSwitches(annotations map[string]string, path *field.Path) field.ErrorLi
 			warnings = append(warnings, invalid("RC-570", path.Key(key), annotations[key], "is not understood and counts as false; use true or false"))
 		}
 	}
+	return append(warnings, warnOwnAnswers(annotations, path)...)
+}
+
+// warnOwnAnswers looks at the annotations in which a cluster decides otherwise than the operator does for all.
+func warnOwnAnswers(annotations map[string]string, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
 	for _, key := range []string{rayv1.AnnotationWaitForHead, rayv1.AnnotationProbes, rayv1.AnnotationLoginShell} {
 		if v, set := annotations[key]; set && !lowerTrue(v) && !strings.EqualFold(v, "false") {
 			warnings = append(warnings, invalid("RC-570", path.Key(key), v, "is not understood and changes nothing; use true or false"))

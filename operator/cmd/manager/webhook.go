@@ -14,7 +14,7 @@ import (
 )
 
 // addWebhooks serves the webhooks from every replica, leader or not.
-func addWebhooks(mgr ctrl.Manager, o *Options) error {
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Port: o.Webhook.Port, CertDir: o.Webhook.CertDir})
 	m := webhook.NewMetrics()
 	if err := errors.Join(ctrlmetrics.Registry.Register(m), ctrlmetrics.Registry.Register(certs.NewExpiryCollector(o.Webhook.CertDir))); err != nil {
@@ -29,7 +29,7 @@ func addWebhooks(mgr ctrl.Manager, o *Options) error {
 	if !o.Webhook.SelfManaged {
 		return mgr.Add(server)
 	}
-	ready, err := certs.Add(mgr, certs.Options{
+	ready, err := certs.Add(ctx, mgr, certs.Options{
 		Namespace:               o.Webhook.Namespace,
 		Secret:                  o.Webhook.Secret,
 		Dir:                     o.Webhook.CertDir,

@@ -108,7 +108,7 @@ func run(ctx context.Context, o *Options) error {
 		return fmt.Errorf("setting up the mTLS controller: %w", err)
 	}
 	if o.Webhooks {
-		if err := addWebhooks(mgr, o); err != nil {
+		if err := addWebhooks(ctx, mgr, o); err != nil {
 			return fmt.Errorf("setting up the webhooks: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -33,9 +34,9 @@ type Options struct {
 
 // The rights below are in operator/config/webhook/self-managed, not in the ClusterRole of every installation.
 
-// Add makes the manager look after the certificate. The channel is closed when there is one in Dir and the API server
+// Add makes the manager look after the certificate until ctx ends. The channel is closed when there is one in Dir and the API server
 // trusts it. Every replica does the work; the Secret is the truth, and whoever comes second finds nothing to do.
-func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
+func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
 	host := o.host()
 	webhooks := []rotator.WebhookInfo{
@@ -45,7 +46,7 @@ func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	for _, name := range CRDs {
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
-	err = rotator.AddRotator(withOverlap(mgr, key), &rotator.CertRotator{
+	err = rotator.AddRotator(withKeeper(ctx, mgr, key), &rotator.CertRotator{
 		SecretKey:              key,
 		CertDir:                o.Dir,
 		CAName:                 "raygate-webhook-ca",
@@ -73,7 +74,7 @@ func Add(mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 // host is the name that the API server calls.
 func (o Options) host() string { return fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) }
 
-// withOverlap gives the rotator a client that keeps the old CA beside a new one.
-func withOverlap(mgr ctrl.Manager, key types.NamespacedName) manager.Manager {
-	return overlapping{Manager: mgr, client: &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key}}
+// withKeeper gives the rotator a keeper as its client.
+func withKeeper(ctx context.Context, mgr ctrl.Manager, key types.NamespacedName) manager.Manager {
+	return managerOf{Manager: mgr, client: &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}}
 }
