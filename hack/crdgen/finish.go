@@ -52,9 +52,9 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		} else if err := keepOwnDescriptions(node, t); err != nil {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}
-		// Rules speak of the fields of v1. The schema of an older version is as it was when it was current, unless it is
-		// that of v1; docs/webhooks.md tells why, and who judges such writes.
-		if plural, _ := names["plural"].(string); sharesSpec(t, scheme.AllKnownTypes()[gvk.GroupKind().WithVersion("v1")]) {
+		// Rules speak of the fields of v1, and are too dear to compile them for another version as well; docs/webhooks.md
+		// tells who judges writes through v1alpha1.
+		if plural, _ := names["plural"].(string); name == "v1" {
 			if err := addRules(node, plural); err != nil {
 				return nil, fmt.Errorf("adding rules to %s: %w", gvk, err)
 			}
@@ -74,19 +74,6 @@ const (
 	quantityExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
 	shortExponent    = `([eE](\+|-)?[0-9]{1,3})`
 )
-
-// sharesSpec reports whether two versions of a kind declare their spec by one Go type.
-func sharesSpec(a, b reflect.Type) bool {
-	if a == b {
-		return true
-	}
-	if a == nil || b == nil {
-		return false
-	}
-	of, hasA := a.FieldByName("Spec")
-	other, hasB := b.FieldByName("Spec")
-	return hasA && hasB && of.Type == other.Type
-}
 
 // keepOwnDescriptions walks a schema node and the Go type it was made from. The description of the node itself was
 // written where the type is used and has been dealt with there.
