@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -49,6 +52,9 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	if err := awaitEstablished(ctx, client, name); err != nil {
 		return nil, err
 	}
+	if err := e.awaitDiscovery(ctx, kind); err != nil {
+		return nil, err
+	}
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), restartLimit)
 		defer cancel()
@@ -67,4 +73,22 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 			}
 		}
 	}, nil
+}
+
+// awaitDiscovery waits until clients can find the kind, which is a moment after it is established.
+func (e *Env) awaitDiscovery(ctx context.Context, kind schema.GroupVersionKind) error {
+	found, err := discovery.NewDiscoveryClientForConfig(e.Config)
+	if err != nil {
+		return fmt.Errorf("making client for discovery: %w", err)
+	}
+	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
+		_, all, _ := found.ServerGroupsAndResources() // what is missing is asked for again
+		return slices.ContainsFunc(all, func(l *metav1.APIResourceList) bool {
+			return l.GroupVersion == kind.GroupVersion().String() && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind })
+		}), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s to be found: %w", kind.Kind, err)
+	}
+	return nil
 }
