@@ -2,13 +2,10 @@ package admission
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -121,17 +118,7 @@ func eventually(t testing.TB, what string, done func(context.Context) bool) {
 // stored reads what etcd holds, past the API server. The resource is that of the URL, as in ray.io/rayclusters.
 func stored(t testing.TB, resource, name string) map[string]any {
 	t.Helper()
-	key := base64.StdEncoding.EncodeToString([]byte("/registry/" + resource + "/" + namespace + "/" + name))
-	response, err := http.Post(server.Etcd+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"`+key+`"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var out struct{ Kvs []struct{ Value []byte } }
-	if err := json.NewDecoder(response.Body).Decode(&out); err != nil || len(out.Kvs) != 1 {
-		t.Fatalf("reading %s from etcd: status %d, %d values, %v", name, response.StatusCode, len(out.Kvs), err)
-	}
-	return decodeJSON(t, out.Kvs[0].Value)
+	return server.Stored(t, resource, namespace, name)
 }
 
 func decodeJSON(t testing.TB, raw []byte) map[string]any {

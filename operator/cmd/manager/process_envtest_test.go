@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,6 +31,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/programs"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -64,7 +64,9 @@ defaultContainerEnvs: [{name: FROM_FILE, value: "yes"}]
 defaultPodLabels: {team: research}
 workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 `), 0o600))
-	metrics, health := freeAddress(t), freeAddress(t)
+	ports, err := programs.FreePorts(2)
+	must(err)
+	metrics, health := fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
 	cmd := operator(t, []string{"ENABLE_PROBES_INJECTION=false"}, "--kubeconfig="+operatorKubeconfig(ctx, t, env, c), "--config="+file,
 		"--metrics-bind-address="+metrics, "--health-probe-bind-address="+health)
 	out := &output{}
@@ -145,17 +147,6 @@ workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 	if text := out.String(); strings.Contains(text, "forbidden") || strings.Contains(text, "panic") {
 		t.Error("a right is missing, or something broke")
 	}
-}
-
-// freeAddress is one at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // body is what is served there with success, empty otherwise.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
+	"github.com/raygate/raygate/test/programs"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -266,8 +266,12 @@ type replica struct {
 
 func startReplica(ctx context.Context, t *testing.T, c client.Client, kubeconfig string) *replica {
 	t.Helper()
-	r := &replica{port: freePort(t), out: &output{}, ended: make(chan error, 1), mount: startMount(ctx, t, c)}
-	health := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	ports, err := programs.FreePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{port: ports[0], out: &output{}, ended: make(chan error, 1), mount: startMount(ctx, t, c)}
+	health := fmt.Sprintf("127.0.0.1:%d", ports[1])
 	r.cmd = operator(t, nil, "--kubeconfig="+kubeconfig, "--leader-elect", "--leader-election-namespace="+systemNamespace, "--metrics-bind-address=0",
 		"--health-probe-bind-address="+health, "--enable-webhooks", "--webhook-self-managed-certs", "--webhook-namespace="+systemNamespace,
 		fmt.Sprint("--webhook-port=", r.port), "--webhook-cert-dir="+r.mount.dir)
@@ -282,25 +286,8 @@ func startReplica(ctx context.Context, t *testing.T, c client.Client, kubeconfig
 			t.Logf("a replica said:\n%s", r.out)
 		}
 	})
-	eventually(ctx, t, "a replica to be ready", func() bool {
-		response, err := http.Get("http://" + health + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	})
+	eventually(ctx, t, "a replica to be ready", func() bool { return body(ctx, "http://"+health+"/readyz") == "ok" })
 	return r
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // mount does a kubelet's work: it copies the Secret into a folder whenever it changes.

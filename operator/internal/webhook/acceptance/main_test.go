@@ -499,21 +499,7 @@ func get(t *testing.T, c *client, resource, version, namespace, name string) *un
 // stored reads what etcd holds, past the API server.
 func stored(t *testing.T, resource, namespace, name string) map[string]any {
 	t.Helper()
-	key := base64.StdEncoding.EncodeToString([]byte("/registry/ray.io/" + resource + "/" + namespace + "/" + name))
-	response, err := http.Post(env.Etcd+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"`+key+`"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var out struct{ Kvs []struct{ Value []byte } }
-	if err := json.NewDecoder(response.Body).Decode(&out); err != nil || len(out.Kvs) != 1 {
-		t.Fatalf("reading %s from etcd: status %d, %d values, %v", name, response.StatusCode, len(out.Kvs), err)
-	}
-	var obj map[string]any
-	if err := json.Unmarshal(out.Kvs[0].Value, &obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
+	return env.Stored(t, "ray.io/"+resource, namespace, name)
 }
 
 func field(t *testing.T, obj map[string]any, path ...string) any {
