@@ -27,7 +27,13 @@ type retries struct {
 	clock   clock.PassiveClock
 
 	mu       sync.Mutex
-	refusals map[types.UID]map[string]refusal // by cluster, and by act and group
+	refusals map[types.UID]map[attempt]refusal // by cluster
+}
+
+// attempt is what was tried for a group.
+type attempt struct {
+	act   act
+	group string
 }
 
 // refusal is the answer of the API server that is not over, for one generation of the cluster.
@@ -47,7 +53,7 @@ const (
 func newRetries(c clock.WithTicker) *retries {
 	b := flowcontrol.NewBackOffWithJitter(firstRetry, lastRetry, 0)
 	b.Clock = c
-	return &retries{backoff: b, clock: c, refusals: map[types.UID]map[string]refusal{}}
+	return &retries{backoff: b, clock: c, refusals: map[types.UID]map[attempt]refusal{}}
 }
 
 func endedID(rc *rayv1.RayCluster, group string) string {
@@ -77,9 +83,9 @@ func (r *retries) refused(rc *rayv1.RayCluster, a act, group string, failures []
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusals[rc.UID] == nil {
-		r.refusals[rc.UID] = map[string]refusal{}
+		r.refusals[rc.UID] = map[attempt]refusal{}
 	}
-	r.refusals[rc.UID][string(a)+" "+group] = refusal{generation: rc.Generation, failures: failures}
+	r.refusals[rc.UID][attempt{a, group}] = refusal{generation: rc.Generation, failures: failures}
 	id := refusedID(rc, a, group)
 	r.backoff.Next(id, r.clock.Now())
 	return r.backoff.Get(id)
@@ -89,7 +95,7 @@ func (r *retries) refused(rc *rayv1.RayCluster, a act, group string, failures []
 func (r *retries) answer(rc *rayv1.RayCluster, a act, group string) []failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last := r.refusals[rc.UID][string(a)+" "+group]; last.generation == rc.Generation {
+	if last := r.refusals[rc.UID][attempt{a, group}]; last.generation == rc.Generation {
 		return last.failures
 	}
 	return nil
@@ -99,7 +105,7 @@ func (r *retries) answer(rc *rayv1.RayCluster, a act, group string) []failure {
 func (r *retries) accepted(rc *rayv1.RayCluster, a act, group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.refusals[rc.UID], string(a)+" "+group)
+	delete(r.refusals[rc.UID], attempt{a, group})
 	r.backoff.DeleteEntry(refusedID(rc, a, group))
 	if a == creating {
 		r.backoff.DeleteEntry(interruptedID(rc, group))
