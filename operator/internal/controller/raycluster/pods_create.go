@@ -103,7 +103,8 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 	rc := r.s.cluster
 	model := r.workerModel(g)
 	places := r.places(g, c)
-	failed := slowStart(ctx, r.slots, rc.UID, len(places), func(ctx context.Context, i int) error {
+	pace := &pace{cache: r.client, clock: r.clock, begun: r.clock.Now(), places: places, gang: r.s.workload != nil}
+	failed := slowStart(ctx, r.slots, rc.UID, len(places), pace.goOn, func(ctx context.Context, i int) error {
 		worker := model.DeepCopy()
 		if places[i] != nil {
 			places[i].Label(worker)
@@ -112,6 +113,7 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 			return err
 		}
 		r.expectations.podCreated(rc.UID, worker)
+		pace.created(worker)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		o := r.group(g.GroupName)
@@ -132,6 +134,9 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 		})
 	}
 	r.settle(creating, g.GroupName, len(failed), refusals)
+	if pace.over {
+		r.again(cacheLag)
+	}
 }
 
 // workerModel is what all workers of the group are copies of: building is dearer than copying. Where a changed spec

@@ -83,6 +83,7 @@ type Reconciler struct {
 	expectations *expectations
 	memory       *memory
 	retries      *retries
+	slots        *fairSlots
 	resync       time.Duration
 	gangs        *gangs
 	policies     NetworkPolicies
@@ -119,6 +120,7 @@ func New(c Config) *Reconciler {
 		expectations: x,
 		memory:       memory,
 		retries:      retries,
+		slots:        slots,
 		resync:       c.Resync,
 		gangs:        gangs,
 		policies:     c.NetworkPolicies,
@@ -153,6 +155,7 @@ func New(c Config) *Reconciler {
 			&pods{
 				client:       c.Client,
 				live:         c.Live,
+				clock:        c.Clock,
 				expectations: x,
 				memory:       memory,
 				retries:      retries,
@@ -196,6 +199,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s, err := r.observe(ctx, before)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if len(s.pods) == 0 {
+		r.slots.announce(before.UID) // it needs other things first, while which large clusters can make room
 	}
 	lookAgain, err := runSteps(ctx, r.steps, s)
 	if r.expectations.pending(before.UID) {

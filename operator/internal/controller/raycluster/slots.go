@@ -18,9 +18,9 @@ const (
 	// their time, and leaves half for clusters that come later, which then do not queue up behind it.
 	maxParallel = 32
 	// fewParallel is what a cluster always gets that has asked for more than manyRequests while others are active. What a
-	// Pod costs the control plane after its creation is several times as much, so that a single request at a time would
-	// already keep a small one busy.
-	fewParallel = 2
+	// Pod costs the control plane after its creation is several times as much, so that a single request at a time already
+	// keeps a small one busy.
+	fewParallel = 1
 	// manyRequests tells a large change from a small one, which is let through as it comes.
 	manyRequests = 2 * firstBatch
 	// activeFor is how long a cluster counts as active after a request: about as long as its Pods take to become ready.
@@ -47,7 +47,7 @@ type fairSlots struct {
 // activity is what a cluster has had since it was last idle for activeFor.
 type activity struct {
 	requests int
-	last     time.Time
+	last     time.Time // of a request, or of the word that one will come
 }
 
 // newFairSlots returns n slots, of which a cluster can have as many as each says.
@@ -78,6 +78,13 @@ func (f *fairSlots) acquire(ctx context.Context, cluster types.UID) error {
 		f.giveUp(cluster, turn)
 		return ctx.Err()
 	}
+}
+
+// announce says that the cluster is going to ask for slots, so that large ones make room before it does.
+func (f *fairSlots) announce(cluster types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.active[cluster] = activity{requests: f.active[cluster].requests, last: f.clock.Now()}
 }
 
 // release gives back a slot of the cluster.

@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -113,6 +114,26 @@ func TestALargeChangeMakesRoomWhileOthersAreActive(t *testing.T) {
 	}
 	if len(f.active) != 1 {
 		t.Errorf("%d clusters are remembered, want the big one", len(f.active))
+	}
+}
+
+func TestALargeChangeMakesRoomForAnnouncedClusters(t *testing.T) {
+	f := newFairSlots(clocktesting.NewFakeClock(time.Unix(0, 0)), 64, 32)
+	for range 100 {
+		if err := f.acquire(t.Context(), "big"); err != nil {
+			t.Fatal(err)
+		}
+		f.release("big")
+	}
+	for i := range 40 {
+		f.announce(types.UID(fmt.Sprint("small", i)))
+	}
+	if got := f.limit("big"); got != fewParallel {
+		t.Errorf("the large cluster may have %d requests in flight, want %d", got, fewParallel)
+	}
+	f.announce("big")
+	if got := f.limit("big"); got != fewParallel {
+		t.Errorf("the large cluster may have %d requests in flight after its own announcement, want %d", got, fewParallel)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -21,6 +22,7 @@ import (
 type pods struct {
 	client       client.Client
 	live         client.Reader
+	clock        clock.PassiveClock
 	expectations *expectations
 	memory       *memory
 	retries      *retries
