@@ -7,37 +7,47 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
 const (
-	// turn is how long a run goes on creating the workers of a group. Then the cluster is looked at anew: its status is due,
-	// and its spec may have changed, or it may be gone.
-	turn = 2 * time.Second
-	// maxUnplaced is how many of them may wait for the scheduler while more are created. It is busy with that many, and
-	// serves who comes first: more would not be placed sooner, and stand before the Pods of other clusters.
+	// longestRun is how long a run goes on creating workers before it looks at the cluster again, whose status is due.
+	longestRun = 10 * time.Second
+	// maxUnplaced is how many Pods of a cluster may wait for the scheduler while more are created. It is busy with that many,
+	// and serves who comes first: more would not be placed sooner, and stand before the Pods of other clusters.
 	maxUnplaced = maxParallel
-	// placing is how long to wait for the scheduler, and placingStep how often to look.
+	// placing is how long to wait for the scheduler at a time, and placingStep how often to look. One that is down or
+	// overwhelmed delays the Pods, but does not keep them from being there.
 	placing, placingStep = time.Second, 30 * time.Millisecond
 )
 
-// pace keeps a run from creating the workers of a group faster than the scheduler takes them, and from going on for long.
+// pace keeps a run from creating workers faster than the scheduler takes them, and from going on when the cluster is to be
+// looked at again.
 type pace struct {
-	cache  client.Reader
-	clock  clock.PassiveClock
-	begun  time.Time
-	places []*pod.Replica
-	// over says that the turn ended before all were created.
-	over bool
-	// gang says that the scheduler places no Pod before all are there. It is found out where nobody knows.
-	gang bool
+	cache   client.Reader
+	clock   clock.PassiveClock
+	begun   time.Time
+	cluster *rayv1.RayCluster // as the run knows it
+	placing time.Duration
 
 	mu       sync.Mutex
 	unplaced []client.ObjectKey
+}
+
+func newPace(cache client.Reader, c clock.PassiveClock, s *scope) *pace {
+	p := &pace{cache: cache, clock: c, begun: c.Now(), cluster: s.cluster, placing: placing}
+	for _, earlier := range s.pods {
+		if inOrder(&earlier.Spec) && !placed(earlier) {
+			p.created(earlier)
+		}
+	}
+	return p
 }
 
 // created notes a Pod that the scheduler is to place.
@@ -47,42 +57,47 @@ func (p *pace) created(worker *corev1.Pod) {
 	p.unplaced = append(p.unplaced, client.ObjectKeyFromObject(worker))
 }
 
-// goOn waits until it is time for the worker of the next place, and reports whether it is to be created in this turn.
-func (p *pace) goOn(ctx context.Context, next int) bool {
-	if p.clock.Since(p.begun) >= turn && p.between(next) {
-		p.over = true
-		return false
-	}
-	if p.gang {
+// wait gives the scheduler time to take what is there. The time is real: what is waited for is another process.
+func (p *pace) wait(ctx context.Context) {
+	// Whether it took them in time makes no difference.
+	_ = wait.PollUntilContextTimeout(ctx, placingStep, p.placing, true, func(ctx context.Context) (bool, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.unplaced = slices.DeleteFunc(p.unplaced, func(worker client.ObjectKey) bool {
+			found := &corev1.Pod{}
+			// What is not found is not in the cache yet.
+			return p.cache.Get(ctx, worker, found, client.UnsafeDisableDeepCopy) == nil && placed(found)
+		})
+		return len(p.unplaced) <= maxUnplaced, nil
+	})
+}
+
+// over reports whether the run has lasted long enough, or has to do with a spec that no longer counts.
+func (p *pace) over(ctx context.Context) bool {
+	if p.clock.Since(p.begun) >= longestRun {
 		return true
 	}
-	p.mu.Lock() // never waited for: nothing is being created meanwhile
-	defer p.mu.Unlock()
-	before := len(p.unplaced)
-	keepsUp := func(ctx context.Context) (bool, error) {
-		p.unplaced = slices.DeleteFunc(p.unplaced, func(worker client.ObjectKey) bool { return p.placed(ctx, worker) })
-		return len(p.unplaced) <= maxUnplaced, nil
+	now := &rayv1.RayCluster{}
+	if err := p.cache.Get(ctx, key(p.cluster), now, client.UnsafeDisableDeepCopy); err != nil {
+		return apierrors.IsNotFound(err)
 	}
-	if wait.PollUntilContextTimeout(ctx, placingStep, placing, true, keepsUp) != nil {
-		p.gang = len(p.unplaced) == before
-		p.unplaced = nil // waited for once is enough
-	}
-	return true
+	return now.UID != p.cluster.UID || now.Generation != p.cluster.Generation || now.DeletionTimestamp != nil
 }
 
-// between reports whether the place is the first of a replica. A turn that ended within one would leave hosts that run
-// without the others, as if those had been lost.
-func (p *pace) between(next int) bool {
-	place, last := p.places[next], p.places[next-1]
+// inOrder reports whether the scheduler takes one Pod after the other. Others may wait for all Pods of a gang.
+func inOrder(spec *corev1.PodSpec) bool {
+	return spec.SchedulerName == "" || spec.SchedulerName == corev1.DefaultSchedulerName
+}
+
+// placed reports whether the scheduler need not look at the Pod for the first time, whatever came of it.
+func placed(p *corev1.Pod) bool {
+	return p.Spec.NodeName != "" || p.DeletionTimestamp != nil ||
+		slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+}
+
+// between reports whether the place is the first of a replica. A run that ended within one would leave hosts without the
+// others, as if those had been lost.
+func between(places []*pod.Replica, next int) bool {
+	place, last := places[next], places[next-1]
 	return place == nil || last == nil || place.Name == "" || place.Name != last.Name
-}
-
-// placed reports whether the scheduler has looked at the Pod, whatever came of it.
-func (p *pace) placed(ctx context.Context, worker client.ObjectKey) bool {
-	found := &corev1.Pod{}
-	if p.cache.Get(ctx, worker, found, client.UnsafeDisableDeepCopy) != nil {
-		return false // not yet in the cache
-	}
-	return found.Spec.NodeName != "" || found.DeletionTimestamp != nil ||
-		slices.ContainsFunc(found.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 }

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -36,11 +35,10 @@ func slowly(b **bench, step time.Duration) interceptor.Funcs {
 func TestALongRunLooksAtTheClusterAgain(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 100))
 	var b *bench
-	b = newBench(t, rc, slowly(&b, turn/20))
+	b = newBench(t, rc, slowly(&b, longestRun/20))
 	result := b.mustReconcile()
-	// A head, a batch of 8, and one of 16, after which the turn is over.
-	if got := len(b.pods()); got != 1+8+16 {
-		t.Errorf("%d Pods after the first turn, want 25", got)
+	if got := len(b.pods()); got < 20 || got > 60 { // those in flight are not given up
+		t.Errorf("%d Pods after the first run, want some 20", got)
 	}
 	if result.RequeueAfter == 0 || result.RequeueAfter > 2*cacheLag {
 		t.Errorf("looks again after %s, want at once", result.RequeueAfter)
@@ -57,7 +55,7 @@ func TestALongRunLooksAtTheClusterAgain(t *testing.T) {
 	if err := b.client.Update(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	for range 10 {
 		b.mustReconcile()
 	}
 	if got := len(b.pods()); got != 1+60 {
@@ -65,70 +63,98 @@ func TestALongRunLooksAtTheClusterAgain(t *testing.T) {
 	}
 }
 
-// A turn that ended within a replica would look as if some of its hosts had been lost.
-func TestATurnEndsBetweenReplicas(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo", raytest.Workers("tpu", 30, raytest.Hosts(3)))
-	var b *bench
-	b = newBench(t, rc, slowly(&b, turn))
-	for range 5 {
-		b.mustReconcile()
-		hosts := map[string]int{}
-		for _, p := range b.pods() {
-			if name := p.Labels[rayv1.LabelWorkerGroupReplicaName]; name != "" {
-				hosts[name]++
+// A run that ended within a replica would look as if some of its hosts had been lost.
+func TestALongRunEndsBetweenReplicas(t *testing.T) {
+	for _, hosts := range []int32{3, 16} { // neither fits into the batches in which Pods are created
+		t.Run(fmt.Sprint(hosts, " hosts"), func(t *testing.T) {
+			const replicas = 10
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("tpu", replicas, raytest.Hosts(hosts)))
+			var b *bench
+			b = newBench(t, rc, slowly(&b, longestRun))
+			want := 1 + replicas*int(hosts)
+			runs := 0
+			for ; len(b.pods()) < want && runs <= replicas; runs++ {
+				b.mustReconcile()
+				found := map[string]int{}
+				for _, p := range b.pods() {
+					if p.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) {
+						found[p.Labels[rayv1.LabelWorkerGroupReplicaName]]++
+					}
+				}
+				for name, n := range found {
+					if n != int(hosts) {
+						t.Errorf("replica %s has %d hosts after a run, want %d", name, n, hosts)
+					}
+				}
 			}
-		}
-		for name, n := range hosts {
-			if n != 3 {
-				t.Errorf("replica %s has %d hosts after a turn, want 3", name, n)
+			if got := len(b.pods()); got != want || runs < 2 {
+				t.Errorf("%d Pods after %d runs, want %d after at least two", got, runs, want)
 			}
-		}
-	}
-	if got := len(b.pods()); got != 1+30*3 {
-		t.Errorf("%d Pods, want 91", got)
+		})
 	}
 }
 
 func TestPaceKeepsBehindTheScheduler(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).Build()
-	p := &pace{cache: c, clock: clocktesting.NewFakeClock(time.Unix(0, 0)), begun: time.Unix(0, 0), places: make([]*pod.Replica, 1000)}
-	worker := func(i int) *corev1.Pod {
-		w := &corev1.Pod{}
-		w.Namespace, w.Name = "ns", fmt.Sprint("w", i)
-		return w
-	}
+	s := &scope{cluster: raytest.RayCluster("ns/demo")}
 	for i := range maxUnplaced + 2 {
-		if err := c.Create(t.Context(), worker(i)); err != nil {
+		w := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("w", i)}}
+		if err := c.Create(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		p.created(worker(i))
+		s.pods = append(s.pods, w)
 	}
-	went := make(chan bool)
-	go func() { went <- p.goOn(t.Context(), 1) }()
+	p := newPace(c, clocktesting.NewFakeClock(time.Unix(0, 0)), s)
+	p.placing = time.Minute
+	waited := make(chan struct{})
+	go func() { p.wait(t.Context()); close(waited) }()
 	select {
-	case <-went:
+	case <-waited:
 		t.Fatal("goes on while too many Pods wait for the scheduler")
 	case <-time.After(3 * placingStep):
 	}
-	placed, refused := worker(0), worker(1)
-	placed.Spec.NodeName = "node"
+	bound, refused := s.pods[0], s.pods[1]
+	bound.Spec.NodeName = "node"
 	refused.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
-	if err := errors.Join(c.Update(t.Context(), placed), c.Status().Update(t.Context(), refused)); err != nil {
+	if err := errors.Join(c.Update(t.Context(), bound), c.Status().Update(t.Context(), refused)); err != nil {
 		t.Fatal(err)
 	}
-	if !<-went || p.gang || len(p.unplaced) != maxUnplaced {
-		t.Errorf("with two Pods looked at %d are waited for, given up %t", len(p.unplaced), p.gang)
+	<-waited
+	if len(p.unplaced) != maxUnplaced {
+		t.Errorf("%d Pods are waited for after two were looked at, want %d", len(p.unplaced), maxUnplaced)
 	}
 }
 
-// A scheduler of gangs waits for all Pods: waiting for it would be waiting for ever.
-func TestPaceGivesUpOnASchedulerThatWaitsForAll(t *testing.T) {
-	c := fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).Build()
-	p := &pace{cache: c, clock: clocktesting.NewFakeClock(time.Unix(0, 0)), begun: time.Unix(0, 0), places: make([]*pod.Replica, 1000)}
+func TestPaceDoesNotWaitForEver(t *testing.T) {
+	p := newPace(fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).Build(), clocktesting.NewFakeClock(time.Unix(0, 0)), &scope{})
+	p.placing = placingStep
 	for i := range maxUnplaced + 1 {
 		p.created(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("w", i)}})
 	}
-	if !p.goOn(t.Context(), 1) || !p.gang {
-		t.Errorf("given up: %t, want that it goes on and waits no more", p.gang)
+	p.wait(t.Context())
+	if len(p.unplaced) != maxUnplaced+1 {
+		t.Errorf("%d Pods are waited for, want all of %d", len(p.unplaced), maxUnplaced+1)
+	}
+}
+
+func TestARunEndsWhenTheClusterChanges(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	c := fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).WithObjects(rc).Build()
+	p := newPace(c, clocktesting.NewFakeClock(time.Unix(0, 0)), &scope{cluster: rc.DeepCopy()})
+	if p.over(t.Context()) {
+		t.Error("over although nothing has changed")
+	}
+	rc.Generation++
+	if err := c.Update(t.Context(), rc); err != nil {
+		t.Fatal(err)
+	}
+	if !p.over(t.Context()) {
+		t.Error("goes on although the spec has changed")
+	}
+	if err := c.Delete(t.Context(), rc); err != nil {
+		t.Fatal(err)
+	}
+	if !p.over(t.Context()) {
+		t.Error("goes on although the cluster is gone")
 	}
 }

@@ -103,8 +103,15 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 	rc := r.s.cluster
 	model := r.workerModel(g)
 	places := r.places(g, c)
-	pace := &pace{cache: r.client, clock: r.clock, begun: r.clock.Now(), places: places, gang: r.s.workload != nil}
-	failed := slowStart(ctx, r.slots, rc.UID, len(places), pace.goOn, func(ctx context.Context, i int) error {
+	b := burst{
+		limit: r.slots, cluster: rc.UID, n: len(places),
+		ends: func(ctx context.Context, i int) bool { return between(places, i) && r.pace.over(ctx) },
+	}
+	paced := r.s.workload == nil && inOrder(&model.Spec)
+	if paced {
+		b.wait = r.pace.wait
+	}
+	done, failed := b.run(ctx, func(ctx context.Context, i int) error {
 		worker := model.DeepCopy()
 		if places[i] != nil {
 			places[i].Label(worker)
@@ -113,7 +120,9 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 			return err
 		}
 		r.expectations.podCreated(rc.UID, worker)
-		pace.created(worker)
+		if paced {
+			r.pace.created(worker)
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		o := r.group(g.GroupName)
@@ -134,7 +143,7 @@ func (r *podsRun) workersOf(ctx context.Context, g *rayv1.WorkerGroupSpec, c pod
 		})
 	}
 	r.settle(creating, g.GroupName, len(failed), refusals)
-	if pace.over {
+	if done < len(places) && len(failed) == 0 {
 		r.again(cacheLag)
 	}
 }

@@ -53,7 +53,7 @@ func byGroup(list []podplan.Deletion) [][]podplan.Deletion {
 // is safe.
 func (r *podsRun) deleteGroup(ctx context.Context, group string, list []podplan.Deletion) {
 	rc := r.s.cluster
-	failed := slowStart(ctx, r.slots, rc.UID, len(list), nil, func(ctx context.Context, i int) error {
+	_, failed := burst{limit: r.slots, cluster: rc.UID, n: len(list)}.run(ctx, func(ctx context.Context, i int) error {
 		victim := list[i].Pod
 		err := r.client.Delete(ctx, &corev1.Pod{ObjectMeta: objectKey(victim)}, client.Preconditions{UID: &victim.UID})
 		// A conflict means that the Pod with this UID is gone.

@@ -83,7 +83,6 @@ type Reconciler struct {
 	expectations *expectations
 	memory       *memory
 	retries      *retries
-	slots        *fairSlots
 	resync       time.Duration
 	gangs        *gangs
 	policies     NetworkPolicies
@@ -120,7 +119,6 @@ func New(c Config) *Reconciler {
 		expectations: x,
 		memory:       memory,
 		retries:      retries,
-		slots:        slots,
 		resync:       c.Resync,
 		gangs:        gangs,
 		policies:     c.NetworkPolicies,
@@ -137,10 +135,11 @@ func New(c Config) *Reconciler {
 				options:      c.Pod,
 			},
 			&admit{options: c.Validation, metrics: c.Metrics, memory: memory, certManager: certManager(c, children)}, // refuse an invalid spec before anything is created from it
-			&guard{client: c.Client, cleanUp: c.CleanUpRedis},                                                        // before anything that has to be cleaned up after
-			&autoscalerRBAC{children: children},                                                                      // the head Pod names this ServiceAccount
-			&ingress{children: children, neverRoute: c.IngressOnOpenShift},                                           // leads to the head Service, which may come later
-			&authSecret{children: children, random: c.Random},                                                        // Pods take their token from it
+			&announce{slots: slots},                                        // as early as it is known that Pods will be made
+			&guard{client: c.Client, cleanUp: c.CleanUpRedis},              // before anything that has to be cleaned up after
+			&autoscalerRBAC{children: children},                            // the head Pod names this ServiceAccount
+			&ingress{children: children, neverRoute: c.IngressOnOpenShift}, // leads to the head Service, which may come later
+			&authSecret{children: children, random: c.Random},              // Pods take their token from it
 			&headService{ // workers find the head through it
 				writer:       apply.Writer{Client: c.Client, Live: c.Live},
 				options:      c.Service,
@@ -199,9 +198,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s, err := r.observe(ctx, before)
 	if err != nil {
 		return ctrl.Result{}, err
-	}
-	if len(s.pods) == 0 {
-		r.slots.announce(before.UID) // it needs other things first, while which large clusters can make room
 	}
 	lookAgain, err := runSteps(ctx, r.steps, s)
 	if r.expectations.pending(before.UID) {

@@ -19,7 +19,7 @@ const (
 	maxParallel = 32
 	// fewParallel is what a cluster always gets that has asked for more than manyRequests while others are active. What a
 	// Pod costs the control plane after its creation is several times as much, so that a single request at a time already
-	// keeps a small one busy.
+	// keeps a small one busy. None would not do: who waits without one in flight is not looked at again.
 	fewParallel = 1
 	// manyRequests tells a large change from a small one, which is let through as it comes.
 	manyRequests = 2 * firstBatch
@@ -33,6 +33,7 @@ const (
 // fewest. So a cluster of thousands of Pods cannot keep a small one waiting.
 type fairSlots struct {
 	clock clock.PassiveClock
+	n     int
 	each  int
 
 	mu      sync.Mutex
@@ -53,7 +54,7 @@ type activity struct {
 // newFairSlots returns n slots, of which a cluster can have as many as each says.
 func newFairSlots(c clock.PassiveClock, n, each int) *fairSlots {
 	return &fairSlots{
-		clock: c, free: n, each: each,
+		clock: c, n: n, free: n, each: each,
 		held: map[types.UID]int{}, waiting: map[types.UID][]chan struct{}{}, active: map[types.UID]activity{},
 	}
 }
@@ -102,11 +103,12 @@ func (f *fairSlots) release(cluster types.UID) {
 // flight, and is looked at again when that is done.
 func (f *fairSlots) grant() {
 	f.sweep()
+	small := f.small()
 	for f.free > 0 {
 		var next types.UID
 		found := false
 		for _, cluster := range f.order {
-			if f.held[cluster] < f.limit(cluster) && (!found || f.held[cluster] < f.held[next]) {
+			if f.held[cluster] < f.limit(cluster, small) && (!found || f.held[cluster] < f.held[next]) {
 				next, found = cluster, true
 			}
 		}
@@ -124,8 +126,20 @@ func (f *fairSlots) grant() {
 	}
 }
 
-// limit is how many slots the cluster may have now.
-func (f *fairSlots) limit(cluster types.UID) int {
+// small is how many of the active clusters have not asked for much.
+func (f *fairSlots) small() int {
+	n := 0
+	for _, a := range f.active {
+		if a.requests < manyRequests {
+			n++
+		}
+	}
+	return n
+}
+
+// limit is how many slots the cluster may have now. Large ones share what there is; beside small ones they share what one
+// could have alone.
+func (f *fairSlots) limit(cluster types.UID, small int) int {
 	others := len(f.active)
 	if _, ok := f.active[cluster]; ok {
 		others--
@@ -135,8 +149,10 @@ func (f *fairSlots) limit(cluster types.UID) int {
 		return f.each
 	case f.active[cluster].requests < manyRequests:
 		return min(firstBatch, f.each)
+	case small == 0:
+		return min(max(fewParallel, f.n/(1+others)), f.each)
 	default:
-		return min(max(fewParallel, f.each/(1+others)), f.each)
+		return max(fewParallel, f.each/(1+others))
 	}
 }
 

@@ -85,7 +85,7 @@ func TestALargeChangeMakesRoomWhileOthersAreActive(t *testing.T) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.sweep()
-		return [2]int{f.limit("big"), f.limit("small")}
+		return [2]int{f.limit("big", f.small()), f.limit("small", f.small())}
 	}
 	use := func(cluster types.UID, n int) {
 		for range n {
@@ -117,6 +117,25 @@ func TestALargeChangeMakesRoomWhileOthersAreActive(t *testing.T) {
 	}
 }
 
+func TestLargeChangesShareAllThereIs(t *testing.T) {
+	f := newFairSlots(clocktesting.NewFakeClock(time.Unix(0, 0)), 64, 32)
+	for _, cluster := range []types.UID{"a", "b", "c", "d"} {
+		for range manyRequests {
+			if err := f.acquire(t.Context(), cluster); err != nil {
+				t.Fatal(err)
+			}
+			f.release(cluster)
+		}
+	}
+	if got := f.limit("a", f.small()); got != 16 {
+		t.Errorf("one of four large clusters may have %d of 64 requests in flight, want 16", got)
+	}
+	f.announce("small")
+	if got := f.limit("a", f.small()); got != 32/5 {
+		t.Errorf("beside a small one it may have %d, want %d", got, 32/5)
+	}
+}
+
 func TestALargeChangeMakesRoomForAnnouncedClusters(t *testing.T) {
 	f := newFairSlots(clocktesting.NewFakeClock(time.Unix(0, 0)), 64, 32)
 	for range 100 {
@@ -128,11 +147,11 @@ func TestALargeChangeMakesRoomForAnnouncedClusters(t *testing.T) {
 	for i := range 40 {
 		f.announce(types.UID(fmt.Sprint("small", i)))
 	}
-	if got := f.limit("big"); got != fewParallel {
+	if got := f.limit("big", f.small()); got != fewParallel {
 		t.Errorf("the large cluster may have %d requests in flight, want %d", got, fewParallel)
 	}
 	f.announce("big")
-	if got := f.limit("big"); got != fewParallel {
+	if got := f.limit("big", f.small()); got != fewParallel {
 		t.Errorf("the large cluster may have %d requests in flight after its own announcement, want %d", got, fewParallel)
 	}
 }

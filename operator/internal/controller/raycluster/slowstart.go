@@ -11,39 +11,52 @@ import (
 // go, and is what a quota that is used up costs per attempt.
 const firstBatch = 8
 
-// slowStart calls do(0) to do(n-1) for the cluster in parallel batches that double in size while all succeed, and stops
-// after the first batch with an error: the rest would most likely meet the same refusal. Before each further batch it asks
-// goOn with the index of the first, and stops if that says no; nil always says yes. It returns the errors by index.
-func slowStart(
-	ctx context.Context, limit *fairSlots, cluster types.UID, n int, goOn func(ctx context.Context, next int) bool, do func(ctx context.Context, i int) error,
-) map[int]error {
-	failed := map[int]error{}
+// burst is a number of requests of a cluster, made in parallel batches that double in size while all succeed.
+type burst struct {
+	limit   *fairSlots
+	cluster types.UID
+	n       int
+	// wait is called before each batch but the first; nil waits for nothing.
+	wait func(context.Context)
+	// ends reports whether the burst ends before the i-th request, which is not the first; nil is never.
+	ends func(ctx context.Context, i int) bool
+}
+
+// run calls do(0) to do(n-1). It stops after the first batch with an error: the rest would most likely meet the same refusal.
+// It returns how many were done, and the errors by index.
+func (b burst) run(ctx context.Context, do func(ctx context.Context, i int) error) (done int, failed map[int]error) {
+	failed = map[int]error{}
 	var mu sync.Mutex
 	fail := func(i int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		failed[i] = err
 	}
-	for start, size := 0, firstBatch; start < n && len(failed) == 0; size = min(2*size, maxParallel) {
-		if start > 0 && goOn != nil && !goOn(ctx, start) {
-			break
+	n := b.n
+	for size := firstBatch; done < n && len(failed) == 0; size = min(2*size, maxParallel) {
+		if done > 0 && b.wait != nil {
+			b.wait(ctx)
 		}
-		end := min(start+size, n)
+		end := min(done+size, n)
 		var batch sync.WaitGroup
-		for i := start; i < end; i++ {
-			if err := limit.acquire(ctx, cluster); err != nil {
-				fail(i, err)
+		for ; done < end; done++ {
+			if done > 0 && b.ends != nil && b.ends(ctx, done) {
+				n = done
 				break
 			}
+			if err := b.limit.acquire(ctx, b.cluster); err != nil {
+				fail(done, err)
+				break
+			}
+			i := done
 			batch.Go(func() {
-				defer limit.release(cluster)
+				defer b.limit.release(b.cluster)
 				if err := do(ctx, i); err != nil {
 					fail(i, err)
 				}
 			})
 		}
 		batch.Wait()
-		start = end
 	}
-	return failed
+	return done, failed
 }

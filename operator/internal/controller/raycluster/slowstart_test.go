@@ -25,7 +25,8 @@ func TestSlowStart(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var tried, inFlight, most atomic.Int32
-			failed := slowStart(t.Context(), newFairSlots(clock.RealClock{}, maxInFlight, maxParallel), "a", tc.n, nil, func(_ context.Context, i int) error {
+			b := burst{limit: newFairSlots(clock.RealClock{}, maxInFlight, maxParallel), cluster: "a", n: tc.n}
+			_, failed := b.run(t.Context(), func(_ context.Context, i int) error {
 				tried.Add(1)
 				now := inFlight.Add(1)
 				defer inFlight.Add(-1)

@@ -133,7 +133,7 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 		}
 	}
 	slices.SortStableFunc(running, func(a, b *corev1.Pod) int { return cmp.Compare(order(a), order(b)) })
-	failed := slowStart(ctx, f.slots, s.cluster.UID, len(running), nil, func(ctx context.Context, i int) error {
+	_, failed := burst{limit: f.slots, cluster: s.cluster.UID, n: len(running)}.run(ctx, func(ctx context.Context, i int) error {
 		p := running[i]
 		err := f.client.Delete(ctx, &corev1.Pod{ObjectMeta: objectKey(p)}, client.Preconditions{UID: &p.UID})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

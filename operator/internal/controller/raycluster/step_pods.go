@@ -67,7 +67,7 @@ func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
 	if plan.Empty() {
 		return outcome{}, nil
 	}
-	r := &podsRun{pods: p, s: s}
+	r := &podsRun{pods: p, s: s, pace: newPace(p.client, p.clock, s)}
 	r.adopt(ctx, plan.AdoptHead)
 	r.delete(ctx, plan.Delete) // first, so that what a quota gives back can be used below
 	if creates(plan) && len(s.holds) == 0 && r.head(ctx, plan.CreateHead) {
@@ -106,7 +106,8 @@ func creates(plan podplan.Plan) bool { return plan.CreateHead || len(plan.Create
 // podsRun is one run of the step. Its outcome is shared by parallel requests.
 type podsRun struct {
 	*pods
-	s *scope
+	s    *scope
+	pace *pace
 
 	mu sync.Mutex
 	o  podsOutcome
