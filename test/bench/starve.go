@@ -30,7 +30,7 @@ func starve(ctx context.Context, s *session) error {
 		return err
 	}
 	var beside, alone []float64
-	rounds := max(1, s.opts.Rounds-2)
+	rounds := s.opts.Rounds
 	for round := range rounds {
 		seconds, err := s.aloneOnes(ctx, small)
 		if err != nil {
