@@ -22,6 +22,8 @@ const (
 	// maxUnplaced is how many Pods of a cluster may wait for the scheduler while more are created. It is busy with that many,
 	// and serves who comes first: more would not be placed sooner, and stand before the Pods of other clusters.
 	maxUnplaced = maxParallel
+	// fewUnplaced is how many they are while the cluster makes room for small ones.
+	fewUnplaced = 2
 	// placing is how long to wait for the scheduler at a time, and placingStep how often to look. One that is down or
 	// overwhelmed delays the Pods, but does not keep them from being there.
 	placing, placingStep = time.Second, 30 * time.Millisecond
@@ -58,7 +60,11 @@ func (p *pace) created(worker *corev1.Pod) {
 }
 
 // wait gives the scheduler time to take what is there. The time is real: what is waited for is another process.
-func (p *pace) wait(ctx context.Context) {
+func (p *pace) wait(ctx context.Context, makesRoom bool) {
+	atMost := maxUnplaced
+	if makesRoom {
+		atMost = fewUnplaced
+	}
 	// Whether it took them in time makes no difference.
 	_ = wait.PollUntilContextTimeout(ctx, placingStep, p.placing, true, func(ctx context.Context) (bool, error) {
 		p.mu.Lock()
@@ -68,7 +74,7 @@ func (p *pace) wait(ctx context.Context) {
 			// What is not found is not in the cache yet.
 			return p.cache.Get(ctx, worker, found, client.UnsafeDisableDeepCopy) == nil && placed(found)
 		})
-		return len(p.unplaced) <= maxUnplaced, nil
+		return len(p.unplaced) <= atMost, nil
 	})
 }
 

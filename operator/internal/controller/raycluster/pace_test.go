@@ -107,7 +107,7 @@ func TestPaceKeepsBehindTheScheduler(t *testing.T) {
 	p := newPace(c, clocktesting.NewFakeClock(time.Unix(0, 0)), s)
 	p.placing = time.Minute
 	waited := make(chan struct{})
-	go func() { p.wait(t.Context()); close(waited) }()
+	go func() { p.wait(t.Context(), false); close(waited) }()
 	select {
 	case <-waited:
 		t.Fatal("goes on while too many Pods wait for the scheduler")
@@ -125,13 +125,28 @@ func TestPaceKeepsBehindTheScheduler(t *testing.T) {
 	}
 }
 
+func TestPaceWaitsLongerWhileTheClusterMakesRoom(t *testing.T) {
+	p := newPace(fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).Build(), clocktesting.NewFakeClock(time.Unix(0, 0)), &scope{})
+	p.placing = time.Hour
+	for i := range fewUnplaced + 1 {
+		p.created(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("w", i)}})
+	}
+	p.wait(t.Context(), false) // would last the hour
+	ctx, cancel := context.WithTimeout(t.Context(), 3*placingStep)
+	defer cancel()
+	p.wait(ctx, true)
+	if ctx.Err() == nil {
+		t.Error("goes on while Pods wait for the scheduler and small clusters for room")
+	}
+}
+
 func TestPaceDoesNotWaitForEver(t *testing.T) {
 	p := newPace(fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).Build(), clocktesting.NewFakeClock(time.Unix(0, 0)), &scope{})
 	p.placing = placingStep
 	for i := range maxUnplaced + 1 {
 		p.created(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("w", i)}})
 	}
-	p.wait(t.Context())
+	p.wait(t.Context(), false)
 	if len(p.unplaced) != maxUnplaced+1 {
 		t.Errorf("%d Pods are waited for, want all of %d", len(p.unplaced), maxUnplaced+1)
 	}

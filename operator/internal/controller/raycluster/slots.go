@@ -88,6 +88,13 @@ func (f *fairSlots) announce(cluster types.UID) {
 	f.active[cluster] = activity{requests: f.active[cluster].requests, last: f.clock.Now()}
 }
 
+// makesRoom reports whether the cluster gets less than it could use because there are small ones.
+func (f *fairSlots) makesRoom(cluster types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.active[cluster].requests >= manyRequests && f.small() > 0
+}
+
 // release gives back a slot of the cluster.
 func (f *fairSlots) release(cluster types.UID) {
 	f.mu.Lock()

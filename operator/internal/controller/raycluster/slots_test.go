@@ -130,7 +130,13 @@ func TestLargeChangesShareAllThereIs(t *testing.T) {
 	if got := f.limit("a", f.small()); got != 16 {
 		t.Errorf("one of four large clusters may have %d of 64 requests in flight, want 16", got)
 	}
+	if f.makesRoom("a") {
+		t.Error("makes room although no cluster is small")
+	}
 	f.announce("small")
+	if !f.makesRoom("a") || f.makesRoom("small") {
+		t.Error("want that the large cluster makes room, and the small one does not")
+	}
 	if got := f.limit("a", f.small()); got != 32/5 {
 		t.Errorf("beside a small one it may have %d, want %d", got, 32/5)
 	}

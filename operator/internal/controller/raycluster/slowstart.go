@@ -16,8 +16,9 @@ type burst struct {
 	limit   *fairSlots
 	cluster types.UID
 	n       int
-	// wait is called before each batch but the first; nil waits for nothing.
-	wait func(context.Context)
+	// wait is called before each batch but the first, and while the cluster makes room for small ones before each request but
+	// the first; nil waits for nothing.
+	wait func(ctx context.Context, makesRoom bool)
 	// ends reports whether the burst ends before the i-th request, which is not the first; nil is never.
 	ends func(ctx context.Context, i int) bool
 }
@@ -34,15 +35,15 @@ func (b burst) run(ctx context.Context, do func(ctx context.Context, i int) erro
 	}
 	n := b.n
 	for size := firstBatch; done < n && len(failed) == 0; size = min(2*size, maxParallel) {
-		if done > 0 && b.wait != nil {
-			b.wait(ctx)
-		}
-		end := min(done+size, n)
+		begin, end := done, min(done+size, n)
 		var batch sync.WaitGroup
 		for ; done < end; done++ {
 			if done > 0 && b.ends != nil && b.ends(ctx, done) {
 				n = done
 				break
+			}
+			if makesRoom := b.limit.makesRoom(b.cluster); done > 0 && b.wait != nil && (makesRoom || done == begin) {
+				b.wait(ctx, makesRoom)
 			}
 			if err := b.limit.acquire(ctx, b.cluster); err != nil {
 				fail(done, err)
