@@ -97,8 +97,7 @@ func inOrder(spec *corev1.PodSpec) bool {
 
 // placed reports whether the scheduler need not look at the Pod for the first time, whatever came of it.
 func placed(p *corev1.Pod) bool {
-	return p.Spec.NodeName != "" || p.DeletionTimestamp != nil ||
-		slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	return p.Spec.NodeName != "" || p.DeletionTimestamp != nil || podCondition(p, corev1.PodScheduled) != nil
 }
 
 // between reports whether the place is the first of a replica. A run that ended within one would leave hosts without the

@@ -51,6 +51,9 @@ type activity struct {
 	last     time.Time // of a request, or of the word that one will come
 }
 
+// large reports whether the cluster is in a change that is not let through as it comes.
+func (a activity) large() bool { return a.requests >= manyRequests }
+
 // newFairSlots returns n slots, of which a cluster can have as many as each says.
 func newFairSlots(c clock.PassiveClock, n, each int) *fairSlots {
 	return &fairSlots{
@@ -92,7 +95,7 @@ func (f *fairSlots) announce(cluster types.UID) {
 func (f *fairSlots) makesRoom(cluster types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.active[cluster].requests >= manyRequests && f.small() > 0
+	return f.active[cluster].large() && f.small() > 0
 }
 
 // release gives back a slot of the cluster.
@@ -137,7 +140,7 @@ func (f *fairSlots) grant() {
 func (f *fairSlots) small() int {
 	n := 0
 	for _, a := range f.active {
-		if a.requests < manyRequests {
+		if !a.large() {
 			n++
 		}
 	}
@@ -154,7 +157,7 @@ func (f *fairSlots) limit(cluster types.UID, small int) int {
 	switch {
 	case others == 0:
 		return f.each
-	case f.active[cluster].requests < manyRequests:
+	case !f.active[cluster].large():
 		return min(firstBatch, f.each)
 	case small == 0:
 		return min(max(fewParallel, f.n/(1+others)), f.each)

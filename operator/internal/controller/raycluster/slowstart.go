@@ -42,8 +42,10 @@ func (b burst) run(ctx context.Context, do func(ctx context.Context, i int) erro
 				n = done
 				break
 			}
-			if makesRoom := b.limit.makesRoom(b.cluster); done > 0 && b.wait != nil && (makesRoom || done == begin) {
-				b.wait(ctx, makesRoom)
+			if done > 0 && b.wait != nil {
+				if makesRoom := b.limit.makesRoom(b.cluster); makesRoom || done == begin {
+					b.wait(ctx, makesRoom)
+				}
 			}
 			if err := b.limit.acquire(ctx, b.cluster); err != nil {
 				fail(done, err)
