@@ -40,17 +40,7 @@ const systemNamespace = "raygate-system" // that of the manifests
 // TestProcess runs the operator as it is installed: a process of its own, with the rights of operator/config/rbac and no
 // more, a configuration file, a batch scheduler and leader election.
 func TestProcess(t *testing.T) {
-	env := shared.Env(t)
-	c := newClient(t, env)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	installOperator(ctx, t, c)
+	ctx, env, c, must := installed(t, 3*time.Minute)
 	must(c.Create(ctx, manifest(t, filepath.Join("..", "..", "internal", "controller", "raycluster", "testdata", "schedulers", "volcano.yaml"))))
 
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -165,6 +155,22 @@ func body(ctx context.Context, url string) string {
 		return ""
 	}
 	return string(text)
+}
+
+// installed is an API server with what the operator needs there, a context that ends with the time, and what fails the test.
+func installed(t *testing.T, limit time.Duration) (context.Context, *envtest.Env, client.Client, func(error)) {
+	t.Helper()
+	env := shared.Env(t)
+	c := newClient(t, env)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	installOperator(ctx, t, c)
+	return ctx, env, c, func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // installOperator gives the operator its namespace and its rights, unless another test did.

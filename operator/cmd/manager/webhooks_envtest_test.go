@@ -39,17 +39,7 @@ import (
 // over the end of the leader, a new CA, and a crash. Kubernetes' part is played by the test: it mounts the Secret, and
 // leads connections to a replica that is there.
 func TestBookF10G3G5Replicas(t *testing.T) {
-	env := shared.Env(t)
-	c := newClient(t, env)
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	defer cancel()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	installOperator(ctx, t, c)
+	ctx, env, c, must := installed(t, 8*time.Minute)
 	lb := newBalancer(t)
 	installWebhooks(ctx, t, c, lb.port())
 	kubeconfig := operatorKubeconfig(ctx, t, env, c)
