@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the deep copies of operator/api and the CRDs in operator/config/crd/bases.
+# Writes the deep copies of api and the CRDs in operator/config/crd/bases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,6 @@ trap 'rm -rf "$raw"' EXIT
 go tool -modfile=go.tools.mod controller-gen \
   object \
   crd:generateEmbeddedObjectMeta=true,allowDangerousTypes=true \
-  paths=./operator/api/ray/... \
+  paths=./api/ray/... \
   output:crd:dir="$raw"
 go run ./hack/crdgen --in "$raw" --out operator/config/crd/bases

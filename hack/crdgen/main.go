@@ -16,8 +16,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
 func main() {

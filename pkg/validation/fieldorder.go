@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 var clusterRules = &kindRules[rayv1.RayCluster]{

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // TestWhatRulesReadExists holds the paths in the table to the API: a misspelt one would never differ.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 func clusterChanges(rc, old *rayv1.RayCluster, o Options) field.ErrorList {

@@ -3,10 +3,10 @@ package service
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/filter"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 )
 
 // parseFilter returns what a filter matches; nil when it is empty.

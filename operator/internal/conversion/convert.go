@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
 // versions is the registry: each served version of a kind with two of them.

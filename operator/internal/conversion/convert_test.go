@@ -13,8 +13,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
 // object decodes YAML as the API server decodes JSON.

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"strings"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
 // side is one of the two versions between which an object is moved.

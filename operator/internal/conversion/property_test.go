@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
-	rayv1alpha1 "github.com/raygate/raygate/operator/api/ray/v1alpha1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
 var plurals = map[string]string{"RayCluster": "rayclusters", "RayJob": "rayjobs", "RayService": "rayservices", "RayCronJob": "raycronjobs"}

@@ -13,7 +13,7 @@ const (
 	CEL Layer = "CEL"
 )
 
-// native are the rules that the types in operator/api declare themselves, by markers. They are as in KubeRay 1.7, and
+// native are the rules that the types in api declare themselves, by markers. They are as in KubeRay 1.7, and
 // have its words.
 var native = map[string]Layer{
 	"RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
@@ -24,7 +24,7 @@ var native = map[string]Layer{
 	"RS-004": CEL, "RS-005": CEL,
 }
 
-// Native reports whether the types in operator/api declare the rule themselves.
+// Native reports whether the types in api declare the rule themselves.
 func Native(id string) bool {
 	_, ok := native[id]
 	return ok

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 

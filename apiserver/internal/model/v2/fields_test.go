@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -66,7 +66,7 @@ func compareField(t *testing.T, ft reflect.Type, fd protoreflect.FieldDescriptor
 		compareFields(t, ft, fd.Message(), at)
 		return
 	}
-	if ft.Kind() == reflect.Struct && strings.HasSuffix(ft.PkgPath(), "operator/api/ray/v1") {
+	if ft.Kind() == reflect.Struct && strings.HasSuffix(ft.PkgPath(), "api/ray/v1") {
 		t.Errorf("%s is a type of ours and no message of ours", at)
 	}
 	if fd.Kind() == protoreflect.Int32Kind && ft.Kind() != reflect.Int32 || fd.Kind() == protoreflect.Int64Kind && ft.Kind() != reflect.Int64 {

@@ -3,7 +3,7 @@ package child
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // Meta is the metadata of a child: in the namespace of the cluster, controlled by it, and with the labels given. A nil map

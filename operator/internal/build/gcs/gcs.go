@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // EnvStorageNamespace is the variable from which Ray takes the prefix of its keys in Redis.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // DefaultClusterDomain is the DNS domain of Services when nothing else is configured.

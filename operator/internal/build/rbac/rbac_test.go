@@ -3,7 +3,7 @@ package rbac
 import (
 	"testing"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/golden"
 	"github.com/raygate/raygate/test/raytest"
 )

@@ -3,7 +3,7 @@ package secret
 import (
 	"testing"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/golden"
 )
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // maxMessage is the longest message that the schema of conditions takes.

@@ -14,12 +14,12 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	rayv1 "github.com/raygate/raygate/operator/api/ray/v1"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // Every sample must decode strictly, and lose nothing on the way through the Go types.
 func TestSamplesRoundTrip(t *testing.T) {
-	samples, err := filepath.Glob("../../../../samples/raycluster.*.yaml")
+	samples, err := filepath.Glob("../../../samples/raycluster.*.yaml")
 	if err != nil || len(samples) == 0 {
 		t.Fatalf("no samples found: %v", err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/celrules"
 )
 
-const crdDir = "../../../config/crd/bases"
+const crdDir = "../../../operator/config/crd/bases"
 
 func loadCRD(t testing.TB, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()

@@ -26,7 +26,7 @@ var frozen = []string{"rayclusters", "rayjobs", "rayservices"}
 
 func loadCRD(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../config/crd/bases", "ray.io_"+plural+".yaml"))
+	raw, err := os.ReadFile(filepath.Join("../../../operator/config/crd/bases", "ray.io_"+plural+".yaml"))
 	if err != nil {
 		t.Fatalf("reading the CRD (hack/generate-api.sh writes it): %v", err)
 	}
