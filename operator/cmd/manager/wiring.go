@@ -27,12 +27,12 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/controller/mtls"
 	"github.com/raygate/raygate/operator/internal/controller/networkpolicy"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -93,7 +93,7 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := apis.New(mgr, namespaces(o), clock.RealClock{})
+	kinds, err := served.New(mgr, namespaces(o), clock.RealClock{})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *apis.Kinds, policies raycluster.NetworkPolicies) error {
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds, policies raycluster.NetworkPolicies) error {
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
@@ -220,7 +220,7 @@ func addNetworkPolicy(mgr ctrl.Manager, o *Options) (raycluster.NetworkPolicies,
 	return r, r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
-func addMTLS(mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
+func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 	if !o.Gates.Enabled(features.RayClusterMTLS) {
 		return nil
 	}

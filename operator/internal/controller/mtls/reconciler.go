@@ -11,15 +11,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 const (
@@ -37,7 +38,7 @@ type Config struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// APIs are the kinds of cert-manager, if it is there.
-	APIs *apis.Kinds
+	APIs *served.Kinds
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
@@ -51,7 +52,7 @@ type Reconciler struct {
 	client client.Client
 	live   client.Reader
 	writer apply.Writer
-	apis   *apis.Watches
+	served *served.Watches
 	clock  clock.PassiveClock
 	domain string
 	memory *memory
@@ -65,7 +66,7 @@ func New(c Config) *Reconciler {
 		client: c.Client,
 		live:   c.Live,
 		writer: apply.Writer{Client: c.Client, Live: c.Live},
-		apis:   &apis.Watches{Kinds: c.APIs},
+		served: &served.Watches{Kinds: c.APIs},
 		clock:  c.Clock,
 		domain: c.ClusterDomain,
 		memory: m,
@@ -88,13 +89,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if rc.DeletionTimestamp != nil || rc.Spec.ManagedBy != nil && *rc.Spec.ManagedBy != rayv1.ManagedByKubeRayOperator {
 		return ctrl.Result{}, nil
 	}
-	served, err := r.served()
+	found, err := r.certManager()
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
-	case !served && cert.Needed(rc):
-		return ctrl.Result{RequeueAfter: apis.AbsentFor}, nil // package raycluster refuses the spec for it, and says so
-	case !served:
+	case !found && cert.Needed(rc):
+		return ctrl.Result{RequeueAfter: served.AbsentFor}, nil // package raycluster refuses the spec for it, and says so
+	case !found:
 		return ctrl.Result{}, nil
 	}
 	pods, err := r.pods(ctx, rc)
@@ -108,7 +109,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return r.refused(rc, err)
 	}
-	return r.report(rc, pki, pods), nil
+	result := r.report(rc, pki, pods)
+	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
+		if again := r.served.Recheck(kind); again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
+			result.RequeueAfter = again
+		}
+	}
+	return result, nil
 }
 
 // refused tells of what keeps the certificates from being made.
@@ -123,12 +130,12 @@ func (r *Reconciler) refused(rc *rayv1.RayCluster, err error) (ctrl.Result, erro
 	return ctrl.Result{}, err
 }
 
-func (r *Reconciler) served() (bool, error) {
-	issuers, err := r.apis.Ready(cert.IssuerKind)
+func (r *Reconciler) certManager() (bool, error) {
+	issuers, err := r.served.Ready(cert.IssuerKind)
 	if err != nil || !issuers {
 		return false, err
 	}
-	return r.apis.Ready(cert.CertificateKind)
+	return r.served.Ready(cert.CertificateKind)
 }
 
 // pods are the Pods of the cluster. A Pod that merely carries its labels must not get its address into a certificate.
@@ -207,7 +214,7 @@ func (r *Reconciler) apply(ctx context.Context, rc *rayv1.RayCluster, desired *u
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(desired.GroupVersionKind())
 	var current client.Object // an interface, so that nothing found is nil
-	switch err := r.apis.Reader().Get(ctx, client.ObjectKeyFromObject(desired), found); {
+	switch err := r.served.Get(ctx, client.ObjectKeyFromObject(desired), found); {
 	case err == nil:
 		current = found
 	case !apierrors.IsNotFound(err):
@@ -277,8 +284,8 @@ func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []co
 	} {
 		found := &unstructured.Unstructured{}
 		found.SetGroupVersionKind(o.GroupVersionKind())
-		if err := r.apis.Reader().Get(ctx, client.ObjectKeyFromObject(o), found); err != nil {
-			if apierrors.IsNotFound(err) {
+		if err := r.served.Get(ctx, client.ObjectKeyFromObject(o), found); err != nil {
+			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) { // what must not be read was not made
 				continue
 			}
 			return fmt.Errorf("reading %s %s: %w", o.GetKind(), o.GetName(), err)

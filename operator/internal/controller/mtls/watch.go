@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -39,15 +39,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 	if err != nil {
 		return err
 	}
-	r.apis.Start = func(kind schema.GroupVersionKind) error {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind)
+	r.served.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
 		owned := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &rayv1.RayCluster{}, handler.OnlyControllerOwner())
 		changed := predicate.Funcs{
 			CreateFunc: func(event.CreateEvent) bool { return false },
 			DeleteFunc: func(e event.DeleteEvent) bool { r.memory.release(e.Object.GetUID()); return true },
 		}
-		return c.Watch(source.Kind(r.apis.Kinds.Cache(), client.Object(o), owned, changed))
+		return c.Watch(&source.Informer{Informer: informer, Handler: owned, Predicates: []predicate.Predicate{changed}})
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // children writes what a cluster has besides its Pods and its head Service. A child that cannot be had is noted in the scope, for
@@ -25,7 +25,7 @@ import (
 type children struct {
 	client client.Client
 	live   client.Reader
-	apis   *apis.Watches
+	served *served.Watches
 	clock  clock.PassiveClock
 	memory *childMemory
 }
@@ -57,7 +57,8 @@ func (c *children) ensure(ctx context.Context, s *scope, want child) client.Obje
 	}
 	st := c.memory.of(s.cluster.UID, id)
 	current, err := c.find(ctx, want.desired)
-	if err != nil {
+	forbidden := apierrors.IsForbidden(err)
+	if err != nil && !forbidden {
 		s.errs = append(s.errs, err)
 		return nil
 	}
@@ -70,6 +71,10 @@ func (c *children) ensure(ctx context.Context, s *scope, want child) client.Obje
 		st.repeat(s)
 		s.lookAgain = soonest(s.lookAgain, wait)
 		return current
+	}
+	if forbidden {
+		c.refused(s, st, want, false, err)
+		return nil
 	}
 	wait := st.fought(now)
 	w := apply.Writer{Client: c.client, Live: c.live, Keep: want.keep, HoldBack: wait > 0}
@@ -188,7 +193,7 @@ func (c *children) remove(ctx context.Context, s *scope, o client.Object, failed
 		return
 	}
 	current, err := c.find(ctx, o)
-	if err != nil {
+	if err != nil && !apierrors.IsForbidden(err) { // what must not be read was not made
 		s.errs = append(s.errs, err)
 		return
 	}
@@ -219,12 +224,15 @@ func (c *children) remove(ctx context.Context, s *scope, o client.Object, failed
 // find reads from the cache what has the name of o; nil if there is nothing.
 func (c *children) find(ctx context.Context, o client.Object) (client.Object, error) {
 	var found client.Object
-	reader := client.Reader(c.client)
+	read := c.client.Get
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(o.GroupVersionKind())
-		found, reader = u, c.apis.Reader()
+		found = u
+		read = func(ctx context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return c.served.Get(ctx, key, u)
+		}
 	case *corev1.Secret:
 		// Of these two only the metadata is cached: nobody should find the secrets of a whole Kubernetes cluster in the memory of
 		// the operator.
@@ -236,12 +244,13 @@ func (c *children) find(ctx context.Context, o client.Object) (client.Object, er
 	default:
 		found = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	}
-	err := reader.Get(ctx, client.ObjectKeyFromObject(o), found)
+	err := read(ctx, client.ObjectKeyFromObject(o), found)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %T %s: %w", o, o.GetName(), err)
+		kind, _, _ := c.identify(o)
+		return nil, fmt.Errorf("reading %s %s: %w", kind, o.GetName(), err)
 	}
 	return found, nil
 }

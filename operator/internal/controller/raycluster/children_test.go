@@ -18,11 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -181,7 +181,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	b.reconciler = New(Config{
 		Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock, MTLS: true,
-		APIs:       apis.NewFixed(mapper, b.client, b.clock),
+		APIs:       served.NewFixed(mapper, b.client, b.clock),
 		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateMTLS: true}},
 	})
 	result := b.mustReconcile()
@@ -190,7 +190,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	}
 
 	mapper.Add(cert.CertificateKind, meta.RESTScopeNamespace) // it is installed now
-	b.clock.Step(apis.AbsentFor)
+	b.clock.Step(served.AbsentFor)
 	b.mustReconcile()
 	stages := []struct {
 		create []client.Object
@@ -285,7 +285,7 @@ func TestIngressWaitsUntilItIsKnownWhetherThereAreRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, raytest.RayCluster("ns/demo", tc.opts...), interceptor.Funcs{})
 			b.reconciler = New(Config{Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock,
-				APIs: apis.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
+				APIs: served.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
 			if _, err := b.reconcile(); (err != nil) != tc.wantErr {
 				t.Errorf("error %v, want one: %t", err, tc.wantErr)
 			}

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/test/envtest"
 )
 
@@ -78,7 +78,7 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	mgr := w.Manager(config, CacheByObject())
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)
-	kinds, err := apis.New(mgr, w.Namespaces(), clock.RealClock{})
+	kinds, err := served.New(mgr, w.Namespaces(), clock.RealClock{})
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -38,7 +38,7 @@ type Config struct {
 	// Metrics counts what happens; nil counts nothing.
 	Metrics *metrics.RayCluster
 	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
-	APIs *apis.Kinds
+	APIs *served.Kinds
 	// Random is where tokens come from; nil means crypto/rand.
 	Random io.Reader
 
@@ -107,7 +107,7 @@ func New(c Config) *Reconciler {
 	children := &children{
 		client: c.Client,
 		live:   c.Live,
-		apis:   &apis.Watches{Kinds: c.APIs},
+		served: &served.Watches{Kinds: c.APIs},
 		clock:  c.Clock,
 		memory: newChildMemory(),
 	}
@@ -174,7 +174,7 @@ func certManager(c Config, children *children) func() (bool, error) {
 	if !c.MTLS {
 		return nil
 	}
-	return func() (bool, error) { return children.apis.Ready(cert.CertificateKind) }
+	return func() (bool, error) { return children.served.Ready(cert.CertificateKind) }
 }
 
 // Reconcile implements reconcile.Reconciler.

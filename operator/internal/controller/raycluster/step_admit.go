@@ -9,9 +9,9 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -33,12 +33,12 @@ type admit struct {
 func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	options := a.options
 	if a.certManager != nil && cert.Needed(s.cluster) {
-		served, err := a.certManager()
+		found, err := a.certManager()
 		if err != nil {
 			// Nobody knows; the step certificates holds the Pods back.
 			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
 		}
-		options.CertManagerMissing = err == nil && !served
+		options.CertManagerMissing = err == nil && !found
 	}
 	errs := validation.RayCluster(s.cluster, options)
 	if len(errs) == 0 {
@@ -48,7 +48,7 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	s.invalid = validation.Summary(errs)
 	s.tolerated = established(s) && len(validation.Blocking(errs)) == 0
 	if options.CertManagerMissing {
-		s.lookAgain = apis.AbsentFor // it may be installed, which changes nothing in the object
+		s.lookAgain = served.AbsentFor // it may be installed, which changes nothing in the object
 	}
 	if toldBefore(s) {
 		return outcome{stop: !s.tolerated}, nil

@@ -50,7 +50,7 @@ func (c *certificates) Run(ctx context.Context, s *scope) (outcome, error) {
 
 // missing says what the Pods would wait for in vain, empty for nothing.
 func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
-	served, err := c.children.apis.Ready(cert.CertificateKind)
+	served, err := c.children.served.Ready(cert.CertificateKind)
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 	} {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(cert.CertificateKind)
-		switch err := c.children.apis.Reader().Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
+		switch err := c.children.served.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
 		case apierrors.IsNotFound(err):
 			return fmt.Sprintf("Certificate %s does not exist yet", leaf.certificate), nil
 		case err != nil:

@@ -23,7 +23,7 @@ type ingress struct {
 // Run implements step.
 func (i *ingress) Run(ctx context.Context, s *scope) (outcome, error) {
 	wanted := route.Needed(s.cluster)
-	routes, err := i.children.apis.Ready(route.Kind)
+	routes, err := i.children.served.Ready(route.Kind)
 	if err != nil && wanted {
 		// Whether a Route or an Ingress is right, nobody knows now.
 		s.errs = append(s.errs, err)
@@ -35,6 +35,7 @@ func (i *ingress) Run(ctx context.Context, s *scope) (outcome, error) {
 			desired: route.Route(s.cluster), created: "CreatedRoute", updated: "UpdatedRoute",
 			failed: "FailedToCreateRoute", failedUpdate: "FailedToUpdateRoute",
 		})
+		s.lookAgain = soonest(s.lookAgain, i.children.served.Recheck(route.Kind))
 	} else if routes {
 		i.children.remove(ctx, s, route.Route(s.cluster), "FailedToDeleteRoute")
 	}

@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
@@ -114,7 +113,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		rc, ok := o.(*rayv1.RayCluster)
 		return ok && (managed(rc) || guarded(rc))
 	})
-	r.gangs.keeper.UseCache(mgr.GetCache())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
@@ -143,14 +141,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err != nil {
 		return err
 	}
-	r.children.apis.Start = func(kind schema.GroupVersionKind) error {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind)
+	r.children.served.Start = func(kind schema.GroupVersionKind, informer cache.Informer) error {
 		changed := byOthers
 		if kind == cert.CertificateKind { // which another controller creates
 			changed.CreateFunc = nil
 		}
-		return c.Watch(source.Kind(r.children.apis.Kinds.Cache(), client.Object(o), r.ofCluster(), changed))
+		return c.Watch(&source.Informer{Informer: informer, Handler: r.ofCluster(), Predicates: []predicate.Predicate{changed}})
 	}
 	return nil
 }
