@@ -74,8 +74,8 @@ func New(c Config) *Reconciler {
 	}
 }
 
-// +kubebuilder:rbac:groups=cert-manager.io,resources=issuers;certificates,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch
+// +kubebuilder:rbac:groups=cert-manager.io,resources=issuers;certificates,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-mtls
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch,roleName=raygate-operator-mtls
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -124,7 +124,7 @@ func (r *Reconciler) refused(rc *rayv1.RayCluster, err error) (ctrl.Result, erro
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	r.teller.failed(rc, err)
-	if errors.Is(err, apply.ErrNotOwned) || errors.Is(err, apply.ErrBeingDeleted) {
+	if errors.Is(err, apply.ErrNotOwned) || errors.Is(err, apply.ErrBeingDeleted) || apierrors.IsForbidden(err) {
 		return ctrl.Result{RequeueAfter: retry}, nil
 	}
 	return ctrl.Result{}, err

@@ -23,7 +23,8 @@ type authSecret struct {
 	random   io.Reader
 }
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;delete,roleName=raygate-operator-token-auth
 
 // Run implements step.
 func (a *authSecret) Run(ctx context.Context, s *scope) (outcome, error) {

@@ -25,9 +25,9 @@ type gangs struct {
 	options   pod.Options
 }
 
-// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-volcano
+// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
 
 // Run implements step.
 func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {

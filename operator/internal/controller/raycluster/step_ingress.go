@@ -18,7 +18,7 @@ type ingress struct {
 }
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-routes
 
 // Run implements step.
 func (i *ingress) Run(ctx context.Context, s *scope) (outcome, error) {
