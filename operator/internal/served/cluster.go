@@ -50,7 +50,7 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 	refused := &refusals{}
 	for _, one := range []struct {
 		selector labels.Selector
-		into     **source
+		into     *cache.Cache
 	}{{labels.NewSelector().Add(*marked), &k.marked}, {labels.Everything(), &k.all}} {
 		ca, err := cache.New(mgr.GetConfig(), cache.Options{
 			HTTPClient:               mgr.GetHTTPClient(),
@@ -67,13 +67,10 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 		if err := mgr.Add(ca); err != nil {
 			return nil, fmt.Errorf("adding a cache of optional kinds: %w", err)
 		}
-		*one.into = &source{ca}
+		*one.into = ca
 	}
 	return k, nil
 }
-
-// source is what watches are made from; a type of its own, so that it can be nil.
-type source struct{ cache.Cache }
 
 // direct asks the API server about one version of a group, each time. A RESTMapper of client libraries holds a lock meanwhile,
 // and takes a group whose server is away for one without kinds.

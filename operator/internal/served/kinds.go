@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -36,9 +37,9 @@ type Kinds struct {
 	clock  clock.PassiveClock
 	wait   time.Duration
 	live   client.Reader
-	found  *found  // nil in tests
-	marked *source // nil in tests
-	all    *source // nil in tests
+	found  *found      // nil in tests
+	marked cache.Cache // what has the label ray.io/cluster; nil in tests
+	all    cache.Cache // nil in tests
 
 	flight  singleflight.Group
 	mu      sync.Mutex // never held across a request

@@ -87,7 +87,7 @@ func (w *Watches) start(kind schema.GroupVersionKind) error {
 	return nil
 }
 
-func (w *Watches) source() *source {
+func (w *Watches) source() cache.Cache {
 	switch {
 	case w.Kinds == nil:
 		return nil

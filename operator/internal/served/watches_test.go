@@ -55,7 +55,7 @@ func TestWatchStartsOnce(t *testing.T) {
 	s, c := &server{err: &meta.NoKindMatchError{}}, clocktesting.NewFakePassiveClock(raytest.Epoch.Time)
 	started, broken := 0, errors.New("no cache")
 	k := NewFixed(s, nil, c)
-	k.marked = &source{&fakeCache{}}
+	k.marked = &fakeCache{}
 	w := &Watches{Kinds: k, Start: func(schema.GroupVersionKind, cache.Informer) error {
 		started++
 		return broken
@@ -79,7 +79,7 @@ func TestWatchStartsOnce(t *testing.T) {
 func TestReadsDoNotWaitForTheWatch(t *testing.T) {
 	c, api, ca := clocktesting.NewFakePassiveClock(raytest.Epoch.Time), &live{}, &fakeCache{}
 	k := NewFixed(&server{}, api, c)
-	k.all = &source{ca}
+	k.all = ca
 	w := &Watches{Kinds: k, Everything: true, Start: func(schema.GroupVersionKind, cache.Informer) error { return nil }}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)

@@ -109,13 +109,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return r.refused(rc, err)
 	}
-	result := r.report(rc, pki, pods)
+	return r.recheck(r.report(rc, pki, pods)), nil
+}
+
+// recheck comes back to what was read before the watches were filled.
+func (r *Reconciler) recheck(result ctrl.Result) ctrl.Result {
 	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
 		if again := r.served.Recheck(kind); again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
 			result.RequeueAfter = again
 		}
 	}
-	return result, nil
+	return result
 }
 
 // refused tells of what keeps the certificates from being made.
