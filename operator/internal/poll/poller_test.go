@@ -143,6 +143,7 @@ func TestChangesAreOfWhatWasRead(t *testing.T) {
 		f, woken := newTarget(), 0
 		o := Observer[int]{Changed: func(before, after Answer[int]) bool { return after.Value-before.Value >= 2 }, Wake: func() { woken++ }}
 		p.Observe("a", "job", f.query(), o)
+		time.Sleep(time.Second) // not at the moment of a request
 		for range 4 {
 			time.Sleep(interval)
 			f.set(func(f *fakeTarget) { f.value++ })
