@@ -59,10 +59,12 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string, last rayv1.J
 	s.finish(reason, message)
 }
 
-// toStop reports whether there may be a Ray job to stop that was not asked to yet.
+// toStop reports whether there may be a Ray job to stop that was not asked to yet: one that Ray knows, or may have accepted.
 func (s *step) toStop() bool {
-	return s.seen() && s.status.JobId != "" && s.status.DashboardURL != "" && s.in.Cluster.alive() && s.in.Ray.FailingSince.IsZero() &&
-		!s.in.Ray.Unknown && !s.in.Stop.Done
+	submitted := s.in.Submit.Done && !s.in.Submit.Refused && !s.ended()
+	unknown := s.in.Ray.Unknown && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
+	return (s.seen() || submitted) && !unknown && s.status.JobId != "" && s.status.DashboardURL != "" && s.in.Cluster.alive() &&
+		s.in.Ray.FailingSince.IsZero() && !s.in.Stop.Done
 }
 
 func toStopFirst(s *step) bool { return s.toStop() }
@@ -71,7 +73,7 @@ func toStopFirst(s *step) bool { return s.toStop() }
 func stopFirst(s *step) { s.act(Stop) }
 
 func (s *step) hasJobObject() bool {
-	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.InteractiveMode) || s.spec.SubmissionMode == ""
+	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.InteractiveMode)
 }
 
 func childrenLeft(s *step) bool {

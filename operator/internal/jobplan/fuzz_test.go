@@ -32,7 +32,7 @@ func observe(r *rand.Rand, in *Input) {
 	in.Cluster = Cluster{Found: yes(), Deleting: !yes(), Ready: yes(), WorkersSuspended: !yes(), Dashboard: one(r, []string{"", "demo:8265"})}
 	in.Submitter = Submitter{Found: yes(), Foreign: !yes(), HeadLost: !yes(), FinishedAt: sometimes(r, in.Now), Failed: !yes()}
 	in.Ray = Ray{AskedAt: sometimes(r, in.Now), Unknown: !yes(), Status: one(r, statuses), EndTime: sometimes(r, in.Now), FailingSince: sometimes(r, in.Now), FailedAt: sometimes(r, in.Now)}
-	in.Submit = Command{Done: yes(), Refused: !yes(), FailedAt: sometimes(r, in.Now)}
+	in.Submit = Command{Done: yes(), DoneAt: sometimes(r, in.Now), Refused: !yes(), Failed: !yes()}
 	in.Stop = Command{Done: yes()}
 	in.Invalid = one(r, []string{"", "", "", "no"})
 }
@@ -93,6 +93,9 @@ func assertSane(t *testing.T, in Input, p Plan, edges []Edge) {
 	does := func(a Action) bool { return slices.Contains(p.Actions, a) }
 	if does(Submit) && (in.Job.Spec.SubmissionMode != rayv1.HTTPMode || old.JobStatus != "" || !in.Ray.Unknown) {
 		t.Errorf("%s submits with mode %s, status %s", p.Rule, in.Job.Spec.SubmissionMode, old.JobStatus)
+	}
+	if does(Submit) && in.Submit.Done && !in.Ray.AskedAt.After(in.Submit.DoneAt) {
+		t.Errorf("%s submits again without asking: %+v, %+v", p.Rule, in.Submit, in.Ray)
 	}
 	if len(in.Job.Spec.ClusterSelector) > 0 && (does(EnsureCluster) || does(DeleteCluster) || does(SuspendWorkers)) {
 		t.Errorf("%s touches a cluster of somebody else: %v", p.Rule, p.Actions)

@@ -76,15 +76,16 @@ type Ray struct {
 // askedSince reports whether the dashboard was asked after a moment, successfully or not.
 func (r Ray) askedSince(t time.Time) bool { return !r.AskedAt.Before(t) || !r.FailedAt.Before(t) }
 
-// Command is what became of a request to Ray.
+// Command is what became of the last request of its kind to Ray. The zero value means that there was none, or that it has no
+// answer yet.
 type Command struct {
-	// Done says that there was an answer, or that there will be none.
-	Done bool
-	// Refused says that Ray will never accept it, and Message why.
-	Refused bool
-	// FailedAt is when it failed for a reason that may pass; zero if it did not.
-	FailedAt time.Time
-	Message  string
+	// Done says that there was an answer, or that there will be none, and DoneAt when that was known.
+	Done   bool
+	DoneAt time.Time
+	// Failed says that it failed for a reason that may pass, so that it may have had its effect; Refused that Ray will never
+	// accept it; and Message why.
+	Failed, Refused bool
+	Message         string
 }
 
 // Limits are durations that the operator is configured with.

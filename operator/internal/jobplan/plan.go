@@ -114,7 +114,10 @@ func (s *step) lookAt(t time.Time) {
 
 func (s *step) selects() bool { return len(s.spec.ClusterSelector) > 0 }
 
-func (s *step) mode(m rayv1.JobSubmissionMode) bool { return s.spec.SubmissionMode == m }
+// mode takes none for the default, which objects have that never went through the API server.
+func (s *step) mode(m rayv1.JobSubmissionMode) bool {
+	return s.spec.SubmissionMode == m || s.spec.SubmissionMode == "" && m == rayv1.K8sJobMode
+}
 
 // hasSubmitter reports whether something of ours in Kubernetes submits and follows the job.
 func (s *step) hasSubmitter() bool {

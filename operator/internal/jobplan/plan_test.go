@@ -118,6 +118,16 @@ func selects(s *rayv1.RayJobSpec) {
 
 func stopped(in *Input) { in.Stop = Command{Done: true} }
 
+func submitted(seconds int) func(*Input) {
+	return func(in *Input) { in.Submit = Command{Done: true, DoneAt: at(seconds)} }
+}
+
+func submitFails(seconds int) func(*Input) {
+	return func(in *Input) {
+		in.Submit = Command{Done: true, DoneAt: at(seconds), Failed: true, Message: "timeout"}
+	}
+}
+
 func broken(in *Input) { in.Invalid = "spec.entrypoint: Required value" }
 
 func unseen(in *Input) { in.Job.Status.JobStatus = "" }
@@ -243,13 +253,22 @@ func TestLifeCycle(t *testing.T) {
 		"the submitter broke, no dashboard": {changes{broke(5), unseen, unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", retrying, none, rayv1.SubmissionFailed, nil}},
 		"the dashboard answers again":       {changes{unreachable(5, 9), says(run, 10)}, want{"Watch", running, run, "", serve}},
 
-		"to submit":                 {changes{mode(rayv1.HTTPMode), unseen, unknown(9)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
-		"to submit, not asked yet":  {changes{mode(rayv1.HTTPMode), unseen, ray(Ray{})}, want{"Watch", running, none, "", serve}},
-		"to submit, no answer":      {changes{mode(rayv1.HTTPMode), unseen, unreachable(9, 9)}, want{"Watch", running, none, "", serve}},
-		"submitted, no answer":      {changes{mode(rayv1.HTTPMode), unseen, says(rayv1.JobStatusPending, 9)}, want{"Watch", running, rayv1.JobStatusPending, "", serve}},
-		"Ray refuses":               {changes{mode(rayv1.HTTPMode), unseen, unknown(9), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
-		"Ray refuses a second time": {changes{mode(rayv1.HTTPMode), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"Watch", running, run, "", serve}},
-		"submitting fails for long": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), func(in *Input) { in.Submit.FailedAt = at(5) }},
+		"to submit":                        {changes{mode(rayv1.HTTPMode), unseen, unknown(9)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
+		"to submit, not asked yet":         {changes{mode(rayv1.HTTPMode), unseen, ray(Ray{})}, want{"Watch", running, none, "", serve}},
+		"to submit, no answer":             {changes{mode(rayv1.HTTPMode), unseen, unreachable(9, 9)}, want{"Watch", running, none, "", serve}},
+		"submitted, no answer":             {changes{mode(rayv1.HTTPMode), unseen, says(rayv1.JobStatusPending, 9)}, want{"Watch", running, rayv1.JobStatusPending, "", serve}},
+		"Ray refuses":                      {changes{mode(rayv1.HTTPMode), unseen, unknown(9), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"Ray refuses a second time":        {changes{mode(rayv1.HTTPMode), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"Watch", running, run, "", serve}},
+		"submitted, not asked since":       {changes{mode(rayv1.HTTPMode), unseen, unknown(8), submitted(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"submitted, and lost":              {changes{mode(rayv1.HTTPMode), unseen, unknown(9), submitted(8), retries(1)}, want{"RecordLost", retrying, none, rayv1.AppFailed, nil}},
+		"submitting failed, not asked yet": {changes{mode(rayv1.HTTPMode), unseen, unknown(8), submitFails(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"submitting failed, not accepted":  {changes{mode(rayv1.HTTPMode), unseen, unknown(9), submitFails(8)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
+		"submitting failed, but accepted": {changes{mode(rayv1.HTTPMode), unseen, says(run, 2000), submitFails(8), now(2000), func(in *Input) {
+			in.Job.Status.JobStatusCheckFailureStartTime = stamp(8)
+		}}, want{"Watch", running, run, "", serve}},
+		"too late for what was submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), submitted(9)}, want{"DeadlineExceeded", running, none, "", []Action{Stop}}},
+
+		"submitting fails for long": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), submitFails(5)},
 			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
 
 		"suspending, the job runs":       {changes{state(suspending)}, want{"JobToStop", suspending, run, "", []Action{Stop}}},
@@ -428,6 +447,30 @@ func TestFinalize(t *testing.T) {
 	for name, tc := range cases {
 		if got := Finalize(input(tc.in...)); got != tc.want {
 			t.Errorf("%s: want %t, got %t", name, tc.want, got)
+		}
+	}
+}
+
+// TestFailureTimer starts with the first failure, outlives the process that saw it, and ends with an answer.
+func TestFailureTimer(t *testing.T) {
+	persisted := func(in *Input) { in.Job.Status.JobStatusCheckFailureStartTime = stamp(3) }
+	http := []func(*Input){mode(rayv1.HTTPMode), unseen}
+	cases := map[string]struct {
+		in   []func(*Input)
+		want *metav1.Time
+	}{
+		"it fails":                       {[]func(*Input){ray(Ray{FailingSince: at(7), FailedAt: at(9)})}, stamp(7)},
+		"it fails still":                 {[]func(*Input){unreachable(7, 9), persisted}, stamp(3)},
+		"nobody asked since a restart":   {[]func(*Input){ray(Ray{}), persisted}, stamp(3)},
+		"it answers":                     {[]func(*Input){persisted}, nil},
+		"it answers, not knowing":        {append(http, unknown(9), persisted), nil},
+		"it does not take the job":       {append(http, unknown(9), submitFails(8)), stamp(8)},
+		"it took the job all the same":   {append(http, says(rayv1.JobStatusPending, 9), submitFails(8), persisted), nil},
+		"it takes the job, second trial": {append(http, unknown(7), submitted(9), persisted), nil},
+	}
+	for name, tc := range cases {
+		if diff := cmp.Diff(tc.want, Next(input(tc.in...)).Status.JobStatusCheckFailureStartTime); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -11,13 +11,9 @@ import (
 // record takes the answer of Ray over. A state that is final stays.
 func (s *step) record() {
 	ray := &s.in.Ray
-	switch {
-	case !ray.FailingSince.IsZero() || !s.in.Submit.FailedAt.IsZero():
+	switch since := s.failingSince(); {
+	case !since.IsZero():
 		if s.status.JobStatusCheckFailureStartTime == nil {
-			since := ray.FailingSince
-			if since.IsZero() {
-				since = s.in.Submit.FailedAt
-			}
 			s.status.JobStatusCheckFailureStartTime = &metav1.Time{Time: since}
 		}
 	case !ray.AskedAt.IsZero():
@@ -33,6 +29,19 @@ func (s *step) record() {
 	}
 	if !ray.EndTime.IsZero() {
 		info.EndTime = &metav1.Time{Time: ray.EndTime}
+	}
+}
+
+// failingSince is since when the dashboard cannot be asked, or does not take the job, as far as this process knows; zero if
+// neither. A submission that failed and had its effect all the same is none.
+func (s *step) failingSince() time.Time {
+	switch {
+	case !s.in.Ray.FailingSince.IsZero():
+		return s.in.Ray.FailingSince
+	case s.in.Submit.Failed && s.in.Ray.Unknown:
+		return s.in.Submit.DoneAt
+	default:
+		return time.Time{}
 	}
 }
 
@@ -97,7 +106,11 @@ func loseCluster(s *step) {
 	s.lose("RayCluster " + s.status.RayClusterName + " was deleted while the job ran")
 }
 
-func recordLost(s *step) bool { return s.seen() && s.in.Ray.Unknown }
+// recordLost also holds for a job that Ray accepted from this process and then does not know.
+func recordLost(s *step) bool {
+	accepted := s.in.Submit.Done && !s.in.Submit.Failed && !s.in.Submit.Refused && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
+	return s.in.Ray.Unknown && (s.seen() || accepted && !s.ended())
+}
 
 func loseRecord(s *step) {
 	s.lose("Ray has no record of job " + s.status.JobId + " any more; its head was started anew without GCS fault tolerance")
@@ -173,10 +186,7 @@ func exceedDeadline(s *step) {
 
 // checksTimedOut needs an outage that this process has seen for a while: the time that the operator was away proves nothing.
 func checksTimedOut(s *step) bool {
-	since, here := s.status.JobStatusCheckFailureStartTime, s.in.Ray.FailingSince
-	if here.IsZero() {
-		here = s.in.Submit.FailedAt
-	}
+	since, here := s.status.JobStatusCheckFailureStartTime, s.failingSince()
 	return since != nil && !here.IsZero() && s.passed(since.Add(s.in.Limits.StatusCheck)) &&
 		s.passed(here.Add(min(lastLook, s.in.Limits.StatusCheck)))
 }
@@ -203,9 +213,14 @@ func recreateCluster(s *step) {
 	s.act(Poll)
 }
 
-// submissionDue: Ray says that it does not have the job, in an answer that no submission can have overtaken.
-func submissionDue(s *step) bool {
+// unsubmitted: HTTPMode has to submit the job, as far as the last answer goes.
+func (s *step) unsubmitted() bool {
 	return s.mode(rayv1.HTTPMode) && s.in.Ray.Unknown && !s.seen() && s.in.Ray.FailingSince.IsZero()
+}
+
+// submissionDue asks again before it submits again: a submission whose answer was lost may have been accepted.
+func submissionDue(s *step) bool {
+	return s.unsubmitted() && (!s.in.Submit.Done || s.in.Ray.AskedAt.After(s.in.Submit.DoneAt))
 }
 
 func submit(s *step) {
@@ -235,7 +250,7 @@ func watch(s *step) {
 	case s.passed(end):
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
-	case s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt.Add(time.Second)):
+	case s.unsubmitted(), s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt.Add(time.Second)):
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
 	}
