@@ -158,7 +158,7 @@ var sentinels = []error{ErrNotFound, ErrDuplicate, ErrInvalid, ErrUnauthenticate
 func assertKind(t *testing.T, err, want error) {
 	t.Helper()
 	for _, s := range sentinels {
-		if errors.Is(err, s) != (s == want) {
+		if errors.Is(err, s) != errors.Is(want, s) {
 			t.Errorf("want %v, got %v, which matches %v: %t", want, err, s, errors.Is(err, s))
 		}
 	}

@@ -146,8 +146,7 @@ func (c *HTTPClient) read(q call, resp *http.Response, target any) error {
 
 // withoutURL drops the URL, which the caller knows, from the error of an http.Client.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -24,7 +24,7 @@ func refusal(name string, code int, contentType string, body []byte) *Error {
 	e := &Error{Call: name, Code: code, Proxy: fromProxy(code, contentType, body), Message: clip(text, maxMessage)}
 	e.Kind = kindOf(code)
 	switch {
-	case e.Proxy && e.Kind != ErrUnauthenticated && e.Kind != ErrForbidden:
+	case e.Proxy && code != http.StatusUnauthorized && code != http.StatusForbidden:
 		e.Kind = ErrUnavailable
 	case e.Proxy:
 	case strings.Contains(text, duplicateHint):

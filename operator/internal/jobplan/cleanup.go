@@ -98,7 +98,7 @@ func (s *step) matching(rules []rayv1.DeletionRule) []deletion {
 // legacy is onSuccess after a success and onFailure after a failure, also one that Ray does not know of. A job that was
 // stopped is neither; it gets what both agree on.
 func (s *step) legacy(strategy *rayv1.DeletionStrategy) rayv1.DeletionPolicyType {
-	success, failure := policyOf(strategy.OnSuccess), policyOf(strategy.OnFailure)
+	success, failure := policyOf(strategy.OnSuccess), policyOf(strategy.OnFailure) //nolint:staticcheck // deprecated, and users have it
 	switch {
 	case s.status.JobStatus == rayv1.JobStatusSucceeded:
 		return success

@@ -29,7 +29,7 @@ func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service
 	if s.ClusterIP != corev1.ClusterIPNone {
 		s.ClusterIP, s.ClusterIPs = "", nil
 	}
-	s.HealthCheckNodePort, s.LoadBalancerIP = 0, "" //nolint:staticcheck // deprecated, and users have it
+	s.HealthCheckNodePort, s.LoadBalancerIP = 0, ""
 	for i := range s.Ports {
 		s.Ports[i].NodePort = 0
 	}
