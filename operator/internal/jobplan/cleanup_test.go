@@ -28,8 +28,9 @@ func rules(list ...rayv1.DeletionRule) func(*Input) {
 func legacy(success, failure rayv1.DeletionPolicyType, shutdown bool, ttl int32) func(*Input) {
 	return spec(func(s *rayv1.RayJobSpec) {
 		s.ShutdownAfterJobFinishes, s.TTLSecondsAfterFinished = shutdown, ttl
-		s.DeletionStrategy = &rayv1.DeletionStrategy{ //nolint:staticcheck // deprecated, and users have it
-			OnSuccess: &rayv1.DeletionPolicy{Policy: &success}, OnFailure: &rayv1.DeletionPolicy{Policy: &failure},
+		s.DeletionStrategy = &rayv1.DeletionStrategy{
+			OnSuccess: &rayv1.DeletionPolicy{Policy: &success}, //nolint:staticcheck // deprecated, and users have it
+			OnFailure: &rayv1.DeletionPolicy{Policy: &failure},
 		}
 	})
 }
