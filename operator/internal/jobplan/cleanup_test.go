@@ -29,8 +29,7 @@ func legacy(success, failure rayv1.DeletionPolicyType, shutdown bool, ttl int32)
 	return spec(func(s *rayv1.RayJobSpec) {
 		s.ShutdownAfterJobFinishes, s.TTLSecondsAfterFinished = shutdown, ttl
 		s.DeletionStrategy = &rayv1.DeletionStrategy{
-			OnSuccess: &rayv1.DeletionPolicy{Policy: &success}, //nolint:staticcheck // deprecated, and users have it
-			OnFailure: &rayv1.DeletionPolicy{Policy: &failure},
+			OnSuccess: &rayv1.DeletionPolicy{Policy: &success}, OnFailure: &rayv1.DeletionPolicy{Policy: &failure}, //nolint:staticcheck // deprecated, and users have it
 		}
 	})
 }
