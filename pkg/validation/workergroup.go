@@ -247,12 +247,12 @@ func warnWorkersToDelete(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path)
 	}
 	var warnings field.ErrorList
 	if !c.autoscaling {
-		warnings = append(warnings, invalid("RC-511", path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too"))
+		warnings = append(warnings, invalid(RuleWorkersToDelete, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too"))
 	}
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
 		if seen[name] {
-			warnings = append(warnings, duplicate("RC-511", path.Index(i), name, "name each Pod once"))
+			warnings = append(warnings, duplicate(RuleWorkersToDelete, path.Index(i), name, "name each Pod once"))
 		}
 		seen[name] = true
 	}
