@@ -22,6 +22,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
@@ -78,7 +79,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 		},
 	})
 	wantTries := 0
-	for _, wait := range []time.Duration{0, foreignRetry, 2 * foreignRetry, 4 * foreignRetry} {
+	for _, wait := range []time.Duration{0, children.RetryAfter, 2 * children.RetryAfter, 4 * children.RetryAfter} {
 		b.clock.Step(wait)
 		b.mustReconcile()
 		wantTries++
@@ -94,7 +95,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 		t.Errorf("told %d times, want once", got)
 	}
 	refuse = false
-	b.clock.Step(lastChildRetry)
+	b.clock.Step(5 * time.Minute)
 	b.mustReconcile()
 	if c := b.childFailure(); c != nil {
 		t.Errorf("the condition stays: %+v", c)
@@ -126,15 +127,15 @@ func TestChildThatIsFoughtOverIsRepairedLessOften(t *testing.T) {
 		spoil()
 		b.mustReconcile()
 	}
-	if patches != freePatches {
-		t.Errorf("%d patches in one moment, want %d", patches, freePatches)
+	if patches != 3 {
+		t.Errorf("%d patches in one moment, want %d", patches, 3)
 	}
 	if c := b.childFailure(); c == nil || c.Reason != "FailedToUpdateIngress" || !strings.Contains(c.Message, "changed by something else") {
 		t.Errorf("condition %+v", c)
 	}
 	b.clock.Step(3 * time.Second)
 	b.mustReconcile()
-	if patches != freePatches+1 || b.childFailure() != nil {
+	if patches != 3+1 || b.childFailure() != nil {
 		t.Errorf("%d patches after a pause, condition %+v", patches, b.childFailure())
 	}
 }
@@ -171,7 +172,7 @@ func TestTheHeadServiceIsToldOf(t *testing.T) {
 	if err := b.client.Delete(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	b.reconciler.expectations.observeGone(b.rc.UID, svc.UID)
+	b.reconciler.children.Gone(b.rc.UID, svc.UID)
 	told("CreatedService Created Service demo-head-svc")
 }
 

@@ -1,39 +1,28 @@
-package networkpolicy
+package raycluster
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
-	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// told collects events as "type reason action".
-type told struct{ list []string }
-
-// Eventf implements events.EventRecorder.
-func (t *told) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
-	t.list = append(t.list, kind+" "+reason+" "+action)
-}
-
-// TestOnePass shows what one look at a cluster of one group writes and tells.
-func TestOnePass(t *testing.T) {
+// TestPoliciesOfOneReconcile shows what one look at a cluster of one group writes and says about policies.
+func TestPoliciesOfOneReconcile(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {
 		s.NetworkPolicy = &rayv1.NetworkPolicyConfig{}
 	}))
@@ -49,6 +38,7 @@ func TestOnePass(t *testing.T) {
 	odd := with(raytest.HeadParams(map[string]string{"num-cpus": "half"}))
 	wrong := with(raytest.HeadContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "r"}} }))
 	head, workers := netpol.Head(rc), netpol.Group(rc, "a")
+	head.UID, workers.UID = "uid-of-head", "uid-of-workers"
 	open := head.DeepCopy()
 	open.Spec.Ingress = nil
 	foreign := head.DeepCopy()
@@ -62,61 +52,59 @@ func TestOnePass(t *testing.T) {
 		refuse   bool // every write
 		writes   []string
 		events   []string
-		wantErr  bool
 	}{
 		"new": {
 			cluster: rc, writes: []string{"create demo-head", "create demo-workers-a"},
-			events: []string{"Normal CreatedNetworkPolicy Create", "Normal CreatedNetworkPolicy Create"},
+			events: []string{"Normal CreatedNetworkPolicy"},
 		},
 		"nothing to do": {cluster: rc, existing: []client.Object{head, workers}},
 		"one has changed": {
 			cluster: rc, existing: []client.Object{open, workers}, writes: []string{"patch demo-head"},
-			events: []string{"Normal UpdatedNetworkPolicy Update"},
+			events: []string{"Normal UpdatedNetworkPolicy"},
 		},
 		"no longer wanted": {
 			cluster: unfenced, existing: []client.Object{head}, writes: []string{"delete demo-head"},
-			events: []string{"Normal DeletedNetworkPolicy Delete"},
+			events: []string{"Normal DeletedNetworkPolicy"},
 		},
 		"somebody else has the name": {
-			cluster: rc, existing: []client.Object{foreign, workers}, writes: []string{"create demo-head"},
-			events: []string{"Warning NetworkPolicyNameCollision Validate"},
+			cluster: rc, existing: []client.Object{foreign, workers}, // seen in the cache, because it has our label
+			events: []string{"Warning NetworkPolicyNameCollision"},
 		},
 		"creating is refused": {
 			cluster: rc, existing: []client.Object{workers}, refuse: true, writes: []string{"create demo-head"},
-			events: []string{"Warning FailedToCreateNetworkPolicy Create"}, wantErr: true,
+			events: []string{"Warning FailedToCreateNetworkPolicy"},
 		},
 		"changing is refused": {
 			cluster: rc, existing: []client.Object{open, workers}, refuse: true, writes: []string{"patch demo-head"},
-			events: []string{"Warning FailedToUpdateNetworkPolicy Update"}, wantErr: true,
+			events: []string{"Warning FailedToUpdateNetworkPolicy"},
 		},
 		"deleting is refused": {
 			cluster: unfenced, existing: []client.Object{head}, refuse: true, writes: []string{"delete demo-head"},
-			events: []string{"Warning FailedToDeleteNetworkPolicy Delete"}, wantErr: true,
+			events: []string{"Warning FailedToDeleteNetworkPolicy"},
 		},
 		"a spec that is tolerated is fenced": {
 			cluster: odd, existing: []client.Object{workers}, writes: []string{"create demo-head"},
-			events: []string{"Normal CreatedNetworkPolicy Create"},
+			events: []string{"Normal CreatedNetworkPolicy"},
 		},
 		"a spec that is refused is left alone":     {cluster: wrong, existing: []client.Object{open}},
 		"a cluster of somebody else is left alone": {cluster: with(raytest.ManagedBy(rayv1.ManagedByMultiKueue)), existing: []client.Object{open}},
-		"a cluster that is deleted is left alone":  {cluster: with(deleted), existing: []client.Object{open}},
+		"a cluster that is deleted is left alone":  {cluster: with(onItsWayOut), existing: []client.Object{open}},
 		"a policy of somebody else stays":          {cluster: unfenced, existing: []client.Object{foreign}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var writes []string
 			note := func(verb string, o client.Object) error {
+				if _, ok := o.(*networkingv1.NetworkPolicy); !ok {
+					return nil
+				}
 				writes = append(writes, verb+" "+o.GetName())
 				if tc.refuse {
 					return refused(verb)
 				}
 				return nil
 			}
-			scheme := runtime.NewScheme()
-			if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
-				t.Fatal(err)
-			}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.cluster.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
+			b := newBench(t, tc.cluster.DeepCopy(), interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 					return unless(note("create", o), func() error { return c.Create(ctx, o, opts...) })
 				},
@@ -126,38 +114,38 @@ func TestOnePass(t *testing.T) {
 				Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 					return unless(note("delete", o), func() error { return c.Delete(ctx, o, opts...) })
 				},
-			})
-			for _, o := range tc.existing {
-				c = c.WithObjects(o.DeepCopyObject().(client.Object))
-			}
-			server := c.Build()
-			recorder := &told{}
-			r := New(Config{
-				Client: server, Live: server, Recorder: recorder, Enabled: true,
-				Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateNetworkPolicy: true}},
-			})
-			request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(tc.cluster)}
-			result, err := r.Reconcile(t.Context(), request)
-			if (err != nil) != tc.wantErr {
-				t.Errorf("error %v, want one: %t", err, tc.wantErr)
-			}
-			if collision := len(tc.events) > 0 && tc.events[0] == "Warning NetworkPolicyNameCollision Validate"; (result.RequeueAfter > 0) != collision || slices.Equal(r.Foreign(tc.cluster), []string{"demo-head"}) != collision {
-				t.Errorf("looks again after %s, foreign are %v", result.RequeueAfter, r.Foreign(tc.cluster))
+			}, append(slices.Clone(tc.existing), raytest.HeadPod(tc.cluster, "demo-head-0"))...)
+			b.restart(withNetworkPolicies)
+			result := b.mustReconcile()
+			if len(tc.events) > 0 && strings.HasPrefix(tc.events[0], "Warning") && result.RequeueAfter == 0 {
+				t.Error("is not looked at again")
 			}
 			if diff := cmp.Diff(tc.writes, writes); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.events, recorder.list); diff != "" {
+			if diff := cmp.Diff(tc.events, b.aboutPolicies()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			if _, err := r.Reconcile(t.Context(), request); (err != nil) != tc.wantErr || len(recorder.list) != len(tc.events) {
-				t.Errorf("the second look ends with %v and tells %v", err, recorder.list[len(tc.events):])
+			b.mustReconcile()
+			if again := b.aboutPolicies(); len(again) > 0 || len(writes) != len(tc.writes) && !slices.Contains(tc.events, "Warning NetworkPolicyNameCollision") {
+				t.Errorf("the second look writes %v and says %v", writes, again)
 			}
 		})
 	}
 }
 
-func deleted(rc *rayv1.RayCluster) {
+// aboutPolicies are type and reason of the events about policies.
+func (b *bench) aboutPolicies() []string {
+	var list []string
+	for _, e := range b.events() {
+		if fields := strings.Fields(e); strings.Contains(fields[1], "NetworkPolicy") {
+			list = append(list, fields[0]+" "+fields[1])
+		}
+	}
+	return list
+}
+
+func onItsWayOut(rc *rayv1.RayCluster) {
 	rc.DeletionTimestamp, rc.Finalizers = new(metav1.NewTime(raytest.Epoch.Time)), []string{"example.com/wait"}
 }
 
@@ -166,24 +154,4 @@ func unless(err error, otherwise func() error) error {
 		return err
 	}
 	return otherwise()
-}
-
-// TestWhatWasToldIsForgottenWithTheCluster: a cluster that takes the name later is told of its own troubles.
-func TestWhatWasToldIsForgottenWithTheCluster(t *testing.T) {
-	recorder := &told{}
-	r := New(Config{Recorder: recorder})
-	rc := raytest.RayCluster("ns/demo")
-	for i, f := range []func(){
-		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
-		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
-		func() { r.forget(client.ObjectKeyFromObject(rc)) },
-		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
-		func() { r.tell(rc, nil, nil) },
-		func() { r.tell(rc, nil, []failure{{"R", "A", "why"}}) },
-	} {
-		f()
-		if got, want := len(recorder.list), []int{1, 1, 1, 2, 2, 3}[i]; got != want {
-			t.Fatalf("told %d times after step %d, want %d", got, i, want)
-		}
-	}
 }

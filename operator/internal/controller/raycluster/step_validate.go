@@ -3,6 +3,7 @@ package raycluster
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,16 +12,18 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// admit ends the list for a new cluster whose spec breaks rules. A cluster that runs already goes on unless one of the rules is among those
+// validateSpec ends the list for a new cluster whose spec breaks rules. A cluster that runs already goes on unless one of the rules is among those
 // that no operator can act against: it may be older than the rule, and must not be frozen because of it.
-type admit struct {
+type validateSpec struct {
 	options validation.Options
 	metrics *metrics.RayCluster
-	memory  *memory
+	said    *report.Once
 	// certManager reports whether cert-manager is there, which mutual TLS needs. Nil if nobody may ask for that.
 	certManager func() (bool, error)
 }
@@ -30,10 +33,10 @@ type admit struct {
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/finalizers,verbs=update
 
 // Run implements step.
-func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
-	options := a.options
-	if a.certManager != nil && cert.Needed(s.cluster) {
-		found, err := a.certManager()
+func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	options := v.options
+	if v.certManager != nil && cert.Needed(s.cluster) {
+		found, err := v.certManager()
 		if err != nil {
 			// Nobody knows; the step certificates holds the Pods back.
 			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
@@ -42,30 +45,30 @@ func (a *admit) Run(ctx context.Context, s *scope) (outcome, error) {
 	}
 	errs := validation.RayCluster(s.cluster, options)
 	if len(errs) == 0 {
-		a.warn(s)
-		return outcome{}, nil
+		v.warn(s)
+		return reconcile.Outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
 	s.tolerated = established(s) && len(validation.Blocking(errs)) == 0
 	if options.CertManagerMissing {
-		s.lookAgain = served.AbsentFor // it may be installed, which changes nothing in the object
+		s.after(served.AbsentFor) // it may be installed, which changes nothing in the object
 	}
-	if toldBefore(s) {
-		return outcome{stop: !s.tolerated}, nil
+	if saidBefore(s) {
+		return reconcile.Outcome{Stop: !s.tolerated}, nil
 	}
-	if a.metrics != nil && a.memory.count(s.cluster) {
-		for _, v := range validation.Violations(errs) {
-			a.metrics.ObserveViolation(v.Rule)
+	if v.metrics != nil && v.first(s.cluster) {
+		for _, broken := range validation.Violations(errs) {
+			v.metrics.ObserveViolation(broken.Rule)
 		}
 	}
 	if s.tolerated {
 		ctrllog.FromContext(ctx).Info("Tolerated an invalid spec of a running cluster", "generation", s.cluster.Generation, "problems", s.invalid)
 		s.events = append(s.events, eventInvalid(errs, "The spec would be refused for a new cluster: "+s.invalid))
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
 	s.events = append(s.events, eventInvalid(errs, "The spec is refused: "+s.invalid))
-	return outcome{stop: true}, nil
+	return reconcile.Outcome{Stop: true}, nil
 }
 
 // established reports whether something was made from the cluster before, by this operator or KubeRay. Of a cluster without Pods, such as a
@@ -74,36 +77,41 @@ func established(s *scope) bool {
 	return len(s.pods) > 0 || meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned) != nil
 }
 
-// toldRules are warnings that an event tells of; the others are for whoever looks at the metrics, and told by admission and
+// eventRules are warnings that an event is sent for; the others are for whoever looks at the metrics, and given by admission and
 // raygate validate. As KubeRay 1.7 does it, of a restart policy that the first autoscaler cannot live with; besides, of workers
 // to delete that are none, which nobody but the controller can see.
-var toldRules = []string{"RC-118", "RC-511"}
+var eventRules = []string{validation.RuleAutoscalerRestartPolicy, validation.RuleWorkersToDelete}
 
 // warn looks at each new version of an object, until the status says that it was seen.
-func (a *admit) warn(s *scope) {
+func (v *validateSpec) warn(s *scope) {
 	if s.cluster.Status.ObservedGeneration == s.cluster.Generation {
 		return
 	}
-	count := a.metrics != nil && a.memory.count(s.cluster)
-	options := a.options
+	count := v.metrics != nil && v.first(s.cluster)
+	options := v.options
 	options.Facts = &validation.Facts{WorkerPods: workerPods(s)}
-	var told field.ErrorList
+	var list field.ErrorList
 	for _, w := range validation.RayClusterWarningList(s.cluster, options) {
 		if count {
-			a.metrics.ObserveWarning(w.Origin)
+			v.metrics.ObserveWarning(w.Origin)
 		}
-		if slices.Contains(toldRules, w.Origin) {
-			told = append(told, w)
+		if slices.Contains(eventRules, w.Origin) {
+			list = append(list, w)
 		}
 	}
-	if len(told) > 0 {
-		s.events = append(s.events, eventInvalid(told, "The spec works, but not well: "+validation.Summary(told)))
+	if len(list) > 0 {
+		s.events = append(s.events, eventInvalid(list, "The spec works, but not well: "+validation.Summary(list)))
 	}
 }
 
-// toldBefore reports whether the user has been told of exactly these problems of this version of the object. The stored
+// saidBefore reports whether exactly these problems of this version of the object were said. The stored
 // condition answers, so that a restart of the operator does not repeat the events of all invalid objects.
-func toldBefore(s *scope) bool {
-	c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterInvalidSpec)
-	return c != nil && c.ObservedGeneration == s.cluster.Generation && c.Message == clip(s.invalid)
+func saidBefore(s *scope) bool {
+	return s.conditions().Says(rayv1.RayClusterInvalidSpec, s.invalid) &&
+		s.conditions().Find(rayv1.RayClusterInvalidSpec).ObservedGeneration == s.cluster.Generation
+}
+
+// first reports whether the verdict on this version is to be counted, which it is once.
+func (v *validateSpec) first(rc *rayv1.RayCluster) bool {
+	return v.said.News(rc.UID, "verdict", strconv.FormatInt(rc.Generation, 10))
 }

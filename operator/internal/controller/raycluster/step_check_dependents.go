@@ -6,65 +6,61 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// judge has the rules look at what the steps before have found around the cluster. Each of these rules is about a single
-// child, so what they find goes into the condition ChildFailure and stops nothing, unlike what admit finds.
-type judge struct {
+// checkDependents has the rules look at what the steps before have found around the cluster. Each of these rules is about a single
+// child, so what they find goes into the condition ChildFailure and stops nothing, unlike what validateSpec finds.
+type checkDependents struct {
 	options validation.Options
 	metrics *metrics.RayCluster
-	// policies may be nil.
-	policies NetworkPolicies
+	said    *report.Once
 }
 
 // factRules are the events of rules about facts. Reasons are those of KubeRay 1.7 where it has one.
 var factRules = map[string]struct{ reason, action string }{
-	"RC-121": {"UnevenReplicas", actionValidate},
-	"RC-122": {"NetworkPolicyNameCollision", ""}, // the controller of NetworkPolicies has told of it
-	"RC-123": {"AutoscalerServiceAccountNotFound", actionValidate},
-	"RC-124": {"AuthSecretNotFound", actionValidate},
-	"RC-125": {failedClaim, actionUpdate},
+	validation.RuleUnevenReplicas:           {"UnevenReplicas", actionValidate},
+	validation.RuleNetworkPolicyNames:       {"NetworkPolicyNameCollision", actionValidate},
+	validation.RuleAutoscalerServiceAccount: {"AutoscalerServiceAccountNotFound", actionValidate},
+	validation.RuleAuthSecret:               {"AuthSecretNotFound", actionValidate},
+	validation.RuleClaim:                    {failedClaim, actionUpdate},
 }
 
 // Run implements step.
-func (j *judge) Run(_ context.Context, s *scope) (outcome, error) {
-	if j.policies != nil {
-		s.facts.ForeignNetworkPolicies = j.policies.Foreign(s.cluster)
-	}
+func (c *checkDependents) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.facts.WantedPods = wantedPods(s.cluster)
-	options := j.options
+	options := c.options
 	options.Facts = &s.facts
-	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterChildFailure)
 	for _, err := range validation.RayClusterFacts(s.cluster, options) {
 		event, ok := factRules[err.Origin]
 		if !ok {
-			continue // told by admit
+			continue // found by validateSpec
 		}
 		f := childFailure{reason: event.reason, action: event.action, message: validation.Summary(field.ErrorList{err})}
 		s.children = append(s.children, f)
-		if !truth(old) || !strings.Contains(old.Message, f.message) {
-			j.count(err.Origin)
+		if !c.said.Has(s.cluster.UID, saidChildren, f.message) {
+			c.count(err.Origin)
 		}
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }
 
 // count counts a problem that is new.
-func (j *judge) count(rule string) {
+func (c *checkDependents) count(rule string) {
 	switch {
-	case j.metrics == nil:
-	case rule == "RC-125":
-		j.metrics.ObserveWarning(rule)
+	case c.metrics == nil:
+	case rule == validation.RuleClaim:
+		c.metrics.ObserveWarning(rule)
 	default:
-		j.metrics.ObserveViolation(rule)
+		c.metrics.ObserveViolation(rule)
 	}
 }
 

@@ -1,4 +1,4 @@
-package networkpolicy
+package raycluster
 
 import (
 	"slices"
@@ -8,44 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
-	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
-
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
-
-func TestMain(m *testing.M) { controlPlane.Main(m) }
-
-// world is a namespace of a real control plane in which the controller runs.
-type world struct{ *envtest.World }
-
-func newWorld(t *testing.T, change ...func(*Config)) *world {
-	t.Helper()
-	w := &world{controlPlane.Env(t).World(t, "netpol-")}
-	mgr := w.Manager(nil, CacheByObject())
-	config := Config{
-		Client:     mgr.GetClient(),
-		Live:       mgr.GetAPIReader(),
-		Recorder:   mgr.GetEventRecorder(EventSource),
-		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateNetworkPolicy: true}},
-		Enabled:    true,
-	}
-	for _, do := range change {
-		do(&config)
-	}
-	if err := New(config).SetupWithManager(mgr, controller.Options{SkipNameValidation: new(true)}); err != nil {
-		t.Fatal(err)
-	}
-	w.Start(mgr)
-	return w
-}
 
 func (w *world) fenced(name string) *rayv1.RayCluster {
 	rc := raytest.RayCluster(w.Namespace+"/"+name, raytest.Workers("a", 1), raytest.Workers("b", 1),
@@ -76,6 +44,7 @@ func (w *world) eventuallyPolicies(want string) {
 
 func TestPoliciesFollowTheSpec(t *testing.T) {
 	w := newWorld(t)
+	w.startOperator(withNetworkPolicies)
 	w.Create(w.fenced("demo"))
 	w.eventuallyPolicies("demo-head demo-workers-a demo-workers-b")
 	head := &networkingv1.NetworkPolicy{ObjectMeta: w.At("demo-head")}
@@ -103,29 +72,40 @@ func TestPoliciesFollowTheSpec(t *testing.T) {
 
 func TestPolicyOfARemovedGroupStaysWithItsPods(t *testing.T) {
 	w := newWorld(t)
+	w.startOperator(withNetworkPolicies)
 	w.Create(w.fenced("demo"))
 	w.eventuallyPolicies("demo-head demo-workers-a demo-workers-b")
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "late", Labels: map[string]string{
-			rayv1.LabelCluster: "demo", rayv1.LabelNodeType: string(rayv1.WorkerNode), rayv1.LabelGroup: "b",
-		}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	late := &corev1.Pod{}
+	w.Eventually("a worker of b", func() bool {
+		for _, p := range w.pods("demo") {
+			if p.Labels[rayv1.LabelGroup] == "b" {
+				late = &p
+			}
+		}
+		return late.Name != ""
+	})
+	finalizers := func(list ...string) {
+		t.Helper()
+		w.Read(late)
+		before := late.DeepCopy()
+		late.Finalizers = list
+		if err := w.Client.Patch(t.Context(), late, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	w.Create(pod)
-	time.Sleep(time.Second) // the cache has to show the Pod before the spec changes
+	finalizers("example.com/wait")
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs = rc.Spec.WorkerGroupSpecs[:1] })
-	time.Sleep(time.Second)
+	w.Eventually("the worker to be deleted", func() bool { return w.Read(late) && late.DeletionTimestamp != nil })
 	if got := w.policies(); got != "demo-head demo-workers-a demo-workers-b" {
 		t.Errorf("policies %s while a Pod of group b runs", got)
 	}
-	if err := w.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
-		t.Fatal(err)
-	}
+	finalizers()
 	w.eventuallyPolicies("demo-head demo-workers-a")
 }
 
 func TestForeignPolicyIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
+	w.startOperator(withNetworkPolicies)
 	theirs := &networkingv1.NetworkPolicy{ObjectMeta: w.At("demo-head")}
 	w.Create(theirs)
 	version := theirs.ResourceVersion
@@ -140,7 +120,8 @@ func TestForeignPolicyIsLeftAlone(t *testing.T) {
 }
 
 func TestWithTheGateOffOnlyWhatNobodyWantsGoes(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Enabled, c.Validation = false, validation.Options{} })
+	w := newWorld(t)
+	w.startOperator()
 	for _, name := range []string{"wants", "has"} {
 		rc := w.fenced(name)
 		if name == "has" {
@@ -151,4 +132,24 @@ func TestWithTheGateOffOnlyWhatNobodyWantsGoes(t *testing.T) {
 	}
 	w.ChangeCluster("has", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{"touched": "yes"} })
 	w.eventuallyPolicies("wants-head")
+}
+
+// TestPolicyExistsBeforeTheFirstPod: a Pod must not run, however shortly, without the fence that the spec asks for.
+func TestPolicyExistsBeforeTheFirstPod(t *testing.T) {
+	w := newWorld(t)
+	counted, _ := w.startOperator(withNetworkPolicies)
+	w.Create(w.fenced("demo"))
+	w.eventuallyReady("demo")
+	policies := 0
+	for _, request := range counted.seen() {
+		switch {
+		case strings.HasPrefix(request, "POST") && strings.HasSuffix(request, "/networkpolicies"):
+			policies++
+		case strings.HasPrefix(request, "POST") && strings.HasSuffix(request, "/pods") && policies < 3:
+			t.Fatalf("a Pod was created after %d policies", policies)
+		}
+	}
+	if policies != 3 {
+		t.Errorf("%d policies", policies)
+	}
 }

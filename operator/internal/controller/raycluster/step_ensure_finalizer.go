@@ -11,37 +11,42 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/gcs"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// guard keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
+// ensureFinalizer keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
 // first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
-type guard struct {
-	client  client.Client
-	cleanUp bool
+type ensureFinalizer struct {
+	client   client.Client
+	versions *reconcile.Versions
+	cleanUp  bool
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
 
 // Run implements step.
-func (g *guard) Run(ctx context.Context, s *scope) (outcome, error) {
+func (e *ensureFinalizer) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
-	if !g.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
-		return outcome{}, nil
+	if !e.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+		return reconcile.Outcome{}, nil
 	}
 	finalizers := append(slices.Clone(rc.Finalizers), rayv1.FinalizerGCSFTRedisCleanup)
-	err := setFinalizers(ctx, g.client, rc, finalizers)
+	err := setFinalizers(ctx, e.client, rc, finalizers)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return outcome{stop: true, lookAgain: cacheLag}, nil
+	case apierrors.IsConflict(err):
+		e.versions.Replaced(rc) // the watch brings the next look
+		return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Outcome{Stop: true}, nil
 	case err != nil:
-		return outcome{}, fmt.Errorf("adding the finalizer: %w", err)
+		return reconcile.Outcome{}, fmt.Errorf("adding the finalizer: %w", err)
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }
 
-// guarded reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
+// awaitsCleanUp reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
 // go, whoever manages it now.
-func guarded(rc *rayv1.RayCluster) bool {
+func awaitsCleanUp(rc *rayv1.RayCluster) bool {
 	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
 }
 
