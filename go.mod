@@ -3,6 +3,7 @@ module github.com/raygate/raygate
 go 1.26.0
 
 require (
+	github.com/coder/websocket v1.8.15
 	github.com/fullstorydev/grpchan v1.1.2
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
