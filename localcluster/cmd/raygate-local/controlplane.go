@@ -53,7 +53,8 @@ after which "generation" in DIR/ready is one more.`,
 	return cmd
 }
 
-var optional = []string{"scheduler", "controller-manager", "nodes"}
+// optional parts; without nodes there is no ray either.
+var optional = []string{"scheduler", "controller-manager", "nodes", "ray"}
 
 // ready is what DIR/ready contains.
 type ready struct {
@@ -120,14 +121,27 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	group := &proc.Group{}
 	defer group.StopAll(out.printf)
 	begin := time.Now()
-	cp, r, err := startOnFreePorts(ctx, group, p, o, out)
+	withNodes := !slices.Contains(o.without, "nodes") && o.nodes > 0
+	var g *ground
+	if withNodes && !slices.Contains(o.without, "ray") {
+		if g, err = newGround(p, out); err != nil {
+			return err
+		}
+		defer g.close()
+	}
+	cp, r, err := startOnFreePorts(ctx, group, p, o, g.socket(), out)
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	if !slices.Contains(o.without, "nodes") && o.nodes > 0 {
+	if withNodes {
 		sim, err := simnode.New(cp.Config, o.nodes, out.printf)
 		if err != nil {
 			return err
+		}
+		if g != nil {
+			if err := g.settle(cp.Config, sim); err != nil {
+				return err
+			}
 		}
 		wait, err := sim.Start(ctx)
 		defer wait()
@@ -183,7 +197,7 @@ func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) 
 
 // startOnFreePorts tries again with other ports when somebody, another test for
 // example, was quicker to take one of ours.
-func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, out *progress) (*controlplane.ControlPlane, ready, error) {
+func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, egress string, out *progress) (*controlplane.ControlPlane, ready, error) {
 	for attempt := 1; ; attempt++ {
 		var c ports.Chooser
 		var chosen [3]int
@@ -201,6 +215,7 @@ func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o control
 			Dir: p.data, Bin: p.k8s(),
 			Ports:                    controlplane.Ports{Secure: chosen[0], EtcdClient: chosen[1], EtcdPeer: chosen[2]},
 			Unsafe:                   true,
+			Egress:                   egress,
 			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
 			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),
 			Grace:                    2 * time.Second,
