@@ -12,7 +12,9 @@ const logLimit = 16 << 20
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(w).Encode(v) // fails only when the client is gone
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // fails only when the client is gone
 }
 
 // find looks an id up: as that of a driver first, then as that of a submission. The caller holds c.mu.
