@@ -44,6 +44,9 @@ type ground struct {
 
 // newGround listens for the API server, which is started afterwards and finds nobody before settle.
 func newGround(p paths, out *progress) (*ground, error) {
+	if !exists(filepath.Join(p.standIns(), "ray")) {
+		return nil, errors.New("not built yet: bin/standins/ray; run: make localcluster")
+	}
 	g := &ground{paths: p, out: out}
 	g.net = podnet.New(g)
 	if err := os.MkdirAll(p.data, 0o700); err != nil {

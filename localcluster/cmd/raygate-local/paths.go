@@ -65,9 +65,6 @@ func (p paths) missing(withRaygate bool) error {
 			local = append(local, "bin/k8s/"+name)
 		}
 	}
-	if !exists(filepath.Join(p.standIns(), "ray")) {
-		local = append(local, "bin/standins/ray")
-	}
 	if withRaygate {
 		for _, path := range []string{p.operator(), p.gateway()} {
 			if !exists(path) {
