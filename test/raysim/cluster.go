@@ -69,7 +69,7 @@ func New(o Options) (*Cluster, error) {
 		o.Run = Shell{}.Run
 	}
 	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the default of an injected clock
+		o.Now = time.Now
 	}
 	if o.Poll == 0 {
 		o.Poll = 100 * time.Millisecond

@@ -20,6 +20,7 @@ type submission struct {
 	RuntimeEnv   json.RawMessage
 	EnvVars      map[string]string
 	WorkingDir   string
+	jobID        string // the older name of SubmissionID
 }
 
 func (c *Cluster) submit(w http.ResponseWriter, r *http.Request) {
@@ -55,44 +56,47 @@ func decodeSubmission(body []byte) (submission, error) {
 		return submission{}, errors.New("the request body must be an object")
 	}
 	var s submission
-	var jobID string
 	for key, value := range fields {
 		if bytes.Equal(bytes.TrimSpace(value), []byte("null")) {
 			continue
 		}
-		var err error
-		switch key {
-		case "entrypoint":
-			err = json.Unmarshal(value, &s.Entrypoint)
-		case "submission_id":
-			err = json.Unmarshal(value, &s.SubmissionID)
-		case "job_id":
-			err = json.Unmarshal(value, &jobID)
-		case "metadata":
-			s.Metadata, err = stringMap(value)
-		case "runtime_env":
-			err = s.setRuntimeEnv(value)
-		case "entrypoint_num_cpus", "entrypoint_num_gpus", "entrypoint_memory":
-			err = checkNumber(key, value)
-		case "entrypoint_resources":
-			var m map[string]float64
-			err = json.Unmarshal(value, &m)
-		case "entrypoint_label_selector":
-			_, err = stringMap(value)
-		default:
-			return submission{}, fmt.Errorf("unexpected keyword argument %q", key)
-		}
-		if err != nil {
+		if err := s.set(key, value); err != nil {
 			return submission{}, fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	if s.SubmissionID == "" {
-		s.SubmissionID = jobID // the older name
+		s.SubmissionID = s.jobID
 	}
 	if _, ok := fields["entrypoint"]; !ok {
 		return submission{}, errors.New(`missing required argument "entrypoint"`)
 	}
 	return s, nil
+}
+
+// set takes over one key of the body.
+func (s *submission) set(key string, value json.RawMessage) (err error) {
+	switch key {
+	case "entrypoint":
+		return json.Unmarshal(value, &s.Entrypoint)
+	case "submission_id":
+		return json.Unmarshal(value, &s.SubmissionID)
+	case "job_id":
+		return json.Unmarshal(value, &s.jobID)
+	case "metadata":
+		s.Metadata, err = stringMap(value)
+		return err
+	case "runtime_env":
+		return s.setRuntimeEnv(value)
+	case "entrypoint_num_cpus", "entrypoint_num_gpus", "entrypoint_memory":
+		return checkNumber(key, value)
+	case "entrypoint_resources":
+		var m map[string]float64
+		return json.Unmarshal(value, &m)
+	case "entrypoint_label_selector":
+		_, err = stringMap(value)
+		return err
+	}
+	return errors.New("unexpected keyword argument")
 }
 
 func checkNumber(key string, value json.RawMessage) error {

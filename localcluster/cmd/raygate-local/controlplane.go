@@ -93,6 +93,11 @@ func (o controlPlaneOptions) validate() error {
 	return nil
 }
 
+// has reports whether an optional part is wanted.
+func (o controlPlaneOptions) has(part string) bool {
+	return !slices.Contains(o.without, part) && (part != "nodes" || o.nodes > 0)
+}
+
 func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -121,9 +126,8 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	group := &proc.Group{}
 	defer group.StopAll(out.printf)
 	begin := time.Now()
-	withNodes := !slices.Contains(o.without, "nodes") && o.nodes > 0
 	var g *ground
-	if withNodes && !slices.Contains(o.without, "ray") {
+	if o.has("nodes") && o.has("ray") {
 		if g, err = newGround(p, out); err != nil {
 			return err
 		}
@@ -133,17 +137,8 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	if withNodes {
-		sim, err := simnode.New(cp.Config, o.nodes, out.printf)
-		if err != nil {
-			return err
-		}
-		if g != nil {
-			if err := g.settle(cp.Config, sim); err != nil {
-				return err
-			}
-		}
-		wait, err := sim.Start(ctx)
+	if o.has("nodes") {
+		wait, err := startNodes(ctx, cp, g, o.nodes, out)
 		defer wait()
 		defer cancel()
 		if err != nil {
@@ -157,6 +152,20 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), cp.Server, cp.Kubeconfig)
 	s := serving{cp: cp, group: group, ready: r, readyFile: readyFile, out: out}
 	return s.untilEnd(ctx, restart, kill)
+}
+
+// startNodes starts the simulated nodes, with what is real of their Pods unless g is nil. wait waits for their end, which that of ctx brings.
+func startNodes(ctx context.Context, cp *controlplane.ControlPlane, g *ground, n int, out *progress) (wait func(), err error) {
+	sim, err := simnode.New(cp.Config, n, out.printf)
+	if err != nil {
+		return func() {}, err
+	}
+	if g != nil {
+		if err := g.settle(cp.Config, sim); err != nil {
+			return func() {}, err
+		}
+	}
+	return sim.Start(ctx)
 }
 
 // serving is a control plane that is ready.

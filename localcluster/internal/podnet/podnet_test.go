@@ -101,7 +101,7 @@ func TestEgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.Close() //nolint:errcheck // the test is over
+			defer c.Close()
 			_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 			// The request behind the tunnel comes at once, as of a client that does not wait.
 			fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", tc.target)
@@ -154,7 +154,7 @@ func TestProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close() //nolint:errcheck // it is read only
+		defer resp.Body.Close()
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(body)
 	}

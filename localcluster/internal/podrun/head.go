@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,6 +104,8 @@ func (r *Runtime) newHead(ctx context.Context, e *pod) (*head, error) {
 		return nil, fmt.Errorf("making folder: %w", err)
 	}
 	// The machine's programs come first: they are what an entrypoint is for.
+	// RAY_ADDRESS of a head Pod names a Ray that is not there: without it, a Ray that is installed on this machine starts by itself.
+	own = slices.DeleteFunc(own, func(v string) bool { return strings.HasPrefix(v, "RAY_ADDRESS=") })
 	h.env = append(r.base(e, h.dir), own...)
 	h.env = append(h.env, "PATH="+lookup(r.opts.Environ, "PATH")+string(os.PathListSeparator)+r.opts.Programs)
 	token := ""

@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,47 +53,43 @@ func hint(p *corev1.Pod) string {
 
 // logOf returns the path of a log.
 func (r *Runtime) logOf(p *corev1.Pod, name string, previous bool) (string, error) {
-	var spec *corev1.Container
-	for i := range p.Spec.Containers {
-		if p.Spec.Containers[i].Name == name {
-			spec = &p.Spec.Containers[i]
-		}
-	}
-	if spec == nil || !IsReal(*spec) {
+	if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name && IsReal(c) }) {
 		return "", fmt.Errorf("container %s: %w", name, ErrNotReal)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var status *corev1.ContainerStatus
-	if e := r.pods[p.UID]; e != nil && e.containers[name] != nil {
-		status = &e.containers[name].status
-	} else {
-		for i := range p.Status.ContainerStatuses { // of an earlier supervisor
-			if p.Status.ContainerStatuses[i].Name == name {
-				status = &p.Status.ContainerStatuses[i]
-			}
-		}
-	}
-	if status == nil || status.ContainerID == "" {
+	status := r.statusOf(p, name)
+	if status.ContainerID == "" {
 		reason := reasonCreating
-		if status != nil && status.State.Waiting != nil {
+		if status.State.Waiting != nil {
 			reason = status.State.Waiting.Reason
 		}
 		return "", fmt.Errorf("container %q in pod %q is waiting to start: %s", name, p.Name, reason)
 	}
-	c := container{r: r, pod: &pod{uid: p.UID}, name: name}
-	if !previous {
-		return c.logPath(status.RestartCount), nil
-	}
+	number := status.RestartCount
 	// While a container waits for its next start, the one that has ended is both: the last and the previous.
-	number := status.RestartCount - 1
-	if status.State.Waiting != nil && status.LastTerminationState.Terminated != nil {
-		number = status.RestartCount
+	waits := status.State.Waiting != nil && status.LastTerminationState.Terminated != nil
+	if previous && !waits {
+		number--
 	}
 	if number < 0 {
 		return "", fmt.Errorf("previous terminated container %q in pod %q not found", name, p.Name)
 	}
+	c := container{r: r, pod: &pod{uid: p.UID}, name: name}
 	return c.logPath(number), nil
+}
+
+// statusOf is the status of a container: as it is, or as an earlier supervisor has written it; the zero value when there is none.
+func (r *Runtime) statusOf(p *corev1.Pod, name string) corev1.ContainerStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[p.UID]; e != nil && e.containers[name] != nil {
+		return *e.containers[name].status.DeepCopy()
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name == name {
+			return s
+		}
+	}
+	return corev1.ContainerStatus{}
 }
 
 func (r *Runtime) running(p *corev1.Pod, name string) bool {
@@ -115,9 +111,4 @@ func (s state) ContainerStatus(context.Context, string, bool) (*runtimeapi.Conta
 		st = runtimeapi.ContainerState_CONTAINER_RUNNING
 	}
 	return &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{State: st}}, nil
-}
-
-// NotReady reports whether an error of Logs only says that the container has not started.
-func NotReady(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "is waiting to start")
 }

@@ -36,25 +36,12 @@ func withProcesses(pod *corev1.Pod, ip, hostIP string, real map[string]corev1.Co
 		}
 	}
 	s.Phase = phase(pod, s.ContainerStatuses)
-	allReady := !slices.ContainsFunc(s.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
-	reason := ""
-	if !allReady {
-		switch s.Phase {
-		case corev1.PodSucceeded:
-			reason = "PodCompleted"
-		case corev1.PodFailed:
-			reason = "PodFailed"
-		default:
-			reason = "ContainersNotReady"
-		}
+	if slices.ContainsFunc(s.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready }) {
+		setNotReady(pod, s, now)
 	}
 	for i := range s.Conditions {
-		c := &s.Conditions[i]
-		if !allReady && (c.Type == corev1.ContainersReady || c.Type == corev1.PodReady) {
-			*c = condition(pod, c.Type, false, reason, now)
-		}
 		for _, old := range pod.Status.Conditions {
-			if old.Type == c.Type && old.Status == c.Status {
+			if c := &s.Conditions[i]; old.Type == c.Type && old.Status == c.Status {
 				c.LastTransitionTime = old.LastTransitionTime
 			}
 		}
@@ -63,6 +50,22 @@ func withProcesses(pod *corev1.Pod, ip, hostIP string, real map[string]corev1.Co
 		return nil
 	}
 	return s
+}
+
+// setNotReady changes the conditions to those of a Pod whose containers are not all ready.
+func setNotReady(pod *corev1.Pod, s *corev1.PodStatus, now time.Time) {
+	reason := "ContainersNotReady"
+	switch s.Phase {
+	case corev1.PodSucceeded:
+		reason = "PodCompleted"
+	case corev1.PodFailed:
+		reason = "PodFailed"
+	}
+	for i, c := range s.Conditions {
+		if c.Type == corev1.ContainersReady || c.Type == corev1.PodReady {
+			s.Conditions[i] = condition(pod, c.Type, false, reason, now)
+		}
+	}
 }
 
 // stoppedProcesses is the last status of a Pod that is deleted: its containers have ended, those that are not real at once and well.
