@@ -17,7 +17,7 @@ func Drain(stop context.Context) Interceptor {
 			ctx, cancel := context.WithCancelCause(s.Context())
 			defer cancel(nil)
 			defer context.AfterFunc(stop, func() { cancel(ErrDraining) })()
-			err := next(srv, streamWithContext{s, ctx})
+			err := next(srv, withContext(ctx, s))
 			if err != nil && errors.Is(context.Cause(ctx), ErrDraining) {
 				return ErrDraining
 			}

@@ -1,4 +1,4 @@
-package gateway
+package v2
 
 import (
 	"context"
@@ -27,18 +27,18 @@ var reasonHTTP = map[string]int{
 }
 
 // errorHandler writes errors of calls and of decoding.
-func (g *Gateway) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = g.decodeError(b)
+func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	if b, ok := r.Body.(*body); ok && b.refused(err, callFrom(r.Context())) {
+		err = a.decodeError(b)
 	}
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}
-	g.writeError(w, m, err)
+	a.writeError(w, m, err)
 }
 
 // decodeError turns what is wrong with a body into violations: its form first, then its content.
-func (g *Gateway) decodeError(b *body) error {
+func (a *API) decodeError(b *body) error {
 	var bad *codec.Error
 	if !errors.As(b.err, &bad) {
 		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: b.err.Error(), Reason: "MALFORMED_BODY"}}}
@@ -47,17 +47,17 @@ func (g *Gateway) decodeError(b *body) error {
 	for _, v := range bad.Violations {
 		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Path, Description: v.Message, Reason: v.Reason})
 	}
-	if g.Review != nil {
-		invalid.Violations = append(invalid.Violations, g.Review(b.message, invalid.Violations)...)
+	if a.Review != nil {
+		invalid.Violations = append(invalid.Violations, a.Review(b.message, invalid.Violations)...)
 	}
 	return invalid
 }
 
 // writeError writes any error as a google.rpc.Status. The status of a call is complete and passes as it is.
-func (g *Gateway) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) {
+func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) {
 	st, ok := status.FromError(err)
 	if !ok || errorInfo(st) == nil {
-		st, _ = g.table.Status(err, w.Header().Get("X-Request-Id"))
+		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
 	}
 	code := runtime.HTTPStatusFromCode(st.Code())
 	if info := errorInfo(st); info != nil {
@@ -106,18 +106,18 @@ func retryAfter(st *status.Status) int {
 }
 
 // routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
-func (g *Gateway) routingError(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
 	switch code {
 	case http.StatusMethodNotAllowed:
-		allow := g.methodsOf(r)
+		allow := a.methodsOf(r)
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		g.writeError(w, m, &rpcstatus.Error{
+		a.writeError(w, m, &rpcstatus.Error{
 			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + cleanPath(r) + ": use " + strings.Join(allow, ", "),
 		})
 	case http.StatusNotFound:
-		g.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + cleanPath(r) + "; see /docs"})
+		a.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + cleanPath(r) + "; see /docs"})
 	default:
-		g.writeError(w, m, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path " + cleanPath(r) + " cannot be read"})
+		a.writeError(w, m, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path " + cleanPath(r) + " cannot be read"})
 	}
 }
 
@@ -130,10 +130,10 @@ func cleanPath(r *http.Request) string {
 }
 
 // methodsOf asks the mux which methods it would take on a path, because it does not tell.
-func (g *Gateway) methodsOf(r *http.Request) []string {
+func (a *API) methodsOf(r *http.Request) []string {
 	var allow []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if g.routes.match(method, r.URL.Path) != nil {
+		if a.routes.match(method, r.URL.Path) != nil {
 			allow = append(allow, method)
 		}
 	}
@@ -143,14 +143,14 @@ func (g *Gateway) methodsOf(r *http.Request) []string {
 
 // streamError passes the status of a stream on. A stream that fails before its first message gets an error like any other call's; the mux,
 // which would wrap it as the end of a stream, is kept from writing.
-func (g *Gateway) streamError(ctx context.Context, err error) *status.Status {
+func (a *API) streamError(ctx context.Context, err error) *status.Status {
 	st, ok := status.FromError(err)
 	if !ok || errorInfo(st) == nil {
-		st, _ = g.table.Status(err, interceptor.RequestIDFrom(ctx))
+		st, _ = a.Table.Status(err, interceptor.RequestIDFrom(ctx))
 	}
-	if a := answerFrom(ctx); a != nil && !a.begun {
-		g.writeError(a, marshaler{typeJSON}, st.Err())
-		a.ended = true
+	if c := callFrom(ctx); c != nil && !c.begun {
+		a.WriteError(c, st.Err())
+		c.ended = true
 	}
 	return st
 }

@@ -1,4 +1,4 @@
-package gateway
+package v2
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package gateway_test
+package rest_test
 
 import (
 	"bytes"
@@ -18,8 +18,11 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/gateway"
+	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -66,20 +69,32 @@ func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], se
 	return store.ErrSlowWatcher
 }
 
-// newGateway returns the REST door over the real service and interceptors, and the stub.
+// newGateway returns the REST server over the real service and interceptors, and the stub.
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
+	return newGatewayFor(tb, local, authn.NewAnyone())
+}
+
+func newGatewayFor(tb testing.TB, local bool, who authn.Identifier) http.Handler {
+	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
-	conn := interceptor.Channel([]interceptor.Interceptor{
+	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning})
+	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
-	})
+	}))
 	raygatev2.RegisterClusterServiceServer(conn, svc)
-	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Review: svc.Review, Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
+	api, err := restv2.New(context.Background(), restv2.Options{
+		Services: []restv2.Service{restv2.Clusters}, Conn: conn, Table: table, Review: svc.Review, Edge: edge.New(edge.Options{Identifier: who, Table: table}),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return g
+	o := rest.Options{
+		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: []byte(`{}`), Origins: []string{"https://*.example.org"},
+		Checks: []rest.Check{{Name: "cache", Run: func() (string, error) { return "last contact 3s ago", nil }}},
+	}
+	o.Local = local
+	return rest.New(o)
 }
 
 const (

@@ -1,4 +1,4 @@
-package gateway
+package rest
 
 import (
 	_ "embed"
@@ -10,18 +10,18 @@ import (
 //go:embed docs.html
 var docsPage []byte
 
-func (g *Gateway) serveDocs(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveDocs(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	_, _ = w.Write(docsPage)
 }
 
-func (g *Gateway) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
-	if len(g.OpenAPI) == 0 {
-		g.routingError(r.Context(), g.mux, marshaler{typeJSON}, w, r, http.StatusNotFound)
+func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	if len(s.OpenAPI) == 0 {
+		s.APIs[0].ServeHTTP(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "max-age=300")
-	_, _ = w.Write(g.OpenAPI)
+	_, _ = w.Write(s.OpenAPI)
 }

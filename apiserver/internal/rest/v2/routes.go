@@ -1,12 +1,13 @@
-package gateway
+package v2
 
 import (
-	"net/http"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raygate/raygate/apiserver/internal/edge"
 )
 
 // routes knows which HTTP method goes with which path, from the annotations of the services. The mux knows as well but does not say,
@@ -15,9 +16,13 @@ type routes []route
 
 type route struct {
 	method   string
+	pattern  string // as annotated, for metrics
 	segments []string
 	verb     string
 	query    parameters
+	stream   bool                           // the answer has no end
+	long     bool                           // the call stays open, also one that waits
+	body     protoreflect.MessageDescriptor // nil when there is none
 }
 
 func routesOf(services ...protoreflect.ServiceDescriptor) routes {
@@ -30,30 +35,22 @@ func routesOf(services ...protoreflect.ServiceDescriptor) routes {
 				continue
 			}
 			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
-				method, path := ruleOf(r)
-				query := parametersOf(rpc.Input(), r, path)
-				path, verb, _ := strings.Cut(path, ":")
-				all = append(all, route{method: method, segments: strings.Split(path, "/"), verb: verb, query: query})
+				method, pattern := edge.HTTPRule(r)
+				path, verb, _ := strings.Cut(pattern, ":")
+				entry := route{
+					method: method, pattern: pattern, segments: strings.Split(path, "/"), verb: verb, query: parametersOf(rpc.Input(), r, pattern),
+					stream: rpc.IsStreamingServer(), long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
+				}
+				if f := rpc.Input().Fields().ByName(protoreflect.Name(r.GetBody())); f != nil {
+					entry.body = f.Message()
+				} else if r.GetBody() == "*" {
+					entry.body = rpc.Input()
+				}
+				all = append(all, entry)
 			}
 		}
 	}
 	return all
-}
-
-func ruleOf(r *annotations.HttpRule) (method, path string) {
-	switch p := r.GetPattern().(type) {
-	case *annotations.HttpRule_Get:
-		return http.MethodGet, p.Get
-	case *annotations.HttpRule_Put:
-		return http.MethodPut, p.Put
-	case *annotations.HttpRule_Post:
-		return http.MethodPost, p.Post
-	case *annotations.HttpRule_Delete:
-		return http.MethodDelete, p.Delete
-	case *annotations.HttpRule_Patch:
-		return http.MethodPatch, p.Patch
-	}
-	return "", ""
 }
 
 // match returns the route of a request, nil if there is none.

@@ -1,7 +1,8 @@
-package gateway
+package v2
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -9,8 +10,11 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -20,21 +24,58 @@ const MaxBody = 3 << 20
 // body is a request body that was read already. The decoder leaves its error, and what could be decoded, in it for the error handler.
 type body struct {
 	bytes.Reader
-	data    []byte
-	message proto.Message
-	err     error
+	data        []byte
+	contentType string
+	message     proto.Message
+	err         error
 }
 
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// prepareBody reads the body, within the limit, and settles the content type.
-func prepareBody(w http.ResponseWriter, r *http.Request) error {
+// refused tells whether err, of the mux, is about this body; b.err then says what is wrong with it.
+func (b *body) refused(err error, c *call) bool {
+	if st, ok := status.FromError(err); b.err == nil && c != nil && c.route != nil && c.route.body != nil && len(b.data) > 0 &&
+		ok && st.Code() == codes.InvalidArgument && errorInfo(st) == nil {
+		kind, kerr := protoregistry.GlobalTypes.FindMessageByName(c.route.body.FullName())
+		if kerr != nil {
+			return false
+		}
+		b.message = kind.New().Interface()
+		b.err = marshaler{b.contentType}.Unmarshal(b.data, b.message)
+	}
+	return b.err != nil
+}
+
+// prepare checks what the mux would not, reads the body, for which there must be room, and settles its content type.
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) error {
+	if err := headersToQuery(r, matched); err != nil {
+		return err
+	}
+	// An empty variable in a shell must not turn the list of one namespace into the list of all.
+	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
+		return rpcstatus.BadField("namespace", "required")
+	}
+	if matched != nil {
+		if err := matched.query.check(r.URL.RawQuery); err != nil {
+			return err
+		}
+	}
 	b := &body{}
 	if r.ContentLength > MaxBody {
 		return tooLarge()
 	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
+	}
 	if r.Body != nil && r.Body != http.NoBody {
+		length := r.ContentLength
+		if length < 0 {
+			length = MaxBody
+		}
+		if err := visit.Body(ctx, length); err != nil {
+			return err
+		}
 		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 		var big *http.MaxBytesError
 		switch {
@@ -43,13 +84,14 @@ func prepareBody(w http.ResponseWriter, r *http.Request) error {
 		case err != nil:
 			return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
 		}
+		visit.Shrink(int64(len(data)))
 		b.data = data
 	}
-	contentType, err := bodyType(r.Header.Get("Content-Type"), b.data)
-	if err != nil {
+	var err error
+	if b.contentType, err = bodyType(r.Header.Get("Content-Type"), b.data); err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Content-Type", b.contentType)
 	b.Reset(b.data)
 	r.Body = b
 	return nil
@@ -119,19 +161,29 @@ func settleAccept(r *http.Request) {
 	r.Header.Set("Accept", chosen)
 }
 
-// headersToQuery moves standard headers to the request fields they stand for.
-func headersToQuery(r *http.Request) {
-	set := func(name, value string) {
-		query := r.URL.Query()
-		if value != "" && !query.Has(name) {
-			query.Set(name, value)
+// headersToQuery moves standard headers to the request fields they stand for. An ETag is a condition: one that says something else than the query is
+// refused, and an empty parameter does not switch it off. Last-Event-ID is what a browser sends when it reconnects, with the URL of its first
+// attempt, so that it is newer than the query.
+func headersToQuery(r *http.Request, matched *route) error {
+	if matched == nil {
+		return nil
+	}
+	query := r.URL.Query()
+	if _, takes := matched.query["etag"]; takes {
+		header := strings.Trim(strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/"), `"`)
+		switch given := query.Get("etag"); {
+		case header == "" || header == given:
+		case given == "":
+			query.Set("etag", header)
 			r.URL.RawQuery = query.Encode()
+		default:
+			return rpcstatus.BadField("etag", "the header If-Match and the parameter etag differ: send one of them")
 		}
 	}
-	if r.Method == http.MethodPut || r.Method == http.MethodDelete || r.Method == http.MethodPatch {
-		set("etag", strings.Trim(strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/"), `"`))
+	if _, takes := matched.query["resumeToken"]; takes && r.Header.Get("Last-Event-ID") != "" {
+		query.Del("resume_token")
+		query.Set("resumeToken", r.Header.Get("Last-Event-ID"))
+		r.URL.RawQuery = query.Encode()
 	}
-	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ":watch") {
-		set("resumeToken", r.Header.Get("Last-Event-ID"))
-	}
+	return nil
 }

@@ -1,9 +1,8 @@
-package gateway
+package v2
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // The content types of bodies.
@@ -112,7 +110,10 @@ func (m marshaler) streamMessage(msg proto.Message) ([]byte, error) {
 		return data, err
 	}
 	event, id := "message", ""
-	if w, ok := msg.(*raygatev2.WatchClustersResponse); ok {
+	if w, ok := msg.(interface {
+		GetType() string
+		GetResumeToken() string
+	}); ok {
 		event, id = w.GetType(), w.GetResumeToken()
 	}
 	return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s", id, event, data), nil
@@ -179,12 +180,16 @@ func messageOf(v any) (proto.Message, error) {
 }
 
 // NewDecoder implements runtime.Marshaler. What it finds wrong it leaves in the body as well, because generated code makes a plain
-// text of the error.
+// text of the error. For PATCH generated code hands over a copy of the body, from which that is not possible.
 func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		b, ok := r.(*body)
 		if !ok {
-			return errors.New("the body was not prepared")
+			data, err := io.ReadAll(r)
+			if err != nil {
+				return err
+			}
+			return m.Unmarshal(data, v)
 		}
 		if len(bytes.TrimSpace(b.data)) == 0 {
 			b.err = emptyBodyError{}
