@@ -244,7 +244,9 @@ func TestCallerConfig(t *testing.T) {
 func TestProven(t *testing.T) {
 	certified := &http.Request{Header: http.Header{}, TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}}
 	by := func(groups ...string) Proven {
-		no := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) { return nil, false, errors.New("another CA") })
+		no := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			return nil, false, errors.New("another CA")
+		})
 		yes := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 			return &authenticator.Response{User: &user.DefaultInfo{Name: "ada", Groups: groups}}, true, nil
 		})

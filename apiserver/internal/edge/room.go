@@ -141,16 +141,23 @@ func (c *counts) add(long bool, n int) {
 
 // reserve takes room for n bytes of a body, first of the caller's and then of everybody's, and waits for it a little.
 func (r *room) reserve(ctx context.Context, c *callerRoom, n int64) error {
-	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
-	defer cancel()
-	if err := c.bytes.Acquire(ctx, n); err != nil {
+	if err := acquire(ctx, c.bytes, n); err != nil {
 		return full("TOO_MANY_BYTES", "you have as many bytes of requests in flight as one caller may", time.Second)
 	}
-	if err := r.bytes.Acquire(ctx, n); err != nil {
+	if err := acquire(ctx, r.bytes, n); err != nil {
 		c.bytes.Release(n)
 		return full("OVERLOADED", "the gateway has as many bytes of requests in flight as it may", time.Second)
 	}
 	return nil
+}
+
+func acquire(ctx context.Context, s *semaphore.Weighted, n int64) error {
+	if s.TryAcquire(n) {
+		return nil // the usual case, without a timer
+	}
+	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
+	defer cancel()
+	return s.Acquire(ctx, n)
 }
 
 func (r *room) free(c *callerRoom, n int64) {

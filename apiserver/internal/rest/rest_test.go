@@ -57,7 +57,10 @@ func (stub) Delete(context.Context, types.NamespacedName, store.DeleteOptions) (
 	return "uid", nil
 }
 
-func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
+func (stub) Watch(_ context.Context, o store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
+	if o.ResumeToken != "" {
+		return send(store.Event[*rayv1.RayCluster]{Type: store.Synced, Token: "after " + o.ResumeToken})
+	}
 	rc := &rayv1.RayCluster{}
 	rc.Name = "demo"
 	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Added, Item: &service.Cluster{Object: rc}, Token: "t1"}); err != nil {
@@ -72,10 +75,15 @@ func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], se
 // newGateway returns the REST server over the real service and interceptors, and the stub.
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
-	return newGatewayFor(tb, local, authn.NewAnyone())
+	return build(tb, local, edge.Limits{}, authn.NewAnyone())
 }
 
-func newGatewayFor(tb testing.TB, local bool, who authn.Identifier) http.Handler {
+func newGatewayFor(tb testing.TB, limits edge.Limits, who authn.Identifier) http.Handler {
+	tb.Helper()
+	return build(tb, false, limits, who)
+}
+
+func build(tb testing.TB, local bool, limits edge.Limits, who authn.Identifier) http.Handler {
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
 	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning})
@@ -84,17 +92,15 @@ func newGatewayFor(tb testing.TB, local bool, who authn.Identifier) http.Handler
 	}))
 	raygatev2.RegisterClusterServiceServer(conn, svc)
 	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters}, Conn: conn, Table: table, Review: svc.Review, Edge: edge.New(edge.Options{Identifier: who, Table: table}),
+		Services: []restv2.Service{restv2.Clusters}, Conn: conn, Table: table, Review: svc.Review, Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	o := rest.Options{
+	return rest.New(rest.Options{
 		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: []byte(`{}`), Origins: []string{"https://*.example.org"},
-		Checks: []rest.Check{{Name: "cache", Run: func() (string, error) { return "last contact 3s ago", nil }}},
-	}
-	o.Local = local
-	return rest.New(o)
+		Checks: []rest.Check{{Name: "cache", Run: func() (string, error) { return "last contact 3s ago", nil }}}, Local: local,
+	})
 }
 
 const (
@@ -260,7 +266,7 @@ func TestGoodRequests(t *testing.T) {
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
-		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache: ok", ""},
+		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache: ok, last contact 3s ago", ""},
 		"docs":                  {"GET", "/docs", "", nil, 200, "text/html; charset=utf-8", "raygate API", ""},
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
