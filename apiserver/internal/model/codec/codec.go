@@ -16,8 +16,10 @@ const (
 	YAML = "application/yaml"
 	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
 	MaxDepth = 100
-	// maxNodes bounds what the aliases of a YAML document may grow it to.
-	maxNodes = 1_000_000
+	// MaxValues is how many values (keys not counted) a document may have, with all aliases of YAML followed. An object that etcd takes has less.
+	MaxValues = 250_000
+	// maxText bounds the text of all values together, which only aliases can make longer than the document.
+	maxText = 4 << 20
 )
 
 // ErrUnsupported is returned, wrapped, for a content type that is neither JSON nor YAML.
