@@ -59,6 +59,9 @@ type Options struct {
 	TracingEndpoint               string
 	TracingSamplingRatePerMillion int32
 
+	// Namespaces are those that are served. Empty means all, for which the process must be allowed to watch the whole cluster.
+	Namespaces []string
+
 	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
 	FeatureGates []string
 
@@ -114,6 +117,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "Address of the Prometheus metrics; empty switches them off.")
 	fs.StringVar(&o.TLSCertFile, "tls-cert-file", o.TLSCertFile, "PEM certificate chain for gRPC and REST, read again when it changes. Without it both speak plain text.")
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
+	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs, read again when it changes. With --authentication=impersonate a client certificate that one of them signed names the caller (common name: user, organizations: groups); with passthrough connections without such a certificate are refused.")
 	h := &o.RequestHeader
 	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile, "PEM bundle of CAs of the proxies that may name callers in headers, for --authentication=impersonate.")

@@ -46,7 +46,7 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	go a.clusters.Run(background)
+	a.clusters.run(background)
 	go a.followReadiness(background)
 
 	var public http.Handler = a.rest
@@ -115,7 +115,7 @@ func (a *app) followReadiness(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		state := healthpb.HealthCheckResponse_NOT_SERVING
-		if a.clusters.Ready() == nil {
+		if _, _, err := a.clusters.state(); err == nil {
 			state = healthpb.HealthCheckResponse_SERVING
 		}
 		a.health.SetServingStatus("", state)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -60,7 +59,7 @@ var statusRows = []rpcstatus.Row{
 // app is all parts of the process.
 type app struct {
 	opts     *Options
-	clusters *store.Store[*rayv1.RayCluster]
+	clusters stores
 	grpc     *grpc.Server
 	rest     *rest.Server
 	health   *health.Server
@@ -97,7 +96,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	a.clusters = store.New(clusterKind, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
+	a.clusters = newStores(o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
 	clusters := service.NewClusters(service.ClusterOptions{
 		Store: a.clusters, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
 	})
@@ -137,7 +136,10 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 func (a *app) cacheGauge(name, help string, value func(objects int, contact time.Time) float64) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "raygate_apiserver_" + name, Help: help, ConstLabels: prometheus.Labels{"resource": "rayclusters"},
-	}, func() float64 { return value(a.clusters.Size()) })
+	}, func() float64 {
+		objects, contact, _ := a.clusters.state()
+		return value(objects, contact)
+	})
 }
 
 // chainOf is the way of every call behind the edge, outermost first.
@@ -196,8 +198,7 @@ func encodeCluster(rc *rayv1.RayCluster) ([]byte, error) {
 	return codec.AppendJSON(nil, m)
 }
 
-// checks are those of readiness. A cache that has been filled serves, however long ago the API server was last heard: replicas that all left at once
-// because it is away would take the reads with them.
+// checks are those of readiness.
 func (a *app) checks() []rest.Check {
 	return []rest.Check{
 		{Name: "draining", Run: func() (string, error) {
@@ -208,9 +209,6 @@ func (a *app) checks() []rest.Check {
 				return "", nil
 			}
 		}},
-		{Name: "cache-rayclusters", Run: func() (string, error) {
-			objects, contact := a.clusters.Size()
-			return strconv.Itoa(objects) + " objects, last contact with the API server " + time.Since(contact).Round(time.Second).String() + " ago", a.clusters.Ready()
-		}},
+		{Name: "cache-rayclusters", Run: a.clusters.check},
 	}
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/service"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// stores is one store for each namespace that is served, or one with the key "" for all. A gateway without rights on the whole cluster has one watch per
+// namespace; their changes have no common order, so that nothing is listed or watched across namespaces then.
+type stores map[string]*store.Store[*rayv1.RayCluster]
+
+var _ service.ClusterStore = stores{}
+
+// newStores returns the stores of the namespaces; none means all.
+func newStores(namespaces []string, o store.Options) stores {
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	all := stores{}
+	for _, ns := range namespaces {
+		o.Namespace = ns
+		all[ns] = store.New(clusterKind, o)
+	}
+	return all
+}
+
+func (s stores) of(namespace string) (*store.Store[*rayv1.RayCluster], error) {
+	if all, ok := s[metav1.NamespaceAll]; ok {
+		return all, nil
+	}
+	if one, ok := s[namespace]; ok {
+		return one, nil
+	}
+	served := strings.Join(slices.Sorted(maps.Keys(s)), ", ")
+	if namespace == "" {
+		return nil, rpcstatus.BadField("namespace", "this gateway serves the namespaces %s, one at a time: name one of them", served)
+	}
+	return nil, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
+}
+
+// Create implements service.ClusterStore.
+func (s stores) Create(ctx context.Context, rc *rayv1.RayCluster, o store.CreateOptions) (*service.Cluster, error) {
+	one, err := s.of(rc.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return one.Create(ctx, rc, o)
+}
+
+// Get implements service.ClusterStore.
+func (s stores) Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*service.Cluster, error) {
+	one, err := s.of(key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return one.Get(ctx, key, o)
+}
+
+// List implements service.ClusterStore.
+func (s stores) List(ctx context.Context, o store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
+	one, err := s.of(o.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return one.List(ctx, o)
+}
+
+// Replace implements service.ClusterStore.
+func (s stores) Replace(ctx context.Context, rc *rayv1.RayCluster, o store.ReplaceOptions) (*service.Cluster, error) {
+	one, err := s.of(rc.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return one.Replace(ctx, rc, o)
+}
+
+// Delete implements service.ClusterStore.
+func (s stores) Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error) {
+	one, err := s.of(key.Namespace)
+	if err != nil {
+		return "", err
+	}
+	return one.Delete(ctx, key, o)
+}
+
+// Watch implements service.ClusterStore.
+func (s stores) Watch(ctx context.Context, o store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
+	one, err := s.of(o.Namespace)
+	if err != nil {
+		return err
+	}
+	return one.Watch(ctx, o, send)
+}
+
+// run fills the caches until ctx ends.
+func (s stores) run(ctx context.Context) {
+	for _, one := range s {
+		go one.Run(ctx)
+	}
+}
+
+// state returns how many objects are cached, when the API server was heard last, of the caches the longest ago, and why they are not ready.
+func (s stores) state() (objects int, contact time.Time, err error) {
+	for _, one := range s {
+		n, heard := one.Size()
+		objects += n
+		if contact.IsZero() || heard.Before(contact) {
+			contact = heard
+		}
+		if notReady := one.Ready(); notReady != nil {
+			err = notReady
+		}
+	}
+	return objects, contact, err
+}
+
+// check is the line of readiness. A cache that has been filled serves, however long ago the API server was last heard: replicas that all left at once
+// because it is away would take the reads with them.
+func (s stores) check() (string, error) {
+	objects, contact, err := s.state()
+	return strconv.Itoa(objects) + " objects, last contact with the API server " + time.Since(contact).Round(time.Second).String() + " ago", err
+}
