@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apivalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -215,6 +216,14 @@ func (o *Options) Validate() error {
 	}
 	if o.RequestHeader.ClientCAFile != "" && o.Authentication != string(authn.Impersonate) {
 		errs = append(errs, errors.New("--requestheader-client-ca-file is for --authentication=impersonate"))
+	}
+	for _, ns := range o.Namespaces {
+		for _, problem := range apivalidation.IsDNS1123Label(ns) {
+			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace: %s", ns, problem))
+		}
+	}
+	if o.MaxConnectionAge < 0 {
+		errs = append(errs, errors.New("--max-connection-age must not be negative"))
 	}
 	if o.GRPCAddress == "" {
 		errs = append(errs, errors.New("--grpc-address is required"))
