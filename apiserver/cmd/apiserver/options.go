@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -66,7 +68,7 @@ type Options struct {
 	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
 	FeatureGates []string
 
-	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means a random one.
+	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means one made from the TLS key, else a random one.
 	PageTokenKeyFile string
 	// DrainDelay is how long the process goes on serving after it said that it is not ready.
 	DrainDelay time.Duration
@@ -139,7 +141,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
-	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts.")
+	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts. Without it the secret is made from the TLS key, if there is one.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	logsapi.AddFlags(o.Logging, fs)
@@ -163,6 +165,16 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		if o.pageTokenKey = key; len(key) < 32 {
 			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
 		}
+	}
+	if o.PageTokenKeyFile == "" && o.TLSKeyFile != "" {
+		// What replicas have in common. That tokens end when the key is replaced and the process restarted is no loss: they live for minutes.
+		key, err := os.ReadFile(o.TLSKeyFile)
+		if err != nil {
+			return fmt.Errorf("reading --tls-private-key-file: %w", err)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte("raygate page tokens"))
+		o.pageTokenKey = mac.Sum(nil)
 	}
 	var err error
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
