@@ -154,7 +154,7 @@ func chainOf(table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, stop conte
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(defaultDeadline, long),
 		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
-		interceptor.Drain(stop),
+		interceptor.Drain(stop, long),
 		interceptor.Warnings(),
 		interceptor.Recovery(), // so that a panic of a service is counted and logged as the failed call it is
 	}

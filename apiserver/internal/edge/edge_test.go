@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apiserver/pkg/authentication/user"
 
@@ -226,6 +228,63 @@ func TestBodiesAreReadOnlyForKnownCallers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Hostile bodies to every method that the protos declare: without credentials none is looked at, with them none is a failure of ours.
+func TestHostileBodiesToEveryMethod(t *testing.T) {
+	conn, svc := start(t, Options{})
+	close(svc.leave)
+	go func() {
+		for range svc.entered { // however many get through
+		}
+	}()
+	bodies := map[string][]byte{"zeros": make([]byte, 1<<20), "no protobuf": {0xff, 0xff, 0xff}, "nothing": {}, "nested": nested(10000), "field 4000": protowire.AppendVarint(protowire.AppendTag(nil, 4000, protowire.VarintType), 1)}
+	protoregistry.GlobalFiles.RangeFilesByPackage("raygate.v2", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			methods := file.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				method := fmt.Sprintf("/%s/%s", file.Services().Get(i).FullName(), methods.Get(j).Name())
+				for what, body := range bodies {
+					for _, caller := range []string{"", "slow-nobody"} {
+						err := conn.Invoke(as(t, caller), method, body, &raygatev2.GetClusterResponse{}, grpc.ForceCodecV2(bytesCodec{}))
+						if status.Code(err) != codes.Unauthenticated {
+							t.Errorf("%s of %q to %s: %v", what, caller, method, err)
+						}
+					}
+					if methods.Get(j).IsStreamingServer() && what == "nothing" {
+						continue // the watch of this test has no end
+					}
+					err := conn.Invoke(as(t, "ada"), method, body, &raygatev2.GetClusterResponse{}, grpc.ForceCodecV2(bytesCodec{}))
+					if code := status.Code(err); code != codes.OK && code != codes.InvalidArgument && code != codes.Unimplemented {
+						t.Errorf("%s to %s: %v", what, method, err)
+					}
+				}
+			}
+		}
+		return true
+	})
+}
+
+// nested is a message in a message in a message.
+func nested(depth int) []byte {
+	var body []byte
+	for range depth {
+		body = protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), body)
+	}
+	return body
+}
+
+// FuzzDecode: nothing panics, and what is refused is the client's fault.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{0xff})
+	f.Add(nested(100))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		err := (&rawBody{data: data}).decode(&raygatev2.CreateClusterRequest{})
+		var invalid *rpcstatus.InvalidError
+		if err != nil && !errors.As(err, &invalid) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // A call without credentials is answered while its body is still to come.

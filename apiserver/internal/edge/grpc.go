@@ -70,6 +70,11 @@ func (e *Edge) status(md metadata.MD, err error) error {
 	return st.Err()
 }
 
+func (e *Edge) refuse(ctx context.Context, err error) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return e.status(md, err)
+}
+
 // headerOf shows a gRPC call as an HTTP request, which is what identifiers read.
 func headerOf(ctx context.Context, md metadata.MD) *http.Request {
 	r := &http.Request{Header: make(http.Header, len(md))}
@@ -124,10 +129,6 @@ func (r registrar) enter(ctx context.Context, method string) (context.Context, *
 	return r.edge.Enter(ctx, headerOf(ctx, md), MethodOf(method).Long)
 }
 
-func (r registrar) refuse(ctx context.Context, err error) error {
-	md, _ := metadata.FromIncomingContext(ctx)
-	return r.edge.status(md, err)
-}
 
 // unaryHandler reads the request of a unary method once the call has a caller and room.
 func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
@@ -135,18 +136,18 @@ func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 		method, _ := grpc.MethodFromServerStream(s)
 		ctx, visit, err := r.enter(s.Context(), method)
 		if err != nil {
-			return r.refuse(s.Context(), err)
+			return r.edge.refuse(s.Context(), err)
 		}
 		defer visit.Leave()
 		body, err := r.edge.receive(s, visit)
 		if err != nil {
-			return r.refuse(ctx, err)
+			return r.edge.refuse(ctx, err)
 		}
 		var badBody error // which the interceptors, further in, do not see
 		answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(into); return badBody }, r.unary)
 		switch {
 		case badBody != nil:
-			return r.refuse(ctx, badBody)
+			return r.edge.refuse(ctx, badBody)
 		case err != nil:
 			return err
 		}
@@ -178,7 +179,7 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 	return func(impl any, s grpc.ServerStream) error {
 		ctx, visit, err := r.enter(s.Context(), method)
 		if err != nil {
-			return r.refuse(s.Context(), err)
+			return r.edge.refuse(s.Context(), err)
 		}
 		watched := &watchedStream{ServerStream: s, ctx: ctx, edge: r.edge, visit: visit, start: time.Now()} //nolint:forbidigo // durations only
 		done := make(chan error, 1)
@@ -199,10 +200,10 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 			case err := <-done:
 				return err
 			case <-old:
-				return r.refuse(ctx, ErrStreamAge)
+				return r.edge.refuse(ctx, ErrStreamAge)
 			case <-ticker.C:
 				if watched.stalled() {
-					return r.refuse(ctx, ErrStalled)
+					return r.edge.refuse(ctx, ErrStalled)
 				}
 			}
 		}
@@ -230,15 +231,18 @@ func (w *watchedStream) SendMsg(m any) error {
 
 // RecvMsg implements grpc.ServerStream.
 func (w *watchedStream) RecvMsg(into any) error {
+	body := &rawBody{}
 	if err := w.visit.Body(w.ctx, int64(w.edge.MaxBody)); err != nil {
-		return err
+		return w.edge.refuse(w.ctx, err)
 	}
 	defer w.visit.Shrink(0)
-	body := &rawBody{}
 	if err := w.ServerStream.RecvMsg(body); err != nil {
 		return err
 	}
-	return body.decode(into)
+	if err := body.decode(into); err != nil {
+		return w.edge.refuse(w.ctx, err)
+	}
+	return nil
 }
 
 func (w *watchedStream) stalled() bool {

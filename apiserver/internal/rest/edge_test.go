@@ -16,6 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -45,11 +49,10 @@ func (u untouched) Read([]byte) (int, error) {
 
 func TestBodiesAreReadOnlyForKnownCallers(t *testing.T) {
 	h := newGatewayFor(t, edge.Limits{}, tokens())
+	targets := append(routes(t), target{"PATCH", clusters}, target{"GET", "/apis/v2/nothing"}, target{"POST", "/nothing"},
+		target{"POST", clusters + "?misspelt=1"}, target{"POST", "/apis/v2/namespaces//clusters"})
 	for _, header := range []string{"", "Bearer bad", "Basic YTpi", "nonsense"} {
-		for _, target := range []struct{ method, path string }{
-			{"POST", clusters}, {"PUT", clusters + "/demo"}, {"DELETE", clusters + "/demo"}, {"GET", clusters}, {"GET", clusters + ":watch"},
-			{"PATCH", clusters}, {"GET", "/apis/v2/nothing"}, {"POST", "/nothing"}, {"POST", clusters + "?misspelt=1"}, {"POST", "/apis/v2/namespaces//clusters"},
-		} {
+		for _, target := range targets {
 			r := httptest.NewRequest(target.method, target.path, untouched{t})
 			r.Header.Set("Content-Type", "image/png")
 			if header != "" {
@@ -65,6 +68,50 @@ func TestBodiesAreReadOnlyForKnownCallers(t *testing.T) {
 	w := call(h, "POST", clusters, good, "Authorization", "Bearer good")
 	if w.Code != 201 {
 		t.Errorf("a known caller gets %d: %s", w.Code, w.Body)
+	}
+}
+
+type target struct{ method, path string }
+
+// routes are those of every method that the protos declare.
+func routes(t *testing.T) []target {
+	t.Helper()
+	var all []target
+	protoregistry.GlobalFiles.RangeFilesByPackage("raygate.v2", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			methods := file.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				rule, _ := proto.GetExtension(methods.Get(j).Options(), annotations.E_Http).(*annotations.HttpRule)
+				for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+					if method, path := edge.HTTPRule(r); method != "" {
+						all = append(all, target{method, strings.NewReplacer("{namespace}", "default", "{name}", "demo").Replace(path)})
+					}
+				}
+			}
+		}
+		return true
+	})
+	if len(all) < 8 {
+		t.Fatalf("the protos declare %v", all)
+	}
+	return all
+}
+
+// Hostile bodies to every route: none is a failure of ours.
+func TestHostileBodiesToEveryRoute(t *testing.T) {
+	h := newGateway(t, false)
+	bodies := map[string]string{
+		"deep": strings.Repeat(`{"spec":`, 100000), "wide": `{"spec":{"workerGroupSpecs":[` + strings.Repeat("{},", 300000) + `{}]}}`,
+		"no text": "\xff\xfe", "null": "null", "keys": `{"a` + strings.Repeat(`":1,"a`, 100000) + `":1}`, "a bomb": "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\n" + strings.Repeat("c: [*b,*b,*b,*b]\n", 10000),
+	}
+	for _, target := range routes(t) {
+		for what, body := range bodies {
+			for _, contentType := range []string{"application/json", "application/yaml", ""} {
+				if w := call(h, target.method, target.path, body, "Content-Type", contentType); w.Code >= 500 {
+					t.Errorf("%s as %q to %s %s: %d %s", what, contentType, target.method, target.path, w.Code, w.Body)
+				}
+			}
+		}
 	}
 }
 
