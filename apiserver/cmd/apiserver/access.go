@@ -45,8 +45,8 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 		return answer, reviews.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
 	}, nil)
 	if mode == authn.Impersonate {
-		a.identifier, err = proven(o, certificates)
-		return a, err
+		a.identifier = proven(o, certificates)
+		return a, nil
 	}
 	selves, err := client(authenticationv1.SchemeGroupVersion)
 	if err != nil {
@@ -60,7 +60,7 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 }
 
 // proven identifies callers as the Kubernetes API server does: the headers of a proxy with a certificate of the one CA, else a certificate of the other.
-func proven(o *Options, certificates *certificates) (authn.Identifier, error) {
+func proven(o *Options, certificates *certificates) authn.Identifier {
 	var p authn.Proven
 	if certificates.proxyCA != nil {
 		list := func(values []string) headerrequest.StringSliceProvider {
@@ -73,7 +73,7 @@ func proven(o *Options, certificates *certificates) (authn.Identifier, error) {
 	if certificates.clientCA != nil {
 		p.By = append(p.By, x509.NewDynamic(certificates.clientCA.VerifyOptions, x509.CommonNameUserConversion))
 	}
-	return p, nil
+	return p
 }
 
 // certificates are the files of TLS, followed as they change.

@@ -37,72 +37,55 @@ func newStores(namespaces []string, o store.Options) stores {
 	return all
 }
 
-func (s stores) of(namespace string) (*store.Store[*rayv1.RayCluster], error) {
+// in calls the store of a namespace, or says why there is none.
+func in[R any](s stores, namespace string, call func(*store.Store[*rayv1.RayCluster]) (R, error)) (R, error) {
 	if all, ok := s[metav1.NamespaceAll]; ok {
-		return all, nil
+		return call(all)
 	}
 	if one, ok := s[namespace]; ok {
-		return one, nil
+		return call(one)
 	}
+	var none R
 	served := strings.Join(slices.Sorted(maps.Keys(s)), ", ")
 	if namespace == "" {
-		return nil, rpcstatus.BadField("namespace", "this gateway serves the namespaces %s, one at a time: name one of them", served)
+		return none, rpcstatus.BadField("namespace", "this gateway serves the namespaces %s, one at a time: name one of them", served)
 	}
-	return nil, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
+	return none, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
 }
 
 // Create implements service.ClusterStore.
 func (s stores) Create(ctx context.Context, rc *rayv1.RayCluster, o store.CreateOptions) (*service.Cluster, error) {
-	one, err := s.of(rc.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return one.Create(ctx, rc, o)
+	return in(s, rc.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Create(ctx, rc, o) })
 }
 
 // Get implements service.ClusterStore.
 func (s stores) Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*service.Cluster, error) {
-	one, err := s.of(key.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return one.Get(ctx, key, o)
+	return in(s, key.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Get(ctx, key, o) })
 }
 
 // List implements service.ClusterStore.
 func (s stores) List(ctx context.Context, o store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
-	one, err := s.of(o.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return one.List(ctx, o)
+	return in(s, o.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
+		return one.List(ctx, o)
+	})
 }
 
 // Replace implements service.ClusterStore.
 func (s stores) Replace(ctx context.Context, rc *rayv1.RayCluster, o store.ReplaceOptions) (*service.Cluster, error) {
-	one, err := s.of(rc.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return one.Replace(ctx, rc, o)
+	return in(s, rc.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Replace(ctx, rc, o) })
 }
 
 // Delete implements service.ClusterStore.
 func (s stores) Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error) {
-	one, err := s.of(key.Namespace)
-	if err != nil {
-		return "", err
-	}
-	return one.Delete(ctx, key, o)
+	return in(s, key.Namespace, func(one *store.Store[*rayv1.RayCluster]) (types.UID, error) { return one.Delete(ctx, key, o) })
 }
 
 // Watch implements service.ClusterStore.
 func (s stores) Watch(ctx context.Context, o store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
-	one, err := s.of(o.Namespace)
-	if err != nil {
-		return err
-	}
-	return one.Watch(ctx, o, send)
+	_, err := in(s, o.Namespace, func(one *store.Store[*rayv1.RayCluster]) (struct{}, error) {
+		return struct{}{}, one.Watch(ctx, o, send)
+	})
+	return err
 }
 
 // run fills the caches until ctx ends.

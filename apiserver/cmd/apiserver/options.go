@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -205,44 +206,36 @@ func (o *Options) loadConfig() (*rest.Config, error) {
 // Validate returns everything that is wrong.
 func (o *Options) Validate() error {
 	var errs []error
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	impersonate := false
 	switch authn.Mode(o.Authentication) {
 	case authn.Passthrough:
 	case authn.Impersonate:
-		if o.TLSCertFile == "" || o.ClientCAFile == "" && o.RequestHeader.ClientCAFile == "" {
-			errs = append(errs, errors.New("--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file"))
-		}
+		impersonate = true
+		check(o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == "",
+			"--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
-		for _, a := range []struct{ flag, address string }{{"--grpc-address", o.GRPCAddress}, {"--http-address", o.HTTPAddress}} {
-			if !o.InsecureAllowRemoteNone && a.address != "" && !isLoopback(a.address) {
-				errs = append(errs, fmt.Errorf("%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", a.flag, a.address))
-			}
+		for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
+			check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+				"%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address)
 		}
 	default:
-		errs = append(errs, fmt.Errorf("--authentication=%s is not known: use passthrough, impersonate or none", o.Authentication))
+		check(true, "--authentication=%s is not known: use passthrough, impersonate or none", o.Authentication)
 	}
-	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
-		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together"))
-	}
-	if o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "" {
-		errs = append(errs, errors.New("--client-ca-file and --requestheader-client-ca-file need --tls-cert-file"))
-	}
-	if o.RequestHeader.ClientCAFile != "" && o.Authentication != string(authn.Impersonate) {
-		errs = append(errs, errors.New("--requestheader-client-ca-file is for --authentication=impersonate"))
-	}
+	check((o.TLSCertFile == "") != (o.TLSKeyFile == ""), "--tls-cert-file and --tls-private-key-file go together")
+	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
+	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	for _, ns := range o.Namespaces {
-		for _, problem := range apivalidation.IsDNS1123Label(ns) {
-			errs = append(errs, fmt.Errorf("--namespaces: %q is not a namespace: %s", ns, problem))
-		}
+		problems := apivalidation.IsDNS1123Label(ns)
+		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
-	if o.MaxConnectionAge < 0 {
-		errs = append(errs, errors.New("--max-connection-age must not be negative"))
-	}
-	if o.GRPCAddress == "" {
-		errs = append(errs, errors.New("--grpc-address is required"))
-	}
-	if o.DrainTimeout <= 0 || o.DrainDelay < 0 {
-		errs = append(errs, errors.New("--drain-timeout must be positive and --drain-delay not negative"))
-	}
+	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
+	check(o.GRPCAddress == "", "--grpc-address is required")
+	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
 	return errors.Join(errs...)
 }
 

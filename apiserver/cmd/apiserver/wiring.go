@@ -106,7 +106,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.drain = drain
-	chain := interceptor.Chain(chainOf(table, metrics, stop))
+	chain := interceptor.Chain(chainOf(stop, table, metrics))
 
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
@@ -143,7 +143,7 @@ func (a *app) cacheGauge(name, help string, value func(objects int, contact time
 }
 
 // chainOf is the way of every call behind the edge, outermost first.
-func chainOf(table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, stop context.Context) []interceptor.Interceptor {
+func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {
 	mutates := func(method string) bool { return edge.MethodOf(method).Mutates }
 	long := func(method string) bool { return edge.MethodOf(method).Long }
 	return []interceptor.Interceptor{

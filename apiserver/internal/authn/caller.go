@@ -62,6 +62,11 @@ func NewCaller(u user.DefaultInfo, token string) *Caller {
 	return &Caller{user: u, key: string(sum[:])}
 }
 
+// bearing returns the caller with the token of shown, which has the same key.
+func (c *Caller) bearing(shown *Caller) *Caller {
+	return &Caller{user: c.user, token: shown.token, key: shown.key}
+}
+
 // Name is the user name that Kubernetes knows, which limits and the audit log go by.
 func (c *Caller) Name() string { return c.user.Name }
 

@@ -75,7 +75,7 @@ func (t *Tokens) Known(r *http.Request) (*Caller, error) {
 	if !ok || refusal != nil {
 		return nil, refusal
 	}
-	return NewCaller(known.user, shown.token), nil
+	return known.bearing(shown), nil
 }
 
 // Identify implements Identifier.
@@ -103,7 +103,7 @@ func (t *Tokens) Identify(ctx context.Context, r *http.Request) (*Caller, error)
 	if err != nil {
 		return nil, err
 	}
-	return NewCaller(known.user, shown.token), nil
+	return known.bearing(shown), nil
 }
 
 // lives keeps a verdict no longer than the token says of itself that it lives. That it may lie is no matter: it can only shorten the time.

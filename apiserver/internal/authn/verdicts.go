@@ -53,7 +53,7 @@ func NewVerdicts[V any](c clock.PassiveClock) *Verdicts[V] {
 }
 
 // Known returns a fresh verdict without asking. ok is false when there is none.
-func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) { //nolint:revive // the refusal is a value here, not a failure
+func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	if e := v.find(key); e != nil && v.usable(e) {
 		return e.Value, e.Refusal, true
 	}

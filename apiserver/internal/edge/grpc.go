@@ -129,7 +129,6 @@ func (r registrar) enter(ctx context.Context, method string) (context.Context, *
 	return r.edge.Enter(ctx, headerOf(ctx, md), MethodOf(method).Long)
 }
 
-
 // unaryHandler reads the request of a unary method once the call has a caller and room.
 func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 	return func(impl any, s grpc.ServerStream) error {
