@@ -52,7 +52,11 @@ func run(ctx context.Context, o *Options) error {
 	var public http.Handler = a.rest
 	if a.tracing != nil {
 		public = tracing.WithTracing(public, a.tracing, "rest")
-		defer func() { _ = a.tracing.Shutdown(background) }()
+		defer func() {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = a.tracing.Shutdown(last) // sends what is left
+		}()
 	}
 	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
