@@ -63,7 +63,7 @@ func (d *decoder) problem(path *field.Path, reason, detail string) {
 	}
 }
 
-// full tells whether what is found from now on will not be reported, so that there is no use in finding words for it.
+// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
 func (d *decoder) full() bool { return len(d.errs) >= maxMistakes }
 
 func (d *decoder) wrongType(path *field.Path, want string, got *structpb.Value) {

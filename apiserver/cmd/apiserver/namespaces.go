@@ -95,13 +95,13 @@ func (s stores) run(ctx context.Context) {
 	}
 }
 
-// state returns how many objects are cached, when the API server was heard last, of the caches the longest ago, and why they are not ready.
+// state returns how many objects are cached, the oldest last contact with the API server, and why they are not ready.
 func (s stores) state() (objects int, contact time.Time, err error) {
 	for _, one := range s {
-		n, heard := one.Size()
+		n, last := one.Size()
 		objects += n
-		if contact.IsZero() || heard.Before(contact) {
-			contact = heard
+		if contact.IsZero() || last.Before(contact) {
+			contact = last
 		}
 		if notReady := one.Ready(); notReady != nil {
 			err = notReady
@@ -110,7 +110,7 @@ func (s stores) state() (objects int, contact time.Time, err error) {
 	return objects, contact, err
 }
 
-// check is the line of readiness. A cache that has been filled serves, however long ago the API server was last heard: replicas that all left at once
+// check is the line of readiness. A cache that has been filled serves, however old the last contact with the API server: replicas that all left at once
 // because it is away would take the reads with them.
 func (s stores) check() (string, error) {
 	objects, contact, err := s.state()

@@ -179,7 +179,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 	return options
 }
 
-// clusterKind tells the store what a RayCluster is.
+// clusterKind is what the store needs to know of a RayCluster.
 var clusterKind = store.Kind[*rayv1.RayCluster]{
 	GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"),
 	Resource:         "rayclusters",

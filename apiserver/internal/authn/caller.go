@@ -73,7 +73,7 @@ func (c *Caller) Name() string { return c.user.Name }
 // Groups are the groups that Kubernetes knows the user to be in.
 func (c *Caller) Groups() []string { return c.user.Groups }
 
-// Key tells callers apart in caches: a hash of the credentials.
+// Key identifies the caller in caches: a hash of the credentials.
 func (c *Caller) Key() string { return c.key }
 
 // String never shows the token.

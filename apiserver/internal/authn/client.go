@@ -102,7 +102,7 @@ func (t own) RoundTrip(r *http.Request) (*http.Response, error) {
 	return refuseOwn(r, resp, func([]byte) bool { return true })
 }
 
-// refuseOwn turns a refusal that is the gateway's own, as ours tells by its text, into ErrOwnCredentials.
+// refuseOwn turns a refusal that ours finds, by its text, to be the gateway's own into ErrOwnCredentials.
 func refuseOwn(r *http.Request, resp *http.Response, ours func(text []byte) bool) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return resp, nil

@@ -138,7 +138,7 @@ func parseBearer(header string) (*Caller, error) {
 	return bearer(token), nil
 }
 
-// isTokenText tells whether text has only visible ASCII: anything else would break the header it is put in.
+// isTokenText reports whether text has only visible ASCII: anything else would break the header it is put in.
 func isTokenText(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {

@@ -60,7 +60,7 @@ func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	return value, nil, false
 }
 
-// usable tells whether e stands without asking.
+// usable reports whether e stands without asking.
 func (v *Verdicts[V]) usable(e *entry[V]) bool {
 	now := v.clock.Now()
 	return now.Before(e.until) || now.UnixNano() < v.away.Load()

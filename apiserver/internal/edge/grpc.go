@@ -54,7 +54,7 @@ func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error)
 	return ctx, nil
 }
 
-// isOpen tells whether a method tells nothing about objects: health checks and reflection.
+// isOpen reports whether a method reveals nothing about objects: health checks and reflection.
 func isOpen(fullMethod string) bool {
 	return strings.HasPrefix(fullMethod, "/grpc.health.") || strings.HasPrefix(fullMethod, "/grpc.reflection.")
 }

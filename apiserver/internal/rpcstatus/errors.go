@@ -70,7 +70,7 @@ type Error struct {
 	Reason   string
 	Message  string
 	Metadata map[string]string
-	// RetryAfter tells the client when trying again makes sense. Zero means no hint.
+	// RetryAfter is the hint to the client when to try again. Zero means no hint.
 	RetryAfter time.Duration
 }
 

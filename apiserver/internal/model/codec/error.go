@@ -86,7 +86,7 @@ type problems struct {
 	list []Violation
 }
 
-// full tells whether what is found from now on will not be reported, so that there is no use in finding words for it.
+// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
 func (p *problems) full() bool { return len(p.list) >= maxViolations }
 
 func (p *problems) add(at *path, reason, message string) {

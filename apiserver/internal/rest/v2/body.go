@@ -33,7 +33,7 @@ type body struct {
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// refused tells whether err, of the mux, is about this body; b.err then says what is wrong with it.
+// refused reports whether err, of the mux, is about this body; b.err then says what is wrong with it.
 func (b *body) refused(err error, c *call) bool {
 	if st, ok := status.FromError(err); b.err == nil && c != nil && c.route != nil && c.route.body != nil && len(b.data) > 0 &&
 		ok && st.Code() == codes.InvalidArgument && errorInfo(st) == nil {
