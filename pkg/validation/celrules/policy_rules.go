@@ -42,22 +42,19 @@ func wholeCounts(of, template string, eachGroup bool) PolicyRule {
 	if eachGroup {
 		field = ".rayStartParams"
 	}
-	return PolicyRule{ID: "RC-515", Plurals: allKinds, EachGroup: eachGroup, Field: field,
-		Valid: keepsCommand(template) + " || ['num-cpus', 'num-gpus'].all(k, " + of + ".?rayStartParams[?k].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams[k].contains('$'))",
+	return PolicyRule{ID: "RC-515", Plurals: allKinds, Warning: true, EachGroup: eachGroup, Field: field,
+		Valid: keepsCommand(template) + " || ['num-cpus', 'num-gpus'].all(k, " + of + ".?rayStartParams[?k].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams[k].matches('[$`\\'\"\\\\\\\\]'))",
 		Says:  "num-cpus and num-gpus must be a whole number of at least 0; ray start refuses units and fractions"}
 }
 
 // Errors that neither a CRD nor a policy can hold, and why:
-//   - RC-059, RC-070, RC-078, RC-097, RC-106, RJ-025, RJ-052: whether they are errors is said by a gate of the operator.
-//   - RC-119, RJ-063, RJ-064, RJ-066: by its other settings or by what is installed.
-//   - RC-121 to RC-124, RJ-062: by other objects.
-//   - RC-526, and RC-525 about wait-gcs-ready and sidecars: by the containers that the operator is told to add.
-//   - RC-549: by the volumes that the operator adds, which depend on its settings and gates.
-//   - RC-555: by the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
-//   - CJ-012, CJ-014, CJ-501, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
+//   - Rules that depend on something: on a gate or other settings of the operator, on what is installed, on other objects. So does
+//     RC-525 about wait-gcs-ready and sidecars.
+//   - RC-555: it takes the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
+//   - CJ-012, CJ-014, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
 //
-// The CRDs lack more than the policies: they do not see labels and annotations, among them the one that turns RC-515 off,
-// and RC-110 to RC-112 and RC-573 would have to look through lists in each of a thousand groups.
+// The CRDs lack more than the policies: they do not see labels and annotations, and RC-110 to RC-112 and RC-573 would have to look
+// through lists in each of a thousand groups.
 var policyRules = []PolicyRule{
 	{ID: "RC-053", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationFT),
@@ -101,11 +98,11 @@ var policyRules = []PolicyRule{
 	portNames("g.template", true),
 	resourcesInOrder("cluster.headGroupSpec.template", false),
 	resourcesInOrder("g.template", true),
-	{ID: "RC-579", Plurals: kindsWithChild, Field: "metadata.labels[volcano.sh/network-topology-mode]",
-		Valid: "!(" + labelTopologyMode + " in labels) || labels[" + labelTopologyMode + "] in ['hard', 'soft']",
+	{ID: "RC-579", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[volcano.sh/network-topology-mode]",
+		Valid: "!" + keyGiven("labels", labelTopologyMode) + " || labels[" + labelTopologyMode + "] in ['hard', 'soft']",
 		Says:  `supported values: "hard", "soft"`},
-	{ID: "RC-579", Plurals: kindsWithChild, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]",
-		Valid: "!(" + labelTopologyTier + " in labels) || (labels[" + labelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + labelTopologyTier + "]) >= 1 && int(labels[" + labelTopologyTier + "]) <= 2147483647)",
+	{ID: "RC-579", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]",
+		Valid: "!" + keyGiven("labels", labelTopologyMode) + " || !(" + labelTopologyTier + " in labels) || (labels[" + labelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + labelTopologyTier + "]) >= 1 && int(labels[" + labelTopologyTier + "]) <= 2147483647)",
 		Says:  "must be a whole number of at least 1"},
 	{ID: "RS-012", Plurals: []string{"rayservices"}, Field: "metadata.annotations[ray.io/initializing-timeout]",
 		Valid: "!" + keyGiven("annotations", annotationTimeout) + " || " +

@@ -12,12 +12,19 @@ import (
 func TestTablesSpeakOfKnownRules(t *testing.T) {
 	severity := map[string]validation.Severity{}
 	for _, r := range validation.Rules() {
-		severity[r.ID] = r.Severity
+		severity[r.ID] = r.Severity()
+	}
+	depends := map[string]string{}
+	for _, r := range validation.Rules() {
+		depends[r.ID] = r.Depends
 	}
 	check := func(where, id string, want validation.Severity) {
 		t.Helper()
 		if got, known := severity[id]; !known || got != want && got != validation.SeverityBoth {
 			t.Errorf("%s has %s as %s; the Go package knows it as %q", where, id, want, got)
+		}
+		if depends[id] != "" && want == validation.SeverityError {
+			t.Errorf("%s refuses for %s, which depends on %s", where, id, depends[id])
 		}
 	}
 	for _, r := range celrules.Rules() {
@@ -52,7 +59,6 @@ func TestValidationsRatchet(t *testing.T) {
 		"part by part":   {func(r *celrules.Rule) { r.Update = "has(self.a) || self.c" }, []string{"oldSelf.hasValue() || (has(self.a))", "has(self.a) || self.c"}},
 		"by the server":  {func(r *celrules.Rule) { r.Ratchet = celrules.ByServer }, []string{"has(self.a)"}},
 		"on create only": {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
-		"never":          {func(r *celrules.Rule) { r.Transition = true }, []string{"has(self.a)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rule

@@ -132,7 +132,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if rc.Spec.NetworkPolicy != nil && (!r.enabled || len(validation.Blocking(validation.RayCluster(rc, r.options))) > 0) {
+	if rc.Spec.NetworkPolicy != nil && (!r.enabled || len(validation.Refused(validation.RayCluster(rc, r.options), validation.Ran(rc))) > 0) {
 		return ctrl.Result{}, nil
 	}
 	existing, err := r.existing(ctx, rc)
