@@ -37,17 +37,19 @@ func disagreement(format string, args ...any) outcome {
 }
 
 // gateway and command line know gates and nothing else; operators know that they have no batch scheduler.
-func (c *testCase) clientOptions() validation.Options {
-	return validation.Options{Gates: c.setting.gates}
-}
+func (c *testCase) clientOptions() validation.Options     { return c.setting.clientOptions() }
+func (c *testCase) operatorOptions() validation.Options   { return c.setting.operatorOptions() }
+func (c *testCase) controllerOptions() validation.Options { return c.setting.controllerOptions() }
 
-func (c *testCase) operatorOptions() validation.Options {
-	return validation.Options{Gates: c.setting.gates, BatchScheduler: new("")}
+func (s *setting) clientOptions() validation.Options { return validation.Options{Gates: s.gates} }
+
+func (s *setting) operatorOptions() validation.Options {
+	return validation.Options{Gates: s.gates, BatchScheduler: new(""), FromOperator: true, NoInitContainers: s.noInitContainers}
 }
 
 // controllerOptions add what the controller has seen: there is no cert-manager here.
-func (c *testCase) controllerOptions() validation.Options {
-	o := c.operatorOptions()
+func (s *setting) controllerOptions() validation.Options {
+	o := s.operatorOptions()
 	o.CertManagerMissing = true
 	return o
 }

@@ -69,6 +69,9 @@ type header struct {
 	} `json:"metadata"`
 }
 
+// oldVersion is served for old clients.
+const oldVersion = "v1alpha1"
+
 // Document checks one document. It never fails: whatever is wrong is a finding.
 func Document(doc manifest.Document, o validation.Options) Result {
 	r := reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
@@ -100,6 +103,9 @@ func Document(doc manifest.Document, o validation.Options) Result {
 	case !known:
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", h.Kind), "")
 		return Result{Findings: r.findings}
+	case version == oldVersion:
+		// KubeRay serves it, and its fields are those of v1.
+		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", h.APIVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", h.APIVersion, rayv1.GroupVersion), "")
 		return Result{Findings: r.findings}
