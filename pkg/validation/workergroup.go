@@ -205,7 +205,7 @@ func warnGroupName(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))
 	}
 	if g.GroupName != strings.ToLower(g.GroupName) {
-		warnings = append(warnings, invalid("RC-504", path, g.GroupName, "is lower-cased in Pod names and cannot be used with networkPolicy; prefer "+strings.ToLower(g.GroupName)))
+		warnings = append(warnings, invalid("RC-504", path, g.GroupName, "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case"))
 	}
 	if g.GroupName == rayv1.SubmitterGroupName {
 		warnings = append(warnings, invalid("RC-506", path, g.GroupName, "is the group of the Pod that submits a RayJob; choose another name"))

@@ -37,14 +37,14 @@ func keepsCommand(template string) string {
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 
-func wholeCounts(of, template string, eachGroup bool) PolicyRule {
-	field := ".headGroupSpec.rayStartParams"
+func wholeCount(param, of, template string, eachGroup bool) PolicyRule {
+	field := ".headGroupSpec.rayStartParams[" + param + "]"
 	if eachGroup {
-		field = ".rayStartParams"
+		field = ".rayStartParams[" + param + "]"
 	}
 	return PolicyRule{ID: "RC-515", Plurals: allKinds, Warning: true, EachGroup: eachGroup, Field: field,
-		Valid: keepsCommand(template) + " || ['num-cpus', 'num-gpus'].all(k, " + of + ".?rayStartParams[?k].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams[k].matches('[$`\\'\"\\\\\\\\]'))",
-		Says:  "num-cpus and num-gpus must be a whole number of at least 0; ray start refuses units and fractions"}
+		Valid: keepsCommand(template) + " || " + of + ".?rayStartParams[?'" + param + "'].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams['" + param + "'].matches('[$`\\'\"\\\\\\\\]')",
+		Says:  "must be a whole number of at least 0; ray start refuses units and fractions"}
 }
 
 // Errors that neither a CRD nor a policy can hold, and why:
@@ -81,8 +81,10 @@ var policyRules = []PolicyRule{
 	{ID: "RC-117", Plurals: []string{"rayclusters"}, Field: "spec.upgradeStrategy.type",
 		Valid: "!has(cluster.upgradeStrategy) || !has(cluster.upgradeStrategy.type) || !(" + labelOrigin + " in labels) || !(labels[" + labelOrigin + "] in ['RayJob', 'RayService'])",
 		Says:  "the cluster belongs to a RayJob or a RayService, which decides about upgrades; remove it"},
-	wholeCounts("cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
-	wholeCounts("g", "g.template", true),
+	wholeCount("num-cpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+	wholeCount("num-gpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+	wholeCount("num-cpus", "g", "g.template", true),
+	wholeCount("num-gpus", "g", "g.template", true),
 	{ID: "RC-540", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
 		Valid: "g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
 		Says:  "give each container and each init container a name of its own"},
@@ -127,16 +129,16 @@ var policyRules = []PolicyRule{
 		Says:  "has no effect while enableIngress is not true"},
 	{ID: "RC-568", Plurals: kindsWithChild, Warning: true, Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]",
 		Valid: "!(" + annotationDeadline + " in annotations) || annotations[" + annotationDeadline + "].matches('^[+]?0*[1-9][0-9]{0,8}$')",
-		Says:  "must be whole seconds above 0"},
+		Says:  "is ignored and 300 is used; give whole seconds above 0, as in 600"},
 	{ID: "RC-569", Plurals: kindsWithChild, Warning: true, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!(" + annotationFT + " in annotations) || annotations[" + annotationFT + "].lowerAscii() in ['true', 'false']",
-		Says:  "means false; use true or false"},
+		Says:  "means off; use true or false"},
 	{ID: "RC-572", Plurals: allKinds, Warning: true, Field: ".authOptions.mode",
 		Valid: "!has(cluster.authOptions) || has(cluster.authOptions.mode)",
 		Says:  "unset means disabled; set token to demand a token, or disabled to be clear"},
 	{ID: "RC-577", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[ray.io/gang-scheduling-enabled]",
 		Valid: "!(" + labelGang + " in labels) || labels[" + labelGang + "] == 'true'",
-		Says:  "turns gang scheduling on whatever its value; remove the label to turn it off"},
+		Says:  "turns gang scheduling on, whatever its value; remove the label to turn it off"},
 	{ID: "RC-582", Plurals: allKinds, Warning: true, EachGroup: true, Field: ".idleTimeoutSeconds",
 		Valid: "!has(g.idleTimeoutSeconds) || " + clusterScales,
 		Says:  "has no effect while enableInTreeAutoscaling is not true"},

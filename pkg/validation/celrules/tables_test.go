@@ -1,11 +1,13 @@
 package celrules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
 // What the API server refuses or warns of is a rule of the Go package, of the same severity.
@@ -41,6 +43,28 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 		}
 		for _, r := range celrules.PoliciesOf(plural, true) {
 			check("a policy", r.ID, validation.SeverityWarning)
+		}
+	}
+}
+
+// A warning has the same words whoever gives it.
+func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
+	said := map[string][]string{}
+	for _, e := range append(examples.All(), examples.Nested()...) {
+		checks, _ := validation.ForKind(e.Kind)
+		v := checks.Create(e.Object(), e.Options)
+		if e.Update {
+			v = checks.Update(e.Object(), e.Old(), e.Options)
+		}
+		for _, w := range v.Warnings {
+			said[w.Origin] = append(said[w.Origin], w.ErrorBody())
+		}
+	}
+	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		for _, r := range celrules.PoliciesOf(plural, true) {
+			if !slices.ContainsFunc(said[r.ID], func(text string) bool { return strings.HasSuffix(text, r.Says) }) {
+				t.Errorf("the policy of %s warns for %s with %q; the rule says %q", plural, r.ID, r.Says, said[r.ID])
+			}
 		}
 	}
 }
