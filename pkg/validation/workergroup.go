@@ -54,6 +54,9 @@ func validateGroupNamesUnique(groups []rayv1.WorkerGroupSpec, path *field.Path) 
 func validateGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	name := g.GroupName
 	var errs field.ErrorList
+	if name == "" && c.options.EmptyIsAbsent {
+		return field.ErrorList{required("RC-003", path, "give the group a name, as in cpu-workers")}
+	}
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
 		errs = append(errs, invalid("RC-502", path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; ")))
@@ -190,7 +193,7 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	warnings = append(warnings, warnGroupNamesAlike(groups, path)...)
 	for i := range groups {
 		g, p := &groups[i], path.Index(i)
-		warnings = append(warnings, warnGroupName(g, p.Child("groupName"))...)
+		warnings = append(warnings, warnGroupName(c, g, p.Child("groupName"))...)
 		warnings = append(warnings, warnReplicas(g, p)...)
 		warnings = append(warnings, warnWorkersToDelete(c, g, p.Child("scaleStrategy", "workersToDelete"))...)
 		warnings = append(warnings, warnGroupAutoscaling(c, g, p)...)
@@ -199,9 +202,9 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-func warnGroupName(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+func warnGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
-	if g.GroupName == "" {
+	if g.GroupName == "" && !c.options.EmptyIsAbsent {
 		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))
 	}
 	if g.GroupName != strings.ToLower(g.GroupName) {

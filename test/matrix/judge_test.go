@@ -37,7 +37,12 @@ func disagreement(format string, args ...any) outcome {
 }
 
 // gateway and command line know gates and nothing else; operators know that they have no batch scheduler.
-func (c *testCase) clientOptions() validation.Options     { return c.setting.clientOptions() }
+func (c *testCase) clientOptions() validation.Options { return c.setting.clientOptions() }
+func (c *testCase) gatewayOptions() validation.Options {
+	o := c.setting.clientOptions()
+	o.EmptyIsAbsent = true
+	return o
+}
 func (c *testCase) operatorOptions() validation.Options   { return c.setting.operatorOptions() }
 func (c *testCase) controllerOptions() validation.Options { return c.setting.controllerOptions() }
 
@@ -47,10 +52,10 @@ func (s *setting) operatorOptions() validation.Options {
 	return validation.Options{Gates: s.gates, BatchScheduler: new(""), FromOperator: true, NoInitContainers: s.noInitContainers}
 }
 
-// controllerOptions add what the controller has seen: there is no cert-manager here.
+// controllerOptions add what the controller has seen: there is no cert-manager here, where it asks for that.
 func (s *setting) controllerOptions() validation.Options {
 	o := s.operatorOptions()
-	o.CertManagerMissing = true
+	o.CertManagerMissing = s.gates[validation.GateMTLS]
 	return o
 }
 

@@ -101,7 +101,7 @@ func newApp(ctx context.Context, o *Options) (*app, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 	)...)
 	clusters := service.NewClusters(service.ClusterOptions{
-		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
+		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true}, Warn: interceptor.AddWarning,
 	})
 	raygatev2.RegisterClusterServiceServer(a.grpc, clusters)
 	rest := interceptor.Channel(chain)

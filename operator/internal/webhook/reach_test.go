@@ -20,14 +20,16 @@ func TestObjectsOfAnotherManagerAreSkipped(t *testing.T) {
 	hooks, _ := registered(t)
 	wrong := edit(withSpec(elsewhere), "minReplicas: 0", "minReplicas: 5")
 	for name, req := range map[string]struct{ after, before string }{
-		"created":    {after: wrong},
-		"updated":    {after: wrong, before: withSpec(elsewhere)},
-		"given away": {after: wrong, before: valid},
+		"created": {after: wrong},
+		"updated": {after: wrong, before: withSpec(elsewhere)},
 	} {
 		got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", req.after, req.before))
 		if !got.Allowed || len(got.Warnings) > 0 {
 			t.Errorf("%s: %+v, want it to pass in silence", name, got)
 		}
+	}
+	if got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", wrong, valid)); !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "RC-550") {
+		t.Errorf("given away: %+v, want it to pass with a warning", got)
 	}
 	if got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", edit(wrong, "kueue.x-k8s.io/multikueue", "ray.io/kuberay-operator"), "")); got.Allowed {
 		t.Error("an object that is ours passes")

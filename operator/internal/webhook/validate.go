@@ -56,10 +56,16 @@ func (w *validator) verdict(req admission.Request) (v validation.Verdict, mine b
 	if err != nil {
 		return unreadable(w.kind, err, req.OldObject.Raw), true
 	}
-	if validation.ManagedElsewhere(obj) {
+	if validation.ManagedElsewhere(obj) && !w.handsOver(req) {
 		return validation.Verdict{}, false
 	}
 	return w.kind.validate(obj, req.OldObject.Raw, about(req, w.options, w.clock.Now())), true
+}
+
+// handsOver reports whether the object was ours before the update.
+func (w *validator) handsOver(req admission.Request) bool {
+	was, err := w.kind.decode(req.OldObject.Raw)
+	return err == nil && !validation.ManagedElsewhere(was)
 }
 
 // unreadable is the verdict on an object that the schema has accepted and that holds texts which no program can read, such as
