@@ -102,9 +102,10 @@ func sameWords(a, b string) bool {
 	return a == b || ok && strings.HasPrefix(a, cut)
 }
 
-var marks = regexp.MustCompile(`[^a-zA-Z0-9.,;: ]+`)
+var marks = regexp.MustCompile(`[^a-zA-Z.,;: ]+`)
 
-// plainWords leaves out what headers cannot hold, or hold in another form.
+// plainWords leaves out what headers cannot hold, or hold in another form, and numbers: the size of an object is another with what the
+// API server adds.
 func plainWords(text string) string {
 	return strings.Join(strings.Fields(marks.ReplaceAllString(text, " ")), " ")
 }
