@@ -98,7 +98,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	a.clusters = newStores(o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
 	clusters := service.NewClusters(service.ClusterOptions{
-		Store: a.clusters, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
+		Store: a.clusters, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true}, Warn: interceptor.AddWarning,
 	})
 
 	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)

@@ -221,6 +221,7 @@ func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 func validationOptions(o *Options) validation.Options {
 	return validation.Options{
 		Gates:                validationGates(o.Gates),
+		FromOperator:         true,
 		BatchScheduler:       new(o.schedulerName()),
 		NoInitContainers:     o.Pod.NoInitContainer,
 		HeadSidecars:         containerNames(o.Pod.HeadSidecars),

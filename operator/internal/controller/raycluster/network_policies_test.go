@@ -35,7 +35,8 @@ func TestPoliciesOfOneReconcile(t *testing.T) {
 	}
 	unfenced := with(raytest.Spec(func(s *rayv1.RayClusterSpec) { s.NetworkPolicy = nil }))
 	// Rules that KubeRay does not have are tolerated in a running cluster; its own are not.
-	odd := with(raytest.HeadParams(map[string]string{"num-cpus": "half"}))
+	odd := with(raytest.Spec(func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"} }),
+		func(rc *rayv1.RayCluster) { rc.Status.State = rayv1.ClusterStateReady })
 	wrong := with(raytest.HeadContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "r"}} }))
 	head, workers := netpol.Head(rc), netpol.Group(rc, "a")
 	head.UID, workers.UID = "uid-of-head", "uid-of-workers"

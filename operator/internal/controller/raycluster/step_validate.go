@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -18,8 +17,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validateSpec ends the list for a new cluster whose spec breaks rules. A cluster that runs already goes on unless one of the rules is among those
-// that no operator can act against: it may be older than the rule, and must not be frozen because of it.
+// validateSpec ends the list for a cluster that validation.Refused says not to act on. One that runs already may be older than a rule, and must not
+// be frozen because of it.
 type validateSpec struct {
 	options validation.Options
 	metrics *metrics.RayCluster
@@ -49,7 +48,7 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 		return reconcile.Outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
-	s.tolerated = established(s) && len(validation.Blocking(errs)) == 0
+	s.tolerated = len(validation.Refused(errs, len(s.pods) > 0 || validation.Ran(s.cluster))) == 0
 	if options.CertManagerMissing {
 		s.after(served.AbsentFor) // it may be installed, which changes nothing in the object
 	}
@@ -69,12 +68,6 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
 	s.events = append(s.events, eventInvalid(errs, "The spec is refused: "+s.invalid))
 	return reconcile.Outcome{Stop: true}, nil
-}
-
-// established reports whether something was made from the cluster before, by this operator or KubeRay. Of a cluster without Pods, such as a
-// suspended one, a condition tells that is set only where a spec was accepted.
-func established(s *scope) bool {
-	return len(s.pods) > 0 || meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned) != nil
 }
 
 // eventRules are warnings that an event is sent for; the others are for whoever looks at the metrics, and given by admission and
