@@ -38,7 +38,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		for _, m := range eventReason.FindAllStringSubmatch(string(text), -1) {
 			sent[m[1]] = true
 			if !manyKinds.MatchString(m[1]) && !strings.Contains(table, "`"+m[1]+"`") {
-				t.Errorf("%s sends %s, which docs/raycluster.md does not tell of", file, m[1])
+				t.Errorf("%s sends %s, which docs/raycluster.md does not list", file, m[1])
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		cells := strings.Split(row, " | ")
 		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
 			if reason := m[1]; eventReason.MatchString(`"`+reason+`"`) && !strings.HasSuffix(reason, "X") && !sent[reason] {
-				t.Errorf("docs/raycluster.md tells of %s, which nobody sends", reason)
+				t.Errorf("docs/raycluster.md lists %s, which nobody sends", reason)
 			}
 		}
 	}
