@@ -8,21 +8,27 @@ import (
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-	authorizationv1 "k8s.io/api/authorization/v1"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/component-base/tracing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/gateway"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -35,91 +41,145 @@ const (
 	// maxReceive bounds a gRPC request, maxSend a response: a page of full objects is long.
 	maxReceive = 4 << 20
 	maxSend    = 100 << 20
-	// defaultDeadline is for unary calls whose client sets none.
+	// defaultDeadline is for short calls whose client sets none; longestCall is that of the longest unary call, a wait.
 	defaultDeadline = 60 * time.Second
+	longestCall     = 10 * time.Minute
 )
+
+// statusRows are the errors of the packages that are wired here.
+var statusRows = []rpcstatus.Row{
+	{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING", RetryAfter: time.Second},
+	{Err: edge.ErrStalled, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
+	{Err: edge.ErrStreamAge, Code: codes.Unavailable, Reason: "STREAM_AGE", RetryAfter: time.Second},
+	{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+	{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
+	{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
+}
 
 // app is all parts of the process.
 type app struct {
 	opts     *Options
-	clusters *store.Store[*rayv1.RayCluster]
+	clusters stores
 	grpc     *grpc.Server
-	gateway  *gateway.Gateway
+	rest     *rest.Server
 	health   *health.Server
 	registry *prometheus.Registry
+	tracing  tracing.TracerProvider // nil when it is off
 	// drain ends the streams when cancelled.
 	drain context.CancelFunc
 	// draining makes readiness fail.
 	draining chan struct{}
 }
 
-func newApp(ctx context.Context, o *Options) (*app, error) {
+func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
 	a := &app{opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
+	var err error
+	if a.tracing, err = newTracing(ctx, o); err != nil {
+		return nil, err
+	}
+	if a.tracing != nil {
+		o.restConfig.Wrap(tracing.WrapperFor(a.tracing))
+	}
+	access, err := newAccess(o, certificates)
+	if err != nil {
+		return nil, err
+	}
 	scheme := runtime.NewScheme()
 	if err := rayv1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering ray.io types: %w", err)
 	}
-	token := authn.Token
-	if o.Authentication == string(authn.None) {
-		token = nil
-	}
-	reader, err := store.NewClient(o.restConfig, scheme, rayv1.GroupVersion, store.ClientOptions{})
+	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
 	}
-	writer, err := store.NewClient(o.restConfig, scheme, rayv1.GroupVersion, store.ClientOptions{Token: token, OnWarning: interceptor.AddWarning})
+	writer, err := store.NewClient(access.caller, scheme, rayv1.GroupVersion, store.ClientOptions{OnWarning: interceptor.AddWarning})
 	if err != nil {
 		return nil, err
 	}
-	a.clusters = store.New(clusterKind, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
+	a.clusters = newStores(o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
+	clusters := service.NewClusters(service.ClusterOptions{
+		Store: a.clusters, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
+	})
 
-	authorizer, authenticate, err := accessOf(o)
-	if err != nil {
-		return nil, err
-	}
 	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)
+	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.drain = drain
-	// The way of every call, outermost first.
-	chain := []interceptor.Interceptor{
+	chain := interceptor.Chain(chainOf(stop, table, metrics))
+
+	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
+	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
+	inProcess := interceptor.Channel(chain)
+	raygatev2.RegisterClusterServiceServer(services, clusters)
+	raygatev2.RegisterClusterServiceServer(inProcess, clusters)
+	healthpb.RegisterHealthServer(services, a.health)
+	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
+	metrics.InitializeMetrics(a.grpc)
+
+	api, err := restv2.New(ctx, restv2.Options{
+		Services: []restv2.Service{restv2.Clusters}, Conn: inProcess, Edge: entry, Table: table, Review: clusters.Review,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.rest = rest.New(rest.Options{
+		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: openapi.V2, Checks: a.checks(),
+		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
+	})
+	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+		a.cacheGauge("cached_objects", "Objects in the watch cache.", func(objects int, _ time.Time) float64 { return float64(objects) }),
+		a.cacheGauge("cache_last_contact_timestamp_seconds", "When the API server last sent anything to the watch cache.", func(_ int, contact time.Time) float64 { return float64(contact.Unix()) }))
+	return a, nil
+}
+
+func (a *app) cacheGauge(name, help string, value func(objects int, contact time.Time) float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "raygate_apiserver_" + name, Help: help, ConstLabels: prometheus.Labels{"resource": "rayclusters"},
+	}, func() float64 {
+		objects, contact, _ := a.clusters.state()
+		return value(objects, contact)
+	})
+}
+
+// chainOf is the way of every call behind the edge, outermost first.
+func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {
+	mutates := func(method string) bool { return edge.MethodOf(method).Mutates }
+	long := func(method string) bool { return edge.MethodOf(method).Long }
+	return []interceptor.Interceptor{
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),
 		interceptor.Recovery(), // a panic in what follows ends the call, not the process
 		{Unary: metrics.UnaryServerInterceptor(), Stream: metrics.StreamServerInterceptor()},
-		interceptor.AccessLog(),
-		interceptor.Deadline(defaultDeadline),
+		interceptor.AccessLog(mutates, long),
+		interceptor.Deadline(defaultDeadline, long),
 		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
-		interceptor.Drain(stop),
-		interceptor.Authentication(authenticate), // nothing looks at a request before
+		interceptor.Drain(stop, long),
 		interceptor.Warnings(),
 		interceptor.Recovery(), // so that a panic of a service is counted and logged as the failed call it is
 	}
-	a.grpc = grpc.NewServer(append(interceptor.ServerOptions(chain),
-		grpc.MaxRecvMsgSize(maxReceive), grpc.MaxSendMsgSize(maxSend), grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64<<10),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-	)...)
-	clusters := service.NewClusters(service.ClusterOptions{
-		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
-	})
-	raygatev2.RegisterClusterServiceServer(a.grpc, clusters)
-	rest := interceptor.Channel(chain)
-	raygatev2.RegisterClusterServiceServer(rest, clusters)
-	healthpb.RegisterHealthServer(a.grpc, a.health)
-	reflection.RegisterV1(a.grpc)
-	metrics.InitializeMetrics(a.grpc)
-	a.registry.MustRegister(metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: prometheus.Labels{"resource": "rayclusters"}},
-			func() float64 { n, _ := a.clusters.Size(); return float64(n) }))
-	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: rest, Table: table, OpenAPI: openapi.V2, Review: clusters.Review, Checks: a.checks(),
-		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone,
-	})
-	return a, err
 }
 
-// clusterKind tells the store what a RayCluster is.
+func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
+	options := []grpc.ServerOption{
+		grpc.MaxSendMsgSize(maxSend), grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64 << 10), grpc.ConnectionTimeout(10 * time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: 5 * time.Minute,
+			// Streams end by themselves at the same age, so that only what waits uses the grace.
+			MaxConnectionAge: a.opts.MaxConnectionAge, MaxConnectionAgeGrace: a.opts.MaxConnectionAge + longestCall,
+		}),
+	}
+	if tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(tls.config("h2"))))
+	}
+	if a.tracing != nil {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()))))
+	}
+	return options
+}
+
+// clusterKind is what the store needs to know of a RayCluster.
 var clusterKind = store.Kind[*rayv1.RayCluster]{
 	GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"),
 	Resource:         "rayclusters",
@@ -138,39 +198,17 @@ func encodeCluster(rc *rayv1.RayCluster) ([]byte, error) {
 	return codec.AppendJSON(nil, m)
 }
 
-// accessOf returns who decides on reads and how a call is told whose it is.
-func accessOf(o *Options) (authn.Authorizer, interceptor.Authenticate, error) {
-	if o.Authentication == string(authn.None) {
-		return authn.AllowAll{}, func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }, nil
-	}
-	client, err := store.NewClient(o.restConfig, clientscheme.Scheme, authorizationv1.SchemeGroupVersion, store.ClientOptions{Token: authn.Token})
-	if err != nil {
-		return nil, nil, err
-	}
-	post := func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error) {
-		answer := &authorizationv1.SelfSubjectAccessReview{}
-		return answer, client.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
-	}
-	authenticate := func(ctx context.Context, header string) (context.Context, error) {
-		caller, err := authn.ParseBearer(header)
-		if err != nil {
-			return ctx, err
-		}
-		return authn.WithCaller(ctx, caller), nil
-	}
-	return authn.NewReviews(authn.SelfSubjectReview(post), nil), authenticate, nil
-}
-
-func (a *app) checks() []gateway.Check {
-	return []gateway.Check{
-		{Name: "draining", Run: func() error {
+// checks are those of readiness.
+func (a *app) checks() []rest.Check {
+	return []rest.Check{
+		{Name: "draining", Run: func() (string, error) {
 			select {
 			case <-a.draining:
-				return interceptor.ErrDraining
+				return "", interceptor.ErrDraining
 			default:
-				return nil
+				return "", nil
 			}
 		}},
-		{Name: "cache-rayclusters", Run: a.clusters.Ready},
+		{Name: "cache-rayclusters", Run: a.clusters.check},
 	}
 }

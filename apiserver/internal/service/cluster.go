@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -36,7 +36,7 @@ type ClusterStore interface {
 // ClusterOptions of NewClusters. All fields are required but Warn.
 type ClusterOptions struct {
 	Store      ClusterStore
-	Authorizer authn.Authorizer
+	Authorizer authz.Authorizer
 	Validation validation.Options
 	// Warn tells the client of something that does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
@@ -265,7 +265,7 @@ var eventTypes = map[store.EventType]string{
 }
 
 func (s *Clusters) authorize(ctx context.Context, verb, namespace, name string) error {
-	return s.Authorizer.Authorize(ctx, authn.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: namespace, Name: name})
+	return s.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: namespace, Name: name})
 }
 
 // accept turns the object of a request into what will be written, or says everything that is wrong with it. name is the one in the path, and

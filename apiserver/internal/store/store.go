@@ -26,6 +26,8 @@ const (
 type Options struct {
 	// Reader lists and watches with the gateway's own credentials. Required.
 	Reader rest.Interface
+	// Namespace is the one whose objects are cached. Empty means all.
+	Namespace string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
 	// TokenKey authenticates page tokens; replicas must share it for tokens to work on all of them. Empty means a random
@@ -81,12 +83,12 @@ func New[T Object](kind Kind[T], opts Options) *Store[T] {
 func (s *Store[T]) Run(ctx context.Context) {
 	s.cache.run(ctx, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return s.opts.Reader.Get().Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Get()
+			return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Get()
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.Watch = true
 			o.AllowWatchBookmarks = true
-			return s.opts.Reader.Get().Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
+			return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
 		},
 	})
 }

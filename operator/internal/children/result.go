@@ -28,6 +28,8 @@ type Result struct {
 	Done Operation
 	// Failure says why the child is not as wanted, for the user to see; nil if it is, or nobody knows.
 	Failure *Failure
+	// Stale says that nothing was decided, because the cache still shows a version that somebody has replaced.
+	Stale bool
 	// After asks for another look after this time; zero for none.
 	After time.Duration
 	// Err is what only the API server knows, such as that it is away: worth a retry, and nothing to tell a user of the child.

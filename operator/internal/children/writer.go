@@ -115,13 +115,19 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 	case w.tooEarly(a, &r):
 		return r
 	}
+	w.write(ctx, owner, a, c, &r)
+	return r
+}
+
+// write creates or patches the child, unless it is as wanted.
+func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	brake := w.patched.Wait(a.key, a.generation)
 	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound}
 	exists := r.Object != nil
 	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
 	if err != nil {
-		w.failed(a, c, exists, err, &r)
-		return r
+		w.failed(a, c, exists, err, r)
+		return
 	}
 	r.Object = c.Desired
 	switch result {
@@ -132,10 +138,10 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 		r.After = brake
 		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
 			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
-		return r
+		return
 	case apply.Created:
 		r.Done = Create
-		r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
+		r.After = overlay.Timeout // see attempt
 		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
 	case apply.Patched:
 		r.Done = Update
@@ -147,7 +153,6 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 		ctrllog.FromContext(ctx).Info("Wrote a child", "result", result, "kind", r.Kind, "name", r.Name)
 	}
 	w.refused.Succeeded(a.key)
-	return r
 }
 
 // Remove deletes a child that is no longer asked for, if there is one and it is the owner's.
@@ -213,6 +218,9 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 	}
 	if found := w.written.Find(owner.GetUID(), id, cached); found != nil {
 		r.Object = *found
+		if cached == nil {
+			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
+		}
 	}
 	return a, r
 }
@@ -224,7 +232,7 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 		return true
 	}
 	if r.Object != nil && w.stale.Stale(r.Object) {
-		r.After = reconcile.StaleTimeout // the watch tells earlier
+		r.Stale, r.After = true, reconcile.StaleTimeout // the watch tells earlier
 		return true
 	}
 	return false
@@ -248,7 +256,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
 	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		w.stale.Replaced(r.Object)
-		r.After = reconcile.StaleTimeout
+		r.Stale, r.After = true, reconcile.StaleTimeout
 	case f.Taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:

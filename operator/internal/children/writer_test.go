@@ -139,7 +139,7 @@ func TestConflictWaitsForTheWatch(t *testing.T) {
 		return Child{Desired: &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}}}}}
 	}
 	for range 5 {
-		if r := w.Ensure(t.Context(), rc, desired()); r.Err != nil || r.Failure != nil || r.After < time.Second {
+		if r := w.Ensure(t.Context(), rc, desired()); r.Err != nil || r.Failure != nil || r.After < time.Second || !r.Stale {
 			t.Errorf("result %+v", r)
 		}
 	}

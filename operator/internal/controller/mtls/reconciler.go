@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,10 +102,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.remove(ctx, rc, pods)
 	}
 	pki, unfinished := r.ensure(ctx, rc, pods)
-	if unfinished.Err != nil || unfinished.Failure != nil || unfinished.After > 0 {
+	if unfinished.Err != nil || unfinished.Failure != nil || unfinished.Stale {
 		return r.unfinished(rc, unfinished)
 	}
 	result := r.report(rc, pki, pods)
+	result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, unfinished.After)
 	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
 		// What was read before the watches were filled is looked at once more.
 		result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, r.optional.Recheck(kind))
@@ -177,6 +179,7 @@ func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		worker:    cert.Worker(rc, addresses(pods, rayv1.WorkerNode)),
 	}
 	var updated []string
+	var after time.Duration
 	for _, part := range []struct {
 		desired *unstructured.Unstructured
 		keep    func(desired, current *unstructured.Unstructured)
@@ -191,21 +194,22 @@ func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []co
 			part.keep(part.desired, current.(*unstructured.Unstructured))
 		}})
 		switch {
-		case result.Err != nil, result.Failure != nil, result.Done == children.None && result.After > 0:
+		case result.Err != nil, result.Failure != nil, result.Stale:
 			return p, result
 		case result.Done == children.Update:
 			updated = append(updated, result.Name)
 		}
+		after = reconcile.Sooner(after, result.After)
 	}
 	if len(updated) > 0 {
 		report.Send(r.recorder, rc, []report.Event{eventUpdated(updated)})
 	}
 	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
-		if result := r.adoptSecret(ctx, c); result.Err != nil || result.After > 0 {
+		if result := r.adoptSecret(ctx, c); result.Err != nil || result.Stale {
 			return p, result
 		}
 	}
-	return p, children.Result{}
+	return p, children.Result{After: after}
 }
 
 func keepSpec(desired, current *unstructured.Unstructured) {
@@ -254,7 +258,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 		err := r.client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err):
-			return children.Result{After: children.RetryAfter} // the next look reads it again
+			return children.Result{Stale: true, After: children.RetryAfter} // the next look reads it again
 		case err != nil:
 			return children.Result{Err: fmt.Errorf("patching the owner of Secret %s: %w", name, err)}
 		}
@@ -272,7 +276,7 @@ func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		cert.Worker(rc, nil), cert.Head(rc, r.domain, nil), cert.AuthorityIssuer(rc), cert.AuthorityCertificate(rc), cert.SelfSignedIssuer(rc),
 	} {
 		result := r.children.Remove(ctx, rc, o)
-		if result.Err != nil || result.Failure != nil || result.After > 0 {
+		if result.Err != nil || result.Failure != nil || result.Stale {
 			return ctrl.Result{RequeueAfter: result.After}, result.Err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -166,11 +167,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := &rayv1.RayCluster{}
 	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
 	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return ctrl.Result{}, err
 	case err != nil:
-		r.sizes.set(req.NamespacedName, 0)
-		return ctrl.Result{}, nil
+		if apierrors.IsNotFound(err) {
+			r.sizes.set(req.NamespacedName, 0)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	case !rayv1.ManagedHere(before.Spec.ManagedBy) && !awaitsCleanUp(before):
 		return ctrl.Result{}, nil
 	case !fresh:
