@@ -14,8 +14,8 @@ import (
 
 const smallWorkers = 3 // of a small cluster, next to its head
 
-// clusters measures how long many small clusters take until all are ready, in turns with the same Pods and Services
-// created directly.
+// clusters measures how long many small clusters take until all are ready, in turns with two things done without an operator: the
+// same Pods and Services, and all that is written for the clusters, see createSame.
 func clusters(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {
@@ -25,42 +25,68 @@ func clusters(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	var operated, direct, cpu, cpuOperated, cpuDirect []float64
+	var operated, direct, same phase
+	var cpu []float64
 	for round := range s.opts.Rounds {
-		seconds, used, planeUsed, err := s.createClusters(ctx, namespace)
+		made, err := s.createClusters(ctx, namespace)
 		if err != nil {
 			return err
 		}
-		cpuOperated = append(cpuOperated, planeUsed)
-		operated, cpu = append(operated, seconds), append(cpu, used)
-		s.logf("round %d of %d: %d RayClusters ready after %.1f s, CPU of the operator %.1f s", round+1, s.opts.Rounds, s.opts.Clusters, seconds, used)
+		operated.add(made.seconds, made.planeCPU)
+		cpu = append(cpu, made.cpu)
+		s.logf("round %d of %d: %d RayClusters ready after %.1f s, CPU of the operator %.1f s; %d status writes, %d events", round+1, s.opts.Rounds,
+			s.opts.Clusters, made.seconds, made.cpu, made.writes.status, made.writes.events)
 
 		var objects []client.Object
 		for i := range s.opts.Clusters {
 			objects = append(objects, c.of(clusterName(round, i), smallWorkers)...)
 		}
-		meter, err := s.meterControlPlane()
+		err = s.withoutOperator(ctx, namespace, "the same Pods and Services created directly", &direct, func() (float64, error) {
+			return s.createDirectly(ctx, namespace, objects)
+		})
 		if err != nil {
 			return err
 		}
-		if seconds, err = s.createDirectly(ctx, namespace, objects); err != nil {
-			return err
-		}
-		if planeUsed, err = meter("direct creation"); err != nil {
-			return err
-		}
-		cpuDirect = append(cpuDirect, planeUsed)
-		direct = append(direct, seconds)
-		s.logf("round %d of %d: the same Pods and Services created directly: %.1f s", round+1, s.opts.Rounds, seconds)
-		if err := s.clear(ctx, namespace); err != nil {
+		err = s.withoutOperator(ctx, namespace, "all that the operator writes, written directly", &same, func() (float64, error) {
+			return s.createSame(ctx, namespace, round, c, made.writes)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	what := fmt.Sprintf("%d RayClusters of 1+%d Pods until ready", s.opts.Clusters, smallWorkers)
-	s.report.Add(s.name, what, "s", operated, direct, ratioAtMost(1.1))
-	s.report.Add(s.name, "CPU of the control plane meanwhile", "s", cpuOperated, cpuDirect, nil)
+	s.report.Add(s.name, what, "s", operated.seconds, direct.seconds, ratioAtMost(1.1))
+	s.report.Add(s.name, "CPU of the control plane meanwhile", "s", operated.planeCPU, direct.planeCPU, nil)
+	s.report.Add(s.name, what+"; direct writes the same objects, status and events", "s", operated.seconds, same.seconds, ratioAtMost(1.3))
+	s.report.Add(s.name, "CPU of the control plane meanwhile", "s", operated.planeCPU, same.planeCPU, nil)
 	s.report.Add(s.name, "CPU of the operator meanwhile", "s", cpu, nil, nil)
 	return nil
+}
+
+// phase collects the figures of one thing that each round does.
+type phase struct{ seconds, planeCPU []float64 }
+
+func (p *phase) add(seconds, planeCPU float64) {
+	p.seconds, p.planeCPU = append(p.seconds, seconds), append(p.planeCPU, planeCPU)
+}
+
+// withoutOperator adds to p the seconds that run returns and what they cost the control plane, and clears the namespace.
+func (s *session) withoutOperator(ctx context.Context, namespace, what string, p *phase, run func() (float64, error)) error {
+	plane, err := s.meterControlPlane()
+	if err != nil {
+		return err
+	}
+	seconds, err := run()
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	used, err := plane(what)
+	if err != nil {
+		return err
+	}
+	p.add(seconds, used)
+	s.logf("round %d of %d: %s: %.1f s", len(p.seconds), s.opts.Rounds, what, seconds)
+	return s.clear(ctx, namespace)
 }
 
 func clusterName(round, i int) string { return fmt.Sprintf("small-%d-%04d", round, i) }
@@ -73,18 +99,26 @@ func hasReadyWorkers(n int32) func(client.Object) bool {
 	}
 }
 
-// createClusters measures the seconds from the first create until all clusters say that they are ready, and meanwhile the
-// CPU seconds of the control plane and of an operator that runs for this round only and has made one cluster before.
-func (s *session) createClusters(ctx context.Context, namespace string) (seconds, cpu, planeCPU float64, err error) {
+// operatedRound is what createClusters has measured.
+type operatedRound struct {
+	// seconds from the first create until all clusters say that they are ready; CPU seconds of the operator and of the control
+	// plane meanwhile.
+	seconds, cpu, planeCPU float64
+	writes                 ownWrites
+}
+
+// createClusters measures clusters under an operator that runs for this round only and has made one cluster before.
+func (s *session) createClusters(ctx context.Context, namespace string) (operatedRound, error) {
+	var made operatedRound
 	operator, err := s.startOperator(ctx, s.kubeconfig)
 	if err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	if err := s.warmUp(ctx, namespace); err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	if err := s.clear(ctx, namespace); err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
@@ -92,37 +126,48 @@ func (s *session) createClusters(ctx context.Context, namespace string) (seconds
 	for i := range s.opts.Clusters {
 		objects = append(objects, cluster(namespace, clusterName(9, i), smallWorkers))
 	}
-	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, len(objects), hasReadyWorkers(smallWorkers))
+	versions := versionCounter{}
+	wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, len(objects), versions.count(hasReadyWorkers(smallWorkers)))
 	if err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	meter, err := s.meter(operator)
 	if err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	plane, err := s.meterControlPlane()
 	if err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	begin := time.Now()
 	if err := s.create(ctx, objects); err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
 	if err := wait(); err != nil {
-		return 0, 0, 0, err
+		return made, err
 	}
-	seconds = time.Since(begin).Seconds()
-	if planeCPU, err = plane("RayClusters"); err != nil {
-		return 0, 0, 0, err
+	made.seconds = time.Since(begin).Seconds()
+	if made.planeCPU, err = plane("RayClusters"); err != nil {
+		return made, err
 	}
-	if cpu, err = meter(); err != nil {
-		return 0, 0, 0, err
+	if made.cpu, err = meter(); err != nil {
+		return made, err
 	}
 	if err := s.checkChildren(ctx, namespace, len(objects)*(1+smallWorkers), len(objects)); err != nil {
-		return 0, 0, 0, err
+		return made, err
+	}
+	if err := pause(ctx, settle); err != nil { // events are sent in the background
+		return made, err
 	}
 	s.stop(operator)
-	return seconds, cpu, planeCPU, s.clear(ctx, namespace)
+	made.writes.status = len(versions) - len(objects)
+	if made.writes.events, err = s.countEvents(ctx, namespace, objects); err != nil {
+		return made, err
+	}
+	if made.writes.status < len(objects) || made.writes.events == 0 {
+		return made, fmt.Errorf("counted %d status writes and %d events of %d clusters that are ready", made.writes.status, made.writes.events, len(objects))
+	}
+	return made, s.clear(ctx, namespace)
 }
 
 // meter returns a function that tells the CPU seconds a program has used since.

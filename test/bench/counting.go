@@ -28,7 +28,7 @@ type countingProxy struct {
 	counts map[request]int
 }
 
-// newCountingProxy listens on loopback, without TLS, and lends its callers the credentials of config.
+// newCountingProxy listens on loopback, without TLS, and uses the credentials of config for all callers.
 func newCountingProxy(config *rest.Config) (*countingProxy, error) {
 	target, err := url.Parse(config.Host)
 	if err != nil {

@@ -65,7 +65,7 @@ func idle(ctx context.Context, s *session) error {
 	return nil
 }
 
-// makeFleet creates the clusters a hundred at a time, so that what is measured later is not the memory of a rush.
+// makeFleet creates the clusters a hundred at a time, so that what is measured later is not left over from a rush.
 func (s *session) makeFleet(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, fleetLimit)
 	defer cancel()

@@ -175,7 +175,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		// Kept open until all are found, lest one is found twice.
+		// Kept open until all are found, so that they differ.
 		defer func() { _ = l.Close() }()
 		addresses = append(addresses, l.Addr().String())
 	}

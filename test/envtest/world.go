@@ -24,8 +24,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Patience is how long a test waits for what has to come, on however slow a machine.
-const Patience = time.Minute
+// WaitTimeout is how long a test waits for what has to come, on however slow a machine.
+const WaitTimeout = time.Minute
 
 // World is a namespace of a control plane, seen by a user who may do everything. Its methods end the test when the API server
 // does not answer as it should.
@@ -87,12 +87,12 @@ func (w *World) Read(o client.Object) bool {
 // Eventually waits until something is so.
 func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Helper()
-	for end := time.Now().Add(Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(WaitTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	w.T.Fatalf("waited %s for %s in vain", Patience, what)
+	w.T.Fatalf("waited %s for %s in vain", WaitTimeout, what)
 }
 
 // ChangeCluster updates a RayCluster, again when somebody else was faster.

@@ -29,7 +29,7 @@ import (
 	"github.com/raygate/raygate/test/programs"
 )
 
-var update = flag.Bool("update", false, "write docs/verdicts.md")
+var update = flag.Bool("update", false, "write verdicts.md")
 
 // settle bounds every wait. It is generous, for slow machines: no test depends on speed.
 const settle = 3 * time.Minute

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 // doors are the columns, in the order of the table.
 var doors = []string{"raygate validate", "REST", "gRPC", "controller", "webhooks alone", "CRDs", "CRDs + webhooks", "CRDs + policies"}
 
-// TestVerdicts shows every example to every door, and holds docs/verdicts.md to what they said.
+// TestVerdicts shows every example to every door, and holds verdicts.md to what they said.
 func TestVerdicts(t *testing.T) {
 	told := map[*setting]map[*testCase]answer{}
 	for _, s := range settings {
@@ -144,7 +143,7 @@ const preamble = `<!-- Written by go test ./test/matrix -update. DO NOT EDIT. --
 
 Each invalid example of pkg/validation/examples was shown to each door of the built programs on a real API server, and
 every answer was held to the Go rules: doors that ask those rules to every word and field path, the others to rule and
-path wherever their layer has the rule ([validation.md](validation.md) lists the layers).
+path wherever their layer has the rule ([validation.md](../../docs/validation.md) lists the layers).
 
 * **refuses**: the object is refused for this rule at its field; **refuses°**: at the field around it, which is as far as
   a rule of the API server can point. **warns**: it passes, and the client is told.
@@ -157,11 +156,11 @@ The controller and "webhooks alone" saw the objects while the CRDs had no constr
 
 `
 
-// holdTable compares docs/verdicts.md with the table, or writes it.
+// holdTable compares verdicts.md with the table, or writes it.
 func holdTable(t *testing.T, got []byte) {
 	t.Helper()
 	t.Logf("\n%s", got)
-	path := filepath.Join("..", "..", "docs", "verdicts.md")
+	const path = "verdicts.md"
 	if *update {
 		if err := os.WriteFile(path, got, 0o600); err != nil {
 			t.Fatal(err)
@@ -173,6 +172,6 @@ func holdTable(t *testing.T, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("docs/verdicts.md is not what the doors say; look at the difference, then run go test ./test/matrix -update (-file +doors):\n%s", diff)
+		t.Errorf("verdicts.md is not what the doors say; look at the difference, then run go test ./test/matrix -update (-file +doors):\n%s", diff)
 	}
 }

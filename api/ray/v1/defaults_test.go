@@ -137,10 +137,10 @@ func FuzzSetRayClusterDefaults(f *testing.F) {
 			return
 		}
 		rayv1.SetRayClusterDefaults(&once)
-		twice := once.DeepCopy()
-		rayv1.SetRayClusterDefaults(twice)
-		if diff := cmp.Diff(&once, twice); diff != "" {
-			t.Errorf("defaulting twice differs from once:\n%s", diff)
+		again := once.DeepCopy()
+		rayv1.SetRayClusterDefaults(again)
+		if diff := cmp.Diff(&once, again); diff != "" {
+			t.Errorf("defaulting again changes the object:\n%s", diff)
 		}
 	})
 }

@@ -16,7 +16,7 @@ func setPodTemplateDefaults(t *corev1.PodTemplateSpec) {
 		setContainerDefaults(&t.Spec.Containers[i])
 	}
 	for i := range t.Spec.EphemeralContainers {
-		// The two types have the same fields, declared twice.
+		// The two types have the same fields, each declared in both.
 		c := corev1.Container(t.Spec.EphemeralContainers[i].EphemeralContainerCommon)
 		setContainerDefaults(&c)
 		t.Spec.EphemeralContainers[i].EphemeralContainerCommon = corev1.EphemeralContainerCommon(c)

@@ -55,13 +55,13 @@ const (
 	ReasonRayClusterSuspended = RayClusterSuspended
 )
 
-// Conditions that KubeRay does not have. Like ReplicaFailure they are absent while there is nothing to tell.
+// Conditions that KubeRay does not have. Like ReplicaFailure they are absent while there is nothing to report.
 const (
 	// RayClusterInvalidSpec is True while the object breaks rules. With the reason InvalidRayClusterSpec it is refused: nothing is created from it
 	// and nothing is deleted.
 	RayClusterInvalidSpec = "InvalidSpec"
-	// RayClusterBatchSchedulerProblem is True while the batch scheduler is not told, or cannot do, what the labels of the
-	// cluster ask it for. The Pods are made all the same.
+	// RayClusterBatchSchedulerProblem is True while what the labels of the cluster ask of the batch scheduler cannot be written
+	// for it, or is nothing that it can do. The Pods are made all the same.
 	RayClusterBatchSchedulerProblem = "BatchSchedulerProblem"
 	// RayClusterChildFailure is True while something besides the Pods and the head Service cannot be made or brought up to
 	// date: a permission, an Ingress, a Secret, a volume claim, a certificate. Its reason is that of the event about the first

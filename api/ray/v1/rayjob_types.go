@@ -9,7 +9,7 @@ import (
 type JobStatus string
 
 const (
-	// JobStatusNew is the state before Ray has heard of the job.
+	// JobStatusNew is the state before Ray knows of the job.
 	JobStatusNew JobStatus = ""
 	// JobStatusPending means that Ray accepted the job and did not start it yet.
 	JobStatusPending JobStatus = "PENDING"

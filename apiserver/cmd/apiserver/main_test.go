@@ -118,7 +118,7 @@ func (f files) serving(t *testing.T, ca *authority) func(*Options) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(envtest.Patience); !ok(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(envtest.WaitTimeout); !ok(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)
 		}

@@ -203,7 +203,7 @@ func TestDocumentedFile(t *testing.T) {
 	}
 }
 
-// TestEverythingIsDocumented: no variable is read, no gate known and no field of the file taken that is not told of.
+// TestEverythingIsDocumented: no variable is read, no gate known and no field of the file taken that is not documented.
 func TestEverythingIsDocumented(t *testing.T) {
 	described := map[string]bool{}
 	for _, v := range variables {

@@ -177,8 +177,8 @@ func TestRulesKnowTheGates(t *testing.T) {
 		validation.GateDeletionPolicy, validation.GateMultiHostIndexing, validation.GateNetworkPolicy,
 		validation.GateMTLS, validation.GateHistoryServer, validation.GateEmbeddedGCSStorage,
 	} {
-		if _, told := got[gate]; !told {
-			t.Errorf("the rules are not told about %s", gate)
+		if _, ok := got[gate]; !ok {
+			t.Errorf("the rules do not get %s", gate)
 		}
 	}
 	if !got[validation.GateMTLS] || got[validation.GateDeletionPolicy] {

@@ -68,7 +68,7 @@ featureGates: {RayClusterMTLS: true}
 	}{
 		{name: "plain", option: func(*rayv1.RayCluster) {}, wantPods: 1},
 		{name: "published", option: raytest.Head(func(h *rayv1.HeadGroupSpec) { h.EnableIngress = new(true) }), wantPods: 1, want: `cannot get resource "routes"`},
-		{name: "guarded", option: token, wantPods: 1, want: `cannot create resource "secrets"`},
+		{name: "token", option: token, wantPods: 1, want: `cannot create resource "secrets"`},
 		{name: "encrypted", option: tls, want: `cannot get resource "certificates"`}, // its Pods wait for them
 	}
 	for _, tc := range cases {
@@ -115,9 +115,9 @@ featureGates: {RayClusterMTLS: true}
 			}
 			return n
 		}
-		eventually(ctx, t, "the log to tell of "+resource, func() bool { return count() > 0 })
+		eventually(ctx, t, "the log to name "+resource, func() bool { return count() > 0 })
 		if n := count(); n != 1 {
-			t.Errorf("the log tells %d times of %s", n, resource)
+			t.Errorf("the log names %[2]s %[1]d times", n, resource)
 		}
 	}
 }

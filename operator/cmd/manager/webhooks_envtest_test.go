@@ -187,7 +187,7 @@ func readOld(ctx context.Context, c client.Client, name string) error {
 		return err
 	}
 	if !strings.Contains(u.GetAnnotations()["conversion.ray.io/v1-extra"], "numOfHosts") {
-		return errors.New("the stash is missing")
+		return errors.New("the preserved fields are missing")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// TestSettingsReachTheController: every switch changes what the controller of RayClusters is told, from one answer to another.
+// TestSettingsReachTheController: every switch changes what the controller of RayClusters gets, from one answer to another.
 func TestSettingsReachTheController(t *testing.T) {
 	env := func(name, value string) map[string]string { return map[string]string{name: value} }
 	gate := func(g validation.Gate) func(raycluster.Config) bool {

@@ -29,10 +29,10 @@ func Known(gvk schema.GroupVersionKind) bool {
 }
 
 // Convert changes obj, a decoded JSON object, into the version wanted. Only apiVersion, the fields that the two versions
-// do not share and the stash annotation change. An object that is in that version already stays as it is.
+// do not share and the annotation with preserved fields change. An object that is in that version already stays as it is.
 //
 // It fails for a kind or version that it does not know, and for the one object that it would otherwise destroy: one in
-// v1alpha1 whose stash was too large to be carried. It never fails because a field has a wrong value.
+// v1alpha1 whose preserved fields were too large to be carried. It never fails because a field has a wrong value.
 func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
@@ -50,19 +50,19 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 		return nil
 	}
 	from, to := versions[have], versions[wanted]
-	stash, err := takeStash(obj, extra[from])
+	preserved, err := takePreserved(obj, extra[from])
 	if err != nil {
 		return err
 	}
 	// On this side nobody but a client can have written the annotation of the other.
 	removeAnnotation(obj, extra[to])
 	keep := split(plans[kind], obj, from)
-	if stash != nil {
+	if preserved != nil {
 		m := merger{to: to}
-		m.merge(plans[kind], place{obj: obj}, stash)
+		m.merge(plans[kind], place{obj: obj}, preserved)
 	}
 	obj["apiVersion"] = wanted.String()
-	return putStash(obj, extra[to], keep)
+	return putPreserved(obj, extra[to], keep)
 }
 
 func kinds() []string {
@@ -90,7 +90,7 @@ type Addition struct {
 	Value   any
 }
 
-// Restore returns what only v1 has, stands in before and is missing in after: what an old client that dropped the stash
+// Restore returns what only v1 has, stands in before and is missing in after: what an old client that dropped the preserved fields
 // annotation is about to destroy. Both are v1 objects as decoded JSON; they are used up. What after says itself stays,
 // and so does what was removed together with a field that the old client could see. The status comes back as a whole,
 // because the API server takes no other than the stored one from this kind of write, and takes what only v1 has of it

@@ -84,12 +84,12 @@ status:
 `)
 	got := convert(t, object(t, everything), rayv1alpha1.GroupVersion)
 	annotations := got["metadata"].(map[string]any)["annotations"].(map[string]any)
-	stash := annotations[AnnotationHubExtra].(string)
+	preserved := annotations[AnnotationHubExtra].(string)
 	delete(annotations, AnnotationHubExtra)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("as v1alpha1 (-want +got):\n%s", diff)
 	}
-	wantStash := object(t, `
+	wantPreserved := object(t, `
 $format: 1
 spec:
   managedBy: ray.io/kuberay-operator
@@ -104,8 +104,8 @@ status:
   head: {podName: demo-head}
   conditions: [{type: HeadPodReady, status: "True"}]
 `)
-	if diff := cmp.Diff(wantStash, object(t, stash)); diff != "" {
-		t.Errorf("stash (-want +got):\n%s", diff)
+	if diff := cmp.Diff(wantPreserved, object(t, preserved)); diff != "" {
+		t.Errorf("preserved fields (-want +got):\n%s", diff)
 	}
 }
 
@@ -207,9 +207,9 @@ func TestConvertKnowsWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// A stash that we did not write must not get into v1 what v1 does not hold.
-func TestForgedStash(t *testing.T) {
-	cases := map[string]struct{ stash, want string }{
+// Preserved fields that we did not write must not get into v1 what v1 does not hold.
+func TestForgedPreservedFields(t *testing.T) {
+	cases := map[string]struct{ preserved, want string }{
 		"not JSON":            {"{", "{suspend: true}"},
 		"no format":           {`{"spec":{"managedBy":"x"}}`, "{suspend: true}"},
 		"another format":      {`{"$format":2,"spec":{"managedBy":"x"}}`, "{suspend: true}"},
@@ -224,7 +224,7 @@ func TestForgedStash(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			obj := object(t, "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a}, spec: {suspend: true}}")
-			obj["metadata"].(map[string]any)["annotations"] = map[string]any{AnnotationHubExtra: tc.stash}
+			obj["metadata"].(map[string]any)["annotations"] = map[string]any{AnnotationHubExtra: tc.preserved}
 			want := object(t, "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: "+tc.want+"}")
 			if diff := cmp.Diff(want, convert(t, obj, rayv1.GroupVersion)); diff != "" {
 				t.Errorf("v1 object (-want +got):\n%s", diff)
@@ -234,7 +234,7 @@ func TestForgedStash(t *testing.T) {
 }
 
 // What does not fit into an annotation is kept out of sight and protected, not destroyed.
-func TestStashBudget(t *testing.T) {
+func TestPreservedFieldsBudget(t *testing.T) {
 	groups := func(n int, value func(i int) string) map[string]any {
 		obj := object(t, "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {workerGroupSpecs: []}}")
 		var list []any
@@ -247,20 +247,20 @@ func TestStashBudget(t *testing.T) {
 		obj["spec"].(map[string]any)["workerGroupSpecs"] = list
 		return obj
 	}
-	stashOf := func(obj map[string]any) string {
+	preservedOf := func(obj map[string]any) string {
 		return obj["metadata"].(map[string]any)["annotations"].(map[string]any)[AnnotationHubExtra].(string)
 	}
 
 	many := groups(128, func(i int) string { return fmt.Sprint("value-", i) })
 	seen := convert(t, many, rayv1alpha1.GroupVersion)
-	if got := len(stashOf(seen)); got > 30_000 {
-		t.Errorf("128 groups with every field of v1 make a stash of %d bytes", got)
+	if got := len(preservedOf(seen)); got > 30_000 {
+		t.Errorf("128 groups with every field of v1 preserve %d bytes", got)
 	}
 	if diff := cmp.Diff(many, convert(t, seen, rayv1.GroupVersion)); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}
 
-	// Text that does not compress. The stash does not fit, the object stays readable, and a write is refused.
+	// Text that does not compress. The preserved fields do not fit, the object stays readable, and a write is refused.
 	noise := uint64(1)
 	huge := groups(128, func(int) string {
 		b := make([]byte, 4000)
@@ -271,8 +271,8 @@ func TestStashBudget(t *testing.T) {
 		return string(b)
 	})
 	seen = convert(t, huge, rayv1alpha1.GroupVersion)
-	if got := stashOf(seen); len(got) > 100 {
-		t.Errorf("stash of %d bytes, want a note that it is missing", len(got))
+	if got := preservedOf(seen); len(got) > 100 {
+		t.Errorf("preserved fields of %d bytes, want a note that they are missing", len(got))
 	}
 	if err := Convert(seen, rayv1.GroupVersion); err == nil || !strings.Contains(err.Error(), "write it through ray.io/v1") {
 		t.Errorf("error %v, want one that refuses the write", err)
@@ -357,7 +357,7 @@ func TestEveryKindOfTheOldVersionHasAPlan(t *testing.T) {
 	}
 }
 
-// A kind that is the same in both versions changes nothing but its version: no stash, and no field is hidden, not even one
+// A kind that is the same in both versions changes nothing but its version: nothing is preserved, and no field is hidden, not even one
 // that this program does not know.
 func TestSameKindKeepsEverythingInSight(t *testing.T) {
 	const text = "{apiVersion: ray.io/v1, kind: RayCronJob, metadata: {name: a, annotations: {x: y}}, spec: {schedule: '@daily', moonPhase: full, jobTemplate: {backoffLimit: 3, submissionMode: HTTPMode}}, status: {lastScheduleTime: '2024-01-01T00:00:00Z'}}"

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// merger puts a stash back.
+// merger puts preserved fields back.
 type merger struct {
 	to side
 	// added is called for each field that is put back, with its JSON pointer. Nil means that nobody wants to know.
 	added func(pointer string, value any)
-	// restoring is set for a stash that was taken from the stored object and did not pass through the hands of a client.
+	// restoring is set for preserved fields that were taken from the stored object and did not pass through the hands of a client.
 	restoring bool
 }
 
-// place is an object that a stash is merged into.
+// place is an object that preserved fields are merged into.
 type place struct {
 	obj map[string]any
 	// defaults is the same object with nothing but defaults in the fields that only v1 has, or nil.
@@ -26,10 +26,10 @@ type place struct {
 	pointer string
 }
 
-// merge puts back into an object what the stash holds for it. What the object says itself wins; what has gone from the
+// merge puts back into an object what is preserved for it. What the object says itself wins; what has gone from the
 // object, such as a worker group, is not brought back to life.
-func (m *merger) merge(n *node, at place, stash map[string]any) {
-	for name, value := range stash {
+func (m *merger) merge(n *node, at place, preserved map[string]any) {
+	for name, value := range preserved {
 		if strings.HasPrefix(name, "$") {
 			continue
 		}
@@ -38,7 +38,7 @@ func (m *merger) merge(n *node, at place, stash map[string]any) {
 		pointer := m.below(at.pointer, name)
 		switch {
 		case f.in(m.to.other()):
-			// A field that the client could see: only what is below it may come from the stash.
+			// A field that the client could see: only what is below it may come from the preserved fields.
 			if has && f.node != nil {
 				m.mergeValue(f.node, present, at.defaults[name], value, pointer)
 			}
@@ -51,7 +51,7 @@ func (m *merger) merge(n *node, at place, stash map[string]any) {
 		}
 	}
 	if m.to == hub && !m.restoring {
-		takeOut(n, at.obj, stash)
+		takeOut(n, at.obj, preserved)
 	}
 }
 
@@ -60,10 +60,10 @@ func means(present, filledIn, value any) bool {
 	return filledIn == nil || !reflect.DeepEqual(present, filledIn) || reflect.DeepEqual(present, value)
 }
 
-func (m *merger) mergeValue(n *node, present, defaults, stash any, at string) {
+func (m *merger) mergeValue(n *node, present, defaults, preserved any, at string) {
 	switch present := present.(type) {
 	case map[string]any:
-		below, ok := stash.(map[string]any)
+		below, ok := preserved.(map[string]any)
 		defaults, _ := defaults.(map[string]any)
 		switch {
 		case !ok:
@@ -75,7 +75,7 @@ func (m *merger) mergeValue(n *node, present, defaults, stash any, at string) {
 			m.merge(n, place{obj: present, defaults: defaults, pointer: at}, below)
 		}
 	case []any:
-		below, ok := stash.([]any)
+		below, ok := preserved.([]any)
 		defaults, _ := defaults.([]any)
 		if ok && n.items != nil {
 			m.mergeList(n, present, defaults, below, at)
@@ -83,21 +83,21 @@ func (m *merger) mergeValue(n *node, present, defaults, stash any, at string) {
 	}
 }
 
-func (m *merger) mergeList(n *node, present, defaults, stash []any, at string) {
+func (m *merger) mergeList(n *node, present, defaults, preserved []any, at string) {
 	byName := map[string]int{}
 	for i, element := range present {
 		if name := elementName(n, element); name != "" {
 			byName[name] = i
 		}
 	}
-	for _, s := range stash {
+	for _, s := range preserved {
 		below, ok := s.(map[string]any)
 		if !ok {
 			continue
 		}
 		name := elementName(n, s)
 		i, known := byName[name]
-		if index, given := below[stashIndex].(int64); given {
+		if index, given := below[preservedIndex].(int64); given {
 			// Two elements of one name: the place decides, as long as the name there is right.
 			known = index >= 0 && index < int64(len(present)) && elementName(n, present[index]) == name
 			i = int(index)
@@ -114,8 +114,8 @@ func (m *merger) mergeList(n *node, present, defaults, stash []any, at string) {
 }
 
 // takeOut removes the values that split filled in, unless the client has given them a meaning since.
-func takeOut(n *node, obj, stash map[string]any) {
-	absent, _ := stash[stashAbsent].([]any)
+func takeOut(n *node, obj, preserved map[string]any) {
+	absent, _ := preserved[preservedAbsent].([]any)
 	for name, f := range n.fields {
 		if f.fill == nil || !slices.Contains(absent, any(name)) {
 			continue
@@ -126,7 +126,7 @@ func takeOut(n *node, obj, stash map[string]any) {
 	}
 }
 
-// fits reports whether v1 can hold the value. Anything else was not put into the stash by us, and stored it would keep
+// fits reports whether v1 can hold the value. Anything else was not preserved by us, and stored it would keep
 // programs that read typed objects, the operator first of all, from reading any.
 func fits(value any, t reflect.Type) bool {
 	raw, err := json.Marshal(value)

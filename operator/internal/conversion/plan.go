@@ -47,7 +47,7 @@ var plans = map[string]*node{
 }
 
 // listKeys are the lists whose elements are known by a name. Elements move when one before them is removed; by index, the
-// stash of one would end up in another.
+// preserved fields of one would end up in another.
 var listKeys = map[string]string{"workerGroupSpecs": "groupName"}
 
 // fills are the fields that v1alpha1 requires and v1 does not.

@@ -193,26 +193,26 @@ func TestRoundTripOfRandomObjects(t *testing.T) {
 	for kind, make := range types {
 		t.Run(kind, func(t *testing.T) {
 			structural := schemas(t, kind)
-			stashed := 0
+			preserved := 0
 			for seed := range int64(n) {
 				v1 := random(t, seed, make[hub](), rayv1.GroupVersion.WithKind(kind))
 				checkRoundTrip(t, v1, rayv1alpha1.GroupVersion, structural)
 				if len(split(plans[kind], runtime.DeepCopyJSON(v1), hub)) > 0 {
-					stashed++
+					preserved++
 				}
 				checkRoundTrip(t, random(t, seed, make[old](), rayv1alpha1.GroupVersion.WithKind(kind)), rayv1.GroupVersion, structural)
 			}
-			if kind == "RayCronJob" && stashed > 0 {
-				t.Errorf("%d objects were changed, although the versions are the same", stashed)
+			if kind == "RayCronJob" && preserved > 0 {
+				t.Errorf("%d objects were changed, although the versions are the same", preserved)
 			}
-			if kind != "RayCronJob" && stashed < n/2 {
-				t.Errorf("only %d of %d random objects had a field that only v1 has", stashed, n)
+			if kind != "RayCronJob" && preserved < n/2 {
+				t.Errorf("only %d of %d random objects had a field that only v1 has", preserved, n)
 			}
 		})
 	}
 }
 
-// An old client that drops the stash, and changes nothing else, must end up with all that was there.
+// An old client that drops the preserved fields, and changes nothing else, must end up with all that was there.
 func TestRestoreOfRandomObjects(t *testing.T) {
 	for kind, make := range types {
 		t.Run(kind, func(t *testing.T) {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Names with a dollar are those of the stash itself. No field of ours starts with one.
+// Names with a dollar are those of the annotation itself. No field of ours starts with one.
 const (
-	// stashAbsent lists the fields that were filled in for the old version and are to be taken out again.
-	stashAbsent = "$absent"
-	// stashIndex tells elements apart that have no name, or share one.
-	stashIndex = "$index"
+	// preservedAbsent lists the fields that were filled in for the old version and are to be taken out again.
+	preservedAbsent = "$absent"
+	// preservedIndex tells elements apart that have no name, or share one.
+	preservedIndex = "$index"
 )
 
 // split takes out of obj, which is of version from, what the other version does not have, and puts in what that one
 // cannot be without. It returns what it took, in the same nesting; empty when there was nothing.
 func split(n *node, obj map[string]any, from side) map[string]any {
-	stash := map[string]any{}
+	preserved := map[string]any{}
 	to := from.other()
 	for name, value := range obj {
 		f := n.fields[name]
@@ -24,16 +24,16 @@ func split(n *node, obj map[string]any, from side) map[string]any {
 		case strings.HasPrefix(name, "$"): // nobody's; the API server will prune it
 		case !f.in(to):
 			// Also what neither version knows: with CRDs newer than this program it is a field of v1.
-			stash[name] = value
+			preserved[name] = value
 			delete(obj, name)
 		case f.node != nil:
 			if below := splitValue(f.node, value, from); below != nil {
-				stash[name] = below
+				preserved[name] = below
 			}
 		}
 	}
 	if to != old {
-		return stash
+		return preserved
 	}
 	var absent []any
 	for name, f := range n.fields {
@@ -44,28 +44,28 @@ func split(n *node, obj map[string]any, from side) map[string]any {
 	}
 	if len(absent) > 0 {
 		slices.SortFunc(absent, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-		stash[stashAbsent] = absent
+		preserved[preservedAbsent] = absent
 	}
-	return stash
+	return preserved
 }
 
 // splitValue returns nil when there is nothing to keep, and for a value that is not what the schema says.
 func splitValue(n *node, value any, from side) any {
 	switch value := value.(type) {
 	case map[string]any:
-		var stash map[string]any
+		var preserved map[string]any
 		if n.values != nil {
-			stash = map[string]any{}
+			preserved = map[string]any{}
 			for name, element := range value {
 				if below := splitValue(n.values, element, from); below != nil {
-					stash[name] = below
+					preserved[name] = below
 				}
 			}
 		} else if n.fields != nil {
-			stash = split(n, value, from)
+			preserved = split(n, value, from)
 		}
-		if len(stash) > 0 {
-			return stash
+		if len(preserved) > 0 {
+			return preserved
 		}
 	case []any:
 		if n.items != nil {
@@ -80,7 +80,7 @@ func splitList(n *node, list []any, from side) any {
 	for _, element := range list {
 		names[elementName(n, element)]++
 	}
-	var stash []any
+	var preserved []any
 	for i, element := range list {
 		below, ok := splitValue(n.items, element, from).(map[string]any)
 		if !ok {
@@ -91,14 +91,14 @@ func splitList(n *node, list []any, from side) any {
 			below[n.key] = name
 		}
 		if name == "" || names[name] > 1 {
-			below[stashIndex] = int64(i)
+			below[preservedIndex] = int64(i)
 		}
-		stash = append(stash, below)
+		preserved = append(preserved, below)
 	}
-	if stash == nil {
+	if preserved == nil {
 		return nil
 	}
-	return stash
+	return preserved
 }
 
 // elementName is empty for elements without a name.

@@ -12,7 +12,7 @@ import (
 )
 
 // The names, stages and defaults are those of KubeRay 1.7. A gate that is off by default protects from what is not
-// proven yet; the rules refuse the fields that it guards, so that nobody relies on something that does not happen.
+// proven yet; the rules refuse the fields that it turns on, so that nobody relies on something that does not happen.
 const (
 	// RayClusterStatusConditions writes status.conditions of a RayCluster. Suspension and the refusal of an invalid spec
 	// are built on conditions, so it can no longer be turned off; the name is accepted because charts set it.

@@ -1,4 +1,4 @@
-// Package gang is what the operator tells batch schedulers, so that the Pods of a Ray cluster are placed together or not
+// Package gang is what the operator writes for batch schedulers, so that the Pods of a Ray cluster are placed together or not
 // at all: labels, annotations and the scheduler's name on Pods, and objects such as a PodGroup.
 //
 // There is one folder per scheduler, each an implementation of Scheduler: pure functions of a Workload. Only the package

@@ -1,5 +1,5 @@
 // Package overlay makes a cache that lags behind show our own writes: it remembers what was written until the cache shows it, and
-// lays that over what the cache says. Whoever decides from the result cannot create an object twice or delete one twice, and
+// lays that over what the cache says. Whoever decides from the result cannot create or delete an object a second time, and
 // never has to wait for the cache.
 //
 // It is in memory only, and that is enough. After a restart nothing is remembered, but no reconcile runs before the caches are

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxCreates bounds the workers of one group that a single plan creates. More come with the next plan; without a bound
-// a group with a slip of the finger in replicas would make the plan itself fill the memory.
+// a group with a typing error in replicas would make the plan itself fill the memory.
 const MaxCreates = 5000
 
 // Input is what a plan depends on.

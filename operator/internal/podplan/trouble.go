@@ -13,9 +13,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Patience is how long a Pod may wait for a node, or take longer to end than it was given, before that is trouble. A node
-// that has to be started first often takes longer; what is told then is true nevertheless.
-const Patience = time.Minute
+// TroubleAfter is how long a Pod may wait for a node, or take longer to end than its grace period, before that is trouble. A node
+// that has to be started first often takes longer; the report is correct nevertheless.
+const TroubleAfter = time.Minute
 
 // manyRestarts of a container that is still not ready are a crash loop also at the moments when it runs.
 const manyRestarts = 3
@@ -32,7 +32,7 @@ type Trouble struct {
 // until what is happening now becomes trouble.
 func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
 	if !pod.DeletionTimestamp.IsZero() { // the timestamp has the grace period in it
-		return after(Patience-now.Sub(pod.DeletionTimestamp.Time), Trouble{
+		return after(TroubleAfter-now.Sub(pod.DeletionTimestamp.Time), Trouble{
 			rayv1.ReasonTerminationStuck, "does not end; if its node is lost for good, delete the node, or the Pod with --force",
 		})
 	}
@@ -42,9 +42,9 @@ func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) 
 		}
 		since := cmp.Or(c.LastTransitionTime.Time, pod.CreationTimestamp.Time)
 		if c.Reason == corev1.PodReasonSchedulingGated {
-			return after(Patience-now.Sub(since), Trouble{rayv1.ReasonSchedulingGated, "is held back by its scheduling gates"})
+			return after(TroubleAfter-now.Sub(since), Trouble{rayv1.ReasonSchedulingGated, "is held back by its scheduling gates"})
 		}
-		return after(Patience-now.Sub(since), Trouble{rayv1.ReasonUnschedulable, withDetail("finds no node", c.Message)})
+		return after(TroubleAfter-now.Sub(since), Trouble{rayv1.ReasonUnschedulable, withDetail("finds no node", c.Message)})
 	}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if t := troubleOfContainer(s); t.Reason != "" {

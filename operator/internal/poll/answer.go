@@ -35,7 +35,7 @@ type Observer[V any] struct {
 	// Changed compares the answer that the observer has read last, or was woken for, with a new one. Nil means that each
 	// answer is a change. It must not block.
 	Changed func(before, after Answer[V]) bool
-	// Wake tells the observer. It may be called from any goroutine and must not block.
+	// Wake wakes the observer. It may be called from any goroutine and must not block.
 	Wake func()
 }
 

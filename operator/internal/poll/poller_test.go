@@ -39,7 +39,7 @@ func run(t *testing.T, o Options, test func(t *testing.T, p *Poller[string, int]
 	})
 }
 
-// fakeTarget counts what is asked of it and answers as told.
+// fakeTarget counts what is asked of it and answers as configured.
 type fakeTarget struct {
 	mu       sync.Mutex
 	value    int

@@ -109,14 +109,14 @@ func replaceWork(c *corev1.Container, shell []string) {
 	c.Resources = corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()}
 
 	// A minute for a Redis that is restarting.
-	patience := []corev1.EnvVar{
+	retries := []corev1.EnvVar{
 		{Name: "RAY_redis_db_connect_retries", Value: "120"},
 		{Name: "RAY_redis_db_connect_wait_milliseconds", Value: "500"},
 	}
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool {
-		return v.Name == patience[0].Name || v.Name == patience[1].Name
+		return v.Name == retries[0].Name || v.Name == retries[1].Name
 	})
-	c.Env = append(c.Env, patience...)
+	c.Env = append(c.Env, retries...)
 }
 
 // redisCleanupLine goes through a shell: no single quotes in the script.

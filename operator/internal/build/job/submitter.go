@@ -23,7 +23,7 @@ var ErrNoContainer = errors.New("submitterPodTemplate has no container")
 // Submitter builds the Job that submits a RayJob in K8sJobMode and follows its log, as KubeRay 1.7 does. The id of the job and
 // the address of the dashboard are those in the status, and rc is the live cluster: image and authentication come from there.
 //
-// Unlike there, variables of the user that the operator sets are replaced, not given twice, and what goes through a shell
+// Unlike there, variables of the user that the operator sets are replaced and not duplicated, and what goes through a shell
 // is quoted.
 func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1.Job, error) {
 	script, err := k8sJobScript(job)

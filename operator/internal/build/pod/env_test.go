@@ -41,8 +41,8 @@ func TestEnvPrecedence(t *testing.T) {
 	worker := Worker(rc, &rc.Spec.WorkerGroupSpecs[0], Options{}).Spec.Containers[0]
 	got := map[string]bool{}
 	for _, v := range worker.Env {
-		if _, twice := got[v.Name]; twice {
-			t.Errorf("%s stands twice", v.Name)
+		if _, duplicate := got[v.Name]; duplicate {
+			t.Errorf("%s is a duplicate", v.Name)
 		}
 		got[v.Name] = v.Value == "user"
 	}
@@ -50,7 +50,7 @@ func TestEnvPrecedence(t *testing.T) {
 		t.Errorf("variables that keep the user's value on a worker (-want +got):\n%s", diff)
 	}
 
-	// Where the head is, is only told to workers: on the head these names are the user's.
+	// The address of the head is set for workers only: on the head these names are the user's.
 	// With fault tolerance it keeps its metadata in Redis.
 	users["FQ_RAY_IP"], users["RAY_IP"] = true, true
 	users["RAY_external_storage_namespace"] = false

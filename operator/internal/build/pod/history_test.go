@@ -41,7 +41,7 @@ func TestCollectorIsThere(t *testing.T) {
 
 func TestCollectorContainer(t *testing.T) {
 	always := corev1.PullAlways
-	head, worker := buildBoth(allOptions, guarded, raytest.HeadParams(map[string]string{"dashboard-port": "8266"}), headEnv(text("RAY_enable_ray_event", "user")),
+	head, worker := buildBoth(allOptions, authenticated, raytest.HeadParams(map[string]string{"dashboard-port": "8266"}), headEnv(text("RAY_enable_ray_event", "user")),
 		collectorOptions(&rayv1.CollectorOptions{
 			Image:           new("mine"),
 			ImagePullPolicy: &always,

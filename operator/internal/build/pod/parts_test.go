@@ -14,14 +14,14 @@ import (
 // allOptions turn on whatever a cluster may ask for.
 var allOptions = Options{MTLS: true, HistoryServer: true}
 
-// autoscaled, collected, encrypted and guarded turn on a feature each.
+// autoscaled, collected, encrypted and authenticated turn on a feature each.
 var (
 	autoscaled = raytest.Autoscaling()
 	collected  = raytest.Spec(func(s *rayv1.RayClusterSpec) {
 		s.HistoryServerOptions = &rayv1.HistoryServerOptions{CollectorOptions: &rayv1.CollectorOptions{Image: new("collector")}}
 	})
-	encrypted = raytest.Spec(func(s *rayv1.RayClusterSpec) { s.TLSOptions = &rayv1.TLSOptions{Enabled: new(true)} })
-	guarded   = authOptions(rayv1.AuthOptions{Mode: rayv1.AuthModeToken})
+	encrypted     = raytest.Spec(func(s *rayv1.RayClusterSpec) { s.TLSOptions = &rayv1.TLSOptions{Enabled: new(true)} })
+	authenticated = authOptions(rayv1.AuthOptions{Mode: rayv1.AuthModeToken})
 )
 
 func authOptions(o rayv1.AuthOptions) raytest.ClusterOption {

@@ -15,7 +15,7 @@ import (
 // healthEndpointVersion is the first Ray whose agent answers for the whole node, so that no wget is needed in the image.
 var healthEndpointVersion = version.MustParseGeneric("2.53.0")
 
-// addProbes adds the probes that the user did not write himself. Liveness is patient, since killing a Ray node loses its
+// addProbes adds the probes that the user did not write himself. Liveness has long timeouts, since killing a Ray node loses its
 // objects; readiness is quick.
 func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
 	timeout := int32(2)

@@ -23,8 +23,8 @@ func Needed(rc *rayv1.RayCluster) bool {
 		(a.SecretName == nil || *a.SecretName == "")
 }
 
-// Brought is the name of the Secret with the token that the user brings along, "" if there is none.
-func Brought(rc *rayv1.RayCluster) string {
+// UserProvided is the name of the user-provided Secret with the token, "" if there is none.
+func UserProvided(rc *rayv1.RayCluster) string {
 	a := rc.Spec.AuthOptions
 	if a == nil || a.Mode != rayv1.AuthModeToken || a.SecretName == nil || a.EnableK8sTokenAuth != nil && *a.EnableK8sTokenAuth {
 		return ""

@@ -18,8 +18,8 @@ func Needed(rc *rayv1.RayCluster) bool {
 	return gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB
 }
 
-// Brought is the name of the claim that the user brings along, "" if the operator makes one.
-func Brought(rc *rayv1.RayCluster) string { return storage(rc).ClaimName }
+// UserProvided is the name of the user-provided claim, "" if the operator makes one.
+func UserProvided(rc *rayv1.RayCluster) string { return storage(rc).ClaimName }
 
 // Retained reports whether the claim outlives the cluster. Such a claim has no owner.
 func Retained(rc *rayv1.RayCluster) bool {

@@ -177,7 +177,7 @@ func TestAuthorityIsNeverMadeAnew(t *testing.T) {
 	}
 }
 
-func TestExpiryIsToldOfOnce(t *testing.T) {
+func TestExpiryIsReportedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.Create(w.encrypted("demo"))
 	for _, name := range []string{"ray-ca-certificate-demo", "ray-head-cert-demo", "ray-worker-cert-demo"} {

@@ -19,7 +19,7 @@ const expiresSoon = 24 * time.Hour
 // address of the Pod, so about when the Pod was made. KubeRay says nothing, and the Pod is cut off from the others in the end.
 const maxAge = cert.LeafDuration - cert.LeafRenewBefore
 
-// report tells how the certificates are, and says when to look again. Watches tell of all but the passing of time.
+// report reports how the certificates are, and says when to look again. Watches tell of all but the passing of time.
 func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl.Result {
 	var waiting []string
 	for _, c := range []*unstructured.Unstructured{p.head, p.worker} {

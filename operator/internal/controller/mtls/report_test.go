@@ -24,20 +24,20 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// told collects events as "type reason action".
-type told struct{ list []string }
+// recorder collects events as "type reason action".
+type recorder struct{ list []string }
 
 // Eventf implements events.EventRecorder.
-func (t *told) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
-	t.list = append(t.list, kind+" "+reason+" "+action)
+func (r *recorder) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
+	r.list = append(r.list, kind+" "+reason+" "+action)
 }
 
-func (t *told) since(n int) []string { return t.list[n:] }
+func (r *recorder) after(n int) []string { return r.list[n:] }
 
-// newReporter returns a reconciler that can tell, and nothing else.
-func newReporter(now time.Time) (*Reconciler, *told) {
-	recorder := &told{}
-	return New(Config{Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(now)}), recorder
+// newReporter returns a reconciler that can report, and nothing else.
+func newReporter(now time.Time) (*Reconciler, *recorder) {
+	events := &recorder{}
+	return New(Config{Recorder: events, Clock: clocktesting.NewFakePassiveClock(now)}), events
 }
 
 // issuedUntil are three certificates of which the first is that of the authority.
@@ -92,8 +92,8 @@ func TestReport(t *testing.T) {
 			if diff := cmp.Diff(tc.want, recorder.list); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			if r.report(rc, p, tc.pods); len(recorder.since(len(tc.want))) > 0 {
-				t.Errorf("told again: %v", recorder.since(len(tc.want)))
+			if r.report(rc, p, tc.pods); len(recorder.after(len(tc.want))) > 0 {
+				t.Errorf("reported again: %v", recorder.after(len(tc.want)))
 			}
 		})
 	}

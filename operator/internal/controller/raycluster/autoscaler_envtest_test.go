@@ -146,7 +146,7 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 	}
 }
 
-func TestMissingServiceAccountOfTheUserIsToldOf(t *testing.T) {
+func TestMissingServiceAccountOfTheUserIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Head(func(h *rayv1.HeadGroupSpec) {

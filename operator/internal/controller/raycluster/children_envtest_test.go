@@ -108,7 +108,7 @@ func TestChildrenAreMadeAndComeBack(t *testing.T) {
 	for _, reason := range []string{"CreatedServiceAccount", "CreatedRole", "CreatedRoleBinding", "CreatedIngress", "CreatedService"} {
 		w.Eventually("event "+reason, func() bool { return len(w.Events("demo", reason)) > 0 })
 	}
-	// TestLostTokenIsToldOf is about the Secret.
+	// TestLostTokenIsReported is about the Secret.
 	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterChildFailure); c != nil && c.Reason != "AuthTokenReplaced" {
 		t.Errorf("condition of a cluster with all children: %+v", c)
 	}
@@ -216,7 +216,7 @@ func TestWhatIsSwitchedOffGoes(t *testing.T) {
 	}
 }
 
-func TestForeignChildrenAreToldOfAndKeepNothingElseFromBeingMade(t *testing.T) {
+func TestForeignChildrenAreReportedAndKeepNothingElseFromBeingMade(t *testing.T) {
 	w := newWorld(t)
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "owner"}}
 	w.Create(other)

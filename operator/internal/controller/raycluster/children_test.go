@@ -92,7 +92,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 		}
 	}
 	if got := strings.Count(strings.Join(b.events(), "\n"), "FailedToCreateIngress"); got != 1 {
-		t.Errorf("told %d times, want once", got)
+		t.Errorf("reported %d times, want once", got)
 	}
 	refuse = false
 	b.clock.Step(5 * time.Minute)
@@ -102,7 +102,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 	}
 }
 
-func TestChildThatIsFoughtOverIsRepairedLessOften(t *testing.T) {
+func TestChildThatIsChangedBackIsRepairedLessOften(t *testing.T) {
 	patches := 0
 	b := newBench(t, raytest.RayCluster("ns/demo", publishing()), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
@@ -150,17 +150,17 @@ func TestWhatIsInTheWayIsAFailureToCreate(t *testing.T) {
 	}
 }
 
-func TestTheHeadServiceIsToldOf(t *testing.T) {
+func TestTheHeadServiceIsReported(t *testing.T) {
 	b := newEmptyBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{})
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-head-svc"}}
-	told := func(want string) {
+	wantEvent := func(want string) {
 		t.Helper()
 		b.mustReconcile()
 		if got := b.events(); len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("want one event, %q, got %q", want, got)
 		}
 	}
-	told("CreatedHeadPod Created Service demo-head-svc, head Pod demo-head-")
+	wantEvent("CreatedHeadPod Created Service demo-head-svc, head Pod demo-head-")
 	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(svc), svc); err != nil {
 		t.Fatal(err)
 	}
@@ -168,12 +168,12 @@ func TestTheHeadServiceIsToldOf(t *testing.T) {
 	if err := b.client.Update(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	told("UpdatedService Updated Service demo-head-svc")
+	wantEvent("UpdatedService Updated Service demo-head-svc")
 	if err := b.client.Delete(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
 	b.reconciler.children.Gone(b.rc.UID, svc.UID)
-	told("CreatedService Created Service demo-head-svc")
+	wantEvent("CreatedService Created Service demo-head-svc")
 }
 
 func TestPodsWaitForCertificates(t *testing.T) {
@@ -256,7 +256,7 @@ func TestTokenIsRandomAndMadeOnce(t *testing.T) {
 	}
 }
 
-func TestServeServiceWithoutPortIsToldOf(t *testing.T) {
+func TestServeServiceWithoutPortIsReported(t *testing.T) {
 	b := newBench(t, raytest.RayCluster("ns/demo",
 		raytest.Annotations(map[string]string{rayv1.AnnotationEnableServeService: "true"}),
 		raytest.HeadContainer(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{Name: "dashboard", ContainerPort: 8265}} }),

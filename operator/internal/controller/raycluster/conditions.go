@@ -71,7 +71,7 @@ func rank(f podexec.Failure) int {
 }
 
 // setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says
-// the same, which an operator that was restarted has in place of a memory.
+// the same, since an operator that was restarted does not know what it has sent.
 func setChildFailure(s *scope, _ tally) {
 	var messages []string
 	var fresh []report.Event

@@ -22,9 +22,9 @@ func withNetworkPolicies(c *Config) {
 	c.Validation.Gates = map[validation.Gate]bool{validation.GateNetworkPolicy: true}
 }
 
-// TestWhatIsWrongAroundAClusterIsToldOf: what rules find in other objects is told once, in the words of the rule, and keeps
+// TestWhatIsWrongAroundAClusterIsReported: what rules find in other objects is reported once, in the words of the rule, and keeps
 // nothing else from being made.
-func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
+func TestWhatIsWrongAroundAClusterIsReported(t *testing.T) {
 	w := newWorld(t)
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.Namespace, Name: name} }
 	w.Create(&networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")})
@@ -55,7 +55,7 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 			wantEvent: "AutoscalerServiceAccountNotFound",
 			remedy:    func() { w.Create(&corev1.ServiceAccount{ObjectMeta: at("mine")}) },
 		},
-		"guarded": {
+		"authenticated": {
 			cluster: raytest.Spec(func(s *rayv1.RayClusterSpec) {
 				s.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken, SecretName: new("token")}
 			}),
@@ -92,7 +92,7 @@ func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 	}
 }
 
-func TestWorkersToDeleteThatAreNoneAreToldOf(t *testing.T) {
+func TestWorkersToDeleteThatAreNoneAreReported(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Workers("cpu", 1)))
@@ -123,7 +123,7 @@ func TestWorkersToDeleteThatAreNoneAreToldOf(t *testing.T) {
 	}
 }
 
-func TestLostTokenIsToldOf(t *testing.T) {
+func TestLostTokenIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()

@@ -78,7 +78,7 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 			c != nil && c.Reason == rayv1.ReasonQuotaExceeded && strings.Contains(c.Message, "group bulk") && strings.Contains(c.Message, "quota: bulk")
 	})
 	if got := w.Events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
-		t.Errorf("told of the refusal %d times, want once: %q", len(got), got)
+		t.Errorf("reported the refusal %d times, want once: %q", len(got), got)
 	}
 	raise := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hard":{"pods":"5"}}}`))
 	if err := w.Client.Patch(t.Context(), quota, raise); err != nil {
@@ -90,7 +90,7 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 	}
 }
 
-// refuseGroup installs a webhook that denies Pods of one worker group until it is told to open.
+// refuseGroup installs a webhook that denies Pods of one worker group until opened is set.
 func (w *world) refuseGroup(group string) (open func()) {
 	w.T.Helper()
 	var opened atomic.Bool
@@ -179,7 +179,7 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 		t.Errorf("%d heads", got)
 	}
 	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterReplicaFailure); c != nil {
-		t.Errorf("the outage is told as a refusal: %+v", c)
+		t.Errorf("the outage is reported as a refusal: %+v", c)
 	}
 }
 

@@ -207,6 +207,6 @@ func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
 	w.delete("demo")
 	w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
 	if got := w.Events("demo", "RedisCleanupSkipped"); len(got) > 0 {
-		t.Errorf("told of nothing: %q", got)
+		t.Errorf("reported nothing: %q", got)
 	}
 }

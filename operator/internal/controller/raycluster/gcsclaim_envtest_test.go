@@ -85,7 +85,7 @@ func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
 	}
 }
 
-func TestMissingClaimOfTheUserIsToldOf(t *testing.T) {
+func TestMissingClaimOfTheUserIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator(embedded)
 	w.Create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))

@@ -107,7 +107,7 @@ func TestDeletionLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
+func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	rc := w.cluster("demo", raytest.Workers("cpu", 1))
@@ -123,7 +123,7 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"touched": "yes"} })
 	time.Sleep(time.Second)
 	if got := w.Events("demo", "InvalidRayClusterSpec"); len(got) != 1 {
-		t.Errorf("told of the invalid spec %d times, want once: %q", len(got), got)
+		t.Errorf("reported the invalid spec %d times, want once: %q", len(got), got)
 	}
 	if got := len(w.pods("demo")); got != 0 {
 		t.Errorf("%d Pods were made from an invalid spec", got)
@@ -211,7 +211,7 @@ func TestForeignPodWithOurLabelsIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestRestartWhileCreatingMakesNothingTwice(t *testing.T) {
+func TestRestartWhileCreatingMakesNoDuplicates(t *testing.T) {
 	const clusters, each = 20, 4
 	w := newWorld(t)
 	_, stop := w.startOperator()
@@ -276,6 +276,6 @@ func TestQuotaIsReportedAndDoesNotHoldUpOtherGroups(t *testing.T) {
 	})
 	time.Sleep(3 * time.Second) // some retries
 	if got := w.Events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
-		t.Errorf("told of the refusal %d times, want once: %q", len(got), got)
+		t.Errorf("reported the refusal %d times, want once: %q", len(got), got)
 	}
 }

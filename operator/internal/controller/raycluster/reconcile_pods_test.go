@@ -210,7 +210,7 @@ func TestAServerThatCannotBeAskedIsNoRefusal(t *testing.T) {
 		t.Error("the work queue is not asked to try again")
 	}
 	if meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) != nil {
-		t.Error("an answer that did not come is told as a refusal")
+		t.Error("an answer that did not come is reported as a refusal")
 	}
 	if got := b.events(); len(got) != 0 {
 		t.Errorf("events %q", got)

@@ -16,8 +16,8 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// told is what a user sees of the status at a glance.
-type told struct {
+// summary is what a user sees of the status at a glance.
+type summary struct {
 	State   rayv1.ClusterState
 	Reason  string // of the status
 	Stalled string // reason of the condition
@@ -25,7 +25,7 @@ type told struct {
 	Events  []string
 }
 
-func TestWhatTheStatusTells(t *testing.T) {
+func TestStatusSummary(t *testing.T) {
 	const ready, suspended = rayv1.ClusterStateReady, rayv1.ClusterStateSuspended
 	state := func(st rayv1.ClusterState) raytest.ClusterOption {
 		return func(rc *rayv1.RayCluster) { rc.Status.State = st }
@@ -45,34 +45,34 @@ func TestWhatTheStatusTells(t *testing.T) {
 		cluster []raytest.ClusterOption
 		head    []raytest.PodOption // nil for no head
 		worker  []raytest.PodOption // nil for no worker
-		want    told
+		want    summary
 	}{
 		"all are ready": {
-			head: []raytest.PodOption{}, worker: []raytest.PodOption{}, want: told{State: ready, Head: running},
+			head: []raytest.PodOption{}, worker: []raytest.PodOption{}, want: summary{State: ready, Head: running},
 		},
 		"a worker is not ready": {
-			head: []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: told{Head: running},
+			head: []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: summary{Head: running},
 		},
 		"a worker was lost after all were ready": {
 			cluster: []raytest.ClusterOption{state(ready)},
-			head:    []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: told{State: ready, Head: running},
+			head:    []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: summary{State: ready, Head: running},
 		},
 		"the head was lost after all were ready": {
 			cluster: []raytest.ClusterOption{state(ready)},
-			head:    []raytest.PodOption{raytest.NotReady()}, worker: []raytest.PodOption{}, want: told{Head: rayv1.ReasonUnknown},
+			head:    []raytest.PodOption{raytest.NotReady()}, worker: []raytest.PodOption{}, want: summary{Head: rayv1.ReasonUnknown},
 		},
 		"a reason that conditions cannot have": {
-			head: []raytest.PodOption{odd}, worker: []raytest.PodOption{}, want: told{Head: rayv1.ReasonUnknown},
+			head: []raytest.PodOption{odd}, worker: []raytest.PodOption{}, want: summary{Head: rayv1.ReasonUnknown},
 		},
 		"a spec that is refused is not ready": {
 			cluster: []raytest.ClusterOption{state(ready), raytest.HeadParams(map[string]string{"num-cpus": "1"}),
 				raytest.Head(func(h *rayv1.HeadGroupSpec) { h.Resources = map[string]string{"CPU": "2"} })},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
-			want: told{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
+			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
 		},
 		"a name that is too long for Pods": {
 			cluster: []raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Name = strings.Repeat("a", 60) }},
-			want:    told{State: rayv1.ClusterStateFailed, Reason: "metadata.name", Head: rayv1.ReasonHeadPodNotFound, Events: []string{"InvalidRayClusterMetadata"}},
+			want:    summary{State: rayv1.ClusterStateFailed, Reason: "metadata.name", Head: rayv1.ReasonHeadPodNotFound, Events: []string{"InvalidRayClusterMetadata"}},
 		},
 		"what was refused is over when the spec is refused": {
 			cluster: []raytest.ClusterOption{
@@ -81,19 +81,19 @@ func TestWhatTheStatusTells(t *testing.T) {
 				raytest.HeadContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "r"}} }),
 			},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
-			want: told{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
+			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
 		},
 		"a spec that was repaired": {
 			cluster: []raytest.ClusterOption{state(rayv1.ClusterStateFailed)},
-			head:    []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: told{Head: running},
+			head:    []raytest.PodOption{}, worker: []raytest.PodOption{raytest.NotReady()}, want: summary{Head: running},
 		},
 		"a resumed cluster is no longer suspended": {
 			cluster: []raytest.ClusterOption{state(suspended), raytest.Condition(rayv1.RayClusterSuspended, metav1.ConditionTrue)},
-			head:    []raytest.PodOption{raytest.NotReady()}, worker: []raytest.PodOption{}, want: told{Head: rayv1.ReasonUnknown},
+			head:    []raytest.PodOption{raytest.NotReady()}, worker: []raytest.PodOption{}, want: summary{Head: rayv1.ReasonUnknown},
 		},
 		"a worker finds no node": {
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{unscheduled},
-			want: told{
+			want: summary{
 				Reason: "worker Pod w in group cpu finds no node: 0/2 nodes are available", Stalled: "Unschedulable", Head: running,
 				Events: []string{"Unschedulable"},
 			},
@@ -103,13 +103,13 @@ func TestWhatTheStatusTells(t *testing.T) {
 				rc.Status.Conditions = []metav1.Condition{{Type: rayv1.RayClusterStalled, Status: metav1.ConditionTrue, Reason: "Unschedulable"}}
 			}},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{unscheduled},
-			want: told{Reason: "worker Pod w in group cpu finds no node", Stalled: "Unschedulable", Head: running},
+			want: summary{Reason: "worker Pod w in group cpu finds no node", Stalled: "Unschedulable", Head: running},
 		},
 		"the head may not come back": {
 			cluster: []raytest.ClusterOption{state(ready), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue),
 				raytest.Annotations(map[string]string{rayv1.AnnotationDisableProvisionedHeadRestart: "true"})},
 			worker: []raytest.PodOption{},
-			want: told{
+			want: summary{
 				Reason: "the head Pod is gone and the annotation", Stalled: "HeadRestartDisabled", Head: rayv1.ReasonHeadPodNotFound,
 				Events: []string{"HeadRestartDisabled"},
 			},
@@ -131,7 +131,7 @@ func TestWhatTheStatusTells(t *testing.T) {
 			b.clock.Step(settleTime)
 			b.mustReconcile()
 			st := b.status()
-			got := told{State: st.State, Reason: st.Reason}
+			got := summary{State: st.State, Reason: st.Reason}
 			if strings.HasPrefix(st.Reason, tc.want.Reason) && tc.want.Reason != "" {
 				got.Reason = tc.want.Reason
 			}

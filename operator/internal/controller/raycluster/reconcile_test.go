@@ -39,7 +39,7 @@ type bench struct {
 	config     Config
 }
 
-// newBench has the head Service already, so that nothing but what a test is about is told of.
+// newBench has the head Service already, so that nothing but what a test is about is reported.
 func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
 	svc := service.Head(rc, service.Options{})

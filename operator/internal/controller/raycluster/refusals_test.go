@@ -88,7 +88,7 @@ func (b *bench) reasons() []string {
 	return all
 }
 
-func TestWhatIsToldOfRefusals(t *testing.T) {
+func TestRefusalsAreReported(t *testing.T) {
 	suspending := raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)
 	cases := map[string]struct {
 		cluster   []raytest.ClusterOption
@@ -157,7 +157,7 @@ func TestWhatIsToldOfRefusals(t *testing.T) {
 			b.clock.Step(2 * podexec.LastRetry)
 			b.mustReconcile() // again in vain
 			if got := b.reasons(); len(got) > 0 || b.replicaFailure().Message != c.Message {
-				t.Errorf("told again: %v, condition %+v", got, b.replicaFailure())
+				t.Errorf("reported again: %v, condition %+v", got, b.replicaFailure())
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestAGroupWhosePodsCannotBeDeletedKeepsNoOther(t *testing.T) {
 	}
 }
 
-// TestRefusalsOutOfStep: of two groups that are refused and not tried at the same moments, both are told of all the time.
+// TestRefusalsOutOfStep: of two groups that are refused and not tried at the same moments, both are reported all the time.
 func TestRefusalsOutOfStep(t *testing.T) {
 	r := refusing("a")
 	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Workers("b", 1)), r.creates())
@@ -223,7 +223,7 @@ func TestRefusalsOutOfStep(t *testing.T) {
 		}
 	}
 	if got := b.events(); len(got) > 0 {
-		t.Errorf("told again: %q", got)
+		t.Errorf("reported again: %q", got)
 	}
 	r.of["a"] = false
 	b.clock.Step(podexec.LastRetry)

@@ -62,7 +62,7 @@ func stalledByDisabledHead(s *scope) (string, string) {
 // stalledByHold tells of what has to be ready before Pods are created when it takes long: a moment of waiting is how a
 // cluster with certificates begins.
 func stalledByHold(s *scope) (string, string) {
-	if len(s.holds) == 0 || s.now.Sub(s.cluster.CreationTimestamp.Time) < podplan.Patience {
+	if len(s.holds) == 0 || s.now.Sub(s.cluster.CreationTimestamp.Time) < podplan.TroubleAfter {
 		return "", ""
 	}
 	return rayv1.ReasonPodsHeld, "no Pods are created yet: " + strings.Join(s.holds, "; ")

@@ -92,7 +92,7 @@ func startedBefore(p *corev1.Pod, t metav1.Time) bool {
 // lookForUsers notes whether the user-provided Secret is missing, or the token in it. It is read from the API
 // server, because the contents of Secrets are not cached, and not kept.
 func (a *authSecret) lookForUsers(ctx context.Context, s *scope) {
-	name := secret.Brought(s.cluster)
+	name := secret.UserProvided(s.cluster)
 	if name == "" {
 		return
 	}

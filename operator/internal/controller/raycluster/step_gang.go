@@ -46,7 +46,7 @@ func (g *gangs) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 		s.hold(report.Hold)
 	}
 	if len(report.Written) > 0 {
-		ctrllog.FromContext(ctx).Info("Told the batch scheduler", "scheduler", g.scheduler.Name(), "what", strings.Join(report.Written, ", "))
+		ctrllog.FromContext(ctx).Info("Wrote objects of the batch scheduler", "scheduler", g.scheduler.Name(), "what", strings.Join(report.Written, ", "))
 	}
 	return reconcile.Outcome{After: report.LookAgain}, nil
 }

@@ -28,7 +28,7 @@ func (g *gcsClaim) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	if !volume.Needed(rc) {
 		return reconcile.Outcome{}, nil
 	}
-	if name := volume.Brought(rc); name != "" {
+	if name := volume.UserProvided(rc); name != "" {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: name}}
 		if s.missing(g.children.Missing(ctx, rc, children.Look{ID: "PersistentVolumeClaim " + name, Find: g.children.Exists(claim)})) {
 			s.children = append(s.children, childFailure{reason: failedClaim, action: actionValidate, message: fmt.Sprintf(

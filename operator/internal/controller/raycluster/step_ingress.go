@@ -12,7 +12,7 @@ import (
 // ingress publishes the dashboard: by a Route where OpenShift's API is served, else by an Ingress.
 //
 // KubeRay removes annotations from the Ingress that the cluster does not have. Ingress controllers, DNS and cloud providers
-// write annotations there, and would be fought with for ever; so only those go that came from the cluster and were removed from
+// write annotations there, and would put them back for ever; so only those go that came from the cluster and were removed from
 // it.
 type ingress struct {
 	children *children.Writer

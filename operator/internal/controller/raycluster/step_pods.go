@@ -174,7 +174,7 @@ func (p *pods) adopt(ctx context.Context, s *scope, head *corev1.Pod) {
 }
 
 // nameHead replaces the generated name of the head Pod by a fixed one of the same form. With it two heads of one cluster
-// are impossible, whatever crashes, lags or is elected twice: the API server refuses the second. A replacement waits until
+// are impossible, whatever crashes, lags or is elected besides another: the API server refuses the second. A replacement waits until
 // the old head is gone, which the plan demands anyway. The suffix comes from the UID and keeps clusters apart whose names
 // are cut to the same prefix.
 func nameHead(p *corev1.Pod, rc *rayv1.RayCluster) {

@@ -1,5 +1,5 @@
 // Package kai places Ray clusters by the KAI scheduler, which finds out by itself which Pods belong together; it only has
-// to be told the queue.
+// to know the queue.
 package kai
 
 import (

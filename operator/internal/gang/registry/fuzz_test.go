@@ -45,7 +45,7 @@ func FuzzSchedulers(f *testing.F) {
 		).Fill(rc)
 		before := rc.DeepCopy()
 		for _, s := range schedulers() {
-			first, second := told(t, s, rc), told(t, s, rc)
+			first, second := output(t, s, rc), output(t, s, rc)
 			if diff := cmp.Diff(first, second); diff != "" {
 				t.Errorf("%s says one thing first and another later:\n%s", s.Name(), diff)
 			}
@@ -64,8 +64,8 @@ func schedulers() []gang.Scheduler {
 	return all
 }
 
-// told is all that the scheduler wants of the cluster.
-func told(t *testing.T, s gang.Scheduler, rc *rayv1.RayCluster) string {
+// output is all that the scheduler wants of the cluster.
+func output(t *testing.T, s gang.Scheduler, rc *rayv1.RayCluster) string {
 	t.Helper()
 	w := ofCluster(rc)
 	plan := s.Plan(w)

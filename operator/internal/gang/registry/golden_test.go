@@ -65,7 +65,7 @@ func asks(cpu, memory string) corev1.Container {
 	}}}
 }
 
-// TestGolden shows what every scheduler is told and what a Pod of the group cpu gets. A case differs from another in one
+// TestGolden shows what is written for every scheduler and what a Pod of the group cpu gets. A case differs from another in one
 // thing.
 func TestGolden(t *testing.T) {
 	gangLabel := func(value string) raytest.ClusterOption { return labels(rayv1.LabelGangSchedulingEnabled, value) }

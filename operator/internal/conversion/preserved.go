@@ -22,14 +22,14 @@ const (
 )
 
 const (
-	stashFormat     = "$format"
-	stashIncomplete = "$incomplete"
-	formatNumber    = int64(1)
+	preservedFormat     = "$format"
+	preservedIncomplete = "$incomplete"
+	formatNumber        = int64(1)
 
-	// compressAbove is the size, in bytes, from which on a stash is not for human eyes anyway.
+	// compressAbove is the size, in bytes, from which on preserved fields are not for human eyes anyway.
 	compressAbove = 32 << 10
 	compressed    = "gzip:"
-	// decompressLimit bounds what a forged stash can cost.
+	// decompressLimit bounds what a forged annotation can cost.
 	decompressLimit = 16 << 20
 
 	// annotationsLimit is what Kubernetes allows for all annotations of an object together.
@@ -39,11 +39,11 @@ const (
 // errIncomplete is the answer to a write through v1alpha1 that would destroy what did not fit into the annotation.
 var errIncomplete = errors.New("the object has more fields that only v1 has than an annotation can carry, so v1alpha1 can read it and not write it; write it through ray.io/v1")
 
-// encodeStash returns the text of the annotation, at most limit bytes long. A stash that does not fit is replaced by a
+// encodePreserved returns the text of the annotation, at most limit bytes long. Preserved fields that do not fit are replaced by a
 // note that it is missing.
-func encodeStash(stash map[string]any, limit int) (string, error) {
-	stash[stashFormat] = formatNumber
-	raw, err := utiljson.Marshal(stash)
+func encodePreserved(preserved map[string]any, limit int) (string, error) {
+	preserved[preservedFormat] = formatNumber
+	raw, err := utiljson.Marshal(preserved)
 	if err != nil {
 		return "", fmt.Errorf("encoding the fields to keep: %w", err)
 	}
@@ -60,14 +60,14 @@ func encodeStash(stash map[string]any, limit int) (string, error) {
 		text = compressed + base64.StdEncoding.EncodeToString(b.Bytes())
 	}
 	if len(text) > limit {
-		return fmt.Sprintf(`{"%s":%d,"%s":true}`, stashFormat, formatNumber, stashIncomplete), nil
+		return fmt.Sprintf(`{"%s":%d,"%s":true}`, preservedFormat, formatNumber, preservedIncomplete), nil
 	}
 	return text, nil
 }
 
-// decodeStash returns nil for a text that no version of this program wrote: a client may put anything there, and that
+// decodePreserved returns nil for a text that no version of this program wrote: a client may put anything there, and that
 // must not keep the object from being read.
-func decodeStash(text string) (map[string]any, error) {
+func decodePreserved(text string) (map[string]any, error) {
 	raw := []byte(text)
 	if packed, ok := strings.CutPrefix(text, compressed); ok {
 		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
@@ -78,23 +78,23 @@ func decodeStash(text string) (map[string]any, error) {
 			return nil, nil //nolint:nilerr // see above
 		}
 	}
-	var stash map[string]any
-	if err := utiljson.Unmarshal(raw, &stash); err != nil || stash[stashFormat] != formatNumber {
+	var preserved map[string]any
+	if err := utiljson.Unmarshal(raw, &preserved); err != nil || preserved[preservedFormat] != formatNumber {
 		return nil, nil //nolint:nilerr // see above
 	}
-	if incomplete, _ := stash[stashIncomplete].(bool); incomplete {
+	if incomplete, _ := preserved[preservedIncomplete].(bool); incomplete {
 		return nil, errIncomplete
 	}
-	return stash, nil
+	return preserved, nil
 }
 
-// takeStash removes the annotation and returns what it holds.
-func takeStash(obj map[string]any, key string) (map[string]any, error) {
+// takePreserved removes the annotation and returns what it holds.
+func takePreserved(obj map[string]any, key string) (map[string]any, error) {
 	text, ok := removeAnnotation(obj, key)
 	if !ok {
 		return nil, nil
 	}
-	return decodeStash(text)
+	return decodePreserved(text)
 }
 
 func removeAnnotation(obj map[string]any, key string) (text string, ok bool) {
@@ -113,9 +113,9 @@ func removeAnnotation(obj map[string]any, key string) (text string, ok bool) {
 	return text, true
 }
 
-// putStash adds the annotation; an empty stash needs none.
-func putStash(obj map[string]any, key string, stash map[string]any) error {
-	if len(stash) == 0 {
+// putPreserved adds the annotation; without preserved fields there is none.
+func putPreserved(obj map[string]any, key string, preserved map[string]any) error {
+	if len(preserved) == 0 {
 		return nil
 	}
 	metadata, ok := obj["metadata"].(map[string]any)
@@ -133,7 +133,7 @@ func putStash(obj map[string]any, key string, stash map[string]any) error {
 		text, _ := value.(string)
 		room -= len(name) + len(text)
 	}
-	text, err := encodeStash(stash, room)
+	text, err := encodePreserved(preserved, room)
 	if err != nil {
 		return err
 	}
