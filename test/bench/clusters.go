@@ -110,14 +110,8 @@ type operatedRound struct {
 // createClusters measures clusters under an operator that runs for this round only and has made one cluster before.
 func (s *session) createClusters(ctx context.Context, namespace string) (operatedRound, error) {
 	var made operatedRound
-	operator, err := s.startOperator(ctx, s.kubeconfig)
+	operator, err := s.warmOperator(ctx, namespace)
 	if err != nil {
-		return made, err
-	}
-	if err := s.warmUp(ctx, namespace); err != nil {
-		return made, err
-	}
-	if err := s.clear(ctx, namespace); err != nil {
 		return made, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
@@ -160,14 +154,22 @@ func (s *session) createClusters(ctx context.Context, namespace string) (operate
 		return made, err
 	}
 	s.stop(operator)
-	made.writes.status = len(versions) - len(objects)
-	if made.writes.events, err = s.countEvents(ctx, namespace, objects); err != nil {
+	if made.writes, err = s.countOwnWrites(ctx, namespace, objects, versions); err != nil {
 		return made, err
 	}
-	if made.writes.status < len(objects) || made.writes.events == 0 {
-		return made, fmt.Errorf("counted %d status writes and %d events of %d clusters that are ready", made.writes.status, made.writes.events, len(objects))
-	}
 	return made, s.clear(ctx, namespace)
+}
+
+// warmOperator starts an operator, and has it make one cluster, of which it leaves nothing.
+func (s *session) warmOperator(ctx context.Context, namespace string) (*process, error) {
+	operator, err := s.startOperator(ctx, s.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.warmUp(ctx, namespace); err != nil {
+		return nil, err
+	}
+	return operator, s.clear(ctx, namespace)
 }
 
 // meter returns a function that tells the CPU seconds a program has used since.

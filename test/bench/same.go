@@ -30,6 +30,19 @@ func (v versionCounter) count(ready func(client.Object) bool) func(client.Object
 	}
 }
 
+// countOwnWrites returns how often the operator wrote about these clusters, all of which are ready; versions has counted theirs.
+func (s *session) countOwnWrites(ctx context.Context, namespace string, clusters []client.Object, versions versionCounter) (ownWrites, error) {
+	events, err := s.countEvents(ctx, namespace, clusters)
+	if err != nil {
+		return ownWrites{}, err
+	}
+	writes := ownWrites{status: len(versions) - len(clusters), events: events}
+	if writes.status < len(clusters) || writes.events == 0 {
+		return writes, fmt.Errorf("counted %d status writes and %d events of %d clusters that are ready", writes.status, writes.events, len(clusters))
+	}
+	return writes, nil
+}
+
 // countEvents counts the events about these objects, repeated ones as often as they were repeated.
 func (s *session) countEvents(ctx context.Context, namespace string, objects []client.Object) (int, error) {
 	var list eventsv1.EventList
