@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -201,8 +202,10 @@ func testRotation(t *testing.T, env *envtest.Env, c client.Client) {
 	key := client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
+	var mounting sync.WaitGroup
+	defer mounting.Wait() // or it would write into the folder that is being removed
 	defer cancel()
-	go mount(ctx, c, key, dir)
+	mounting.Go(func() { mount(ctx, c, key, dir) })
 
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {

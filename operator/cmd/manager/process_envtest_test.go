@@ -121,7 +121,7 @@ workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 		`kuberay_cluster_condition_provisioned{condition=`,
 		`rest_client_request_duration_seconds_bucket{host=`, `rest_client_rate_limiter_duration_seconds_bucket{host=`,
 		`rest_client_request_size_bytes_bucket{host=`, `rest_client_response_size_bytes_bucket{host=`,
-		`controller_runtime_reconcile_total{controller="raycluster",`, `controller_runtime_reconcile_total{controller="networkpolicy",`,
+		`controller_runtime_reconcile_total{controller="raycluster",`,
 	} {
 		if !strings.Contains(scraped, series) {
 			t.Errorf("metrics lack %s", series)
