@@ -32,6 +32,9 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 				report.Send(r.recorder, before, report.Done(s.events))
 				return err
 			}
+			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
+				s.after(reconcile.Soon) // nothing watches what the new state asks for
+			}
 			s.events = append(s.events, eventsOf(before, after)...)
 			if r.config.Metrics != nil && ends(before, after) {
 				r.config.Metrics.ObserveEnd(before, after.Status.JobDeploymentStatus, s.now)
