@@ -56,8 +56,7 @@ type Options struct {
 
 	// BatchScheduler is the name of the batch scheduler; empty means none.
 	BatchScheduler string
-	// UseKubernetesProxy reaches the dashboards of clusters through the API server. Nothing reads it yet: the controller of RayCluster
-	// asks no dashboard.
+	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
 	UseKubernetesProxy bool
 
 	// Logs are destinations, format and verbosity of the log.
@@ -154,7 +153,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.watchNamespace, "watch-namespace", o.watchNamespace, "Comma-separated namespaces to look at. Unset: all.")
 	fs.IntVar(&o.ReconcileConcurrency, "reconcile-concurrency", o.ReconcileConcurrency, "Objects of each kind that are reconciled at once.")
 	fs.StringVar(&o.BatchScheduler, "batch-scheduler", o.BatchScheduler, "Batch scheduler that places the Pods of a cluster together: "+strings.Join(registry.Names(), ", ")+". Unset: none. The scheduler of Kubernetes itself does so with --feature-gates="+string(features.KubernetesWAS)+"=true.")
-	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "No effect yet: the controllers of RayJob and RayService will reach the dashboards of Ray clusters through the proxy of the API server. That of RayCluster asks no dashboard.")
+	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, for an operator outside of the Kubernetes cluster. Needs the rights of config/components/kubernetes-proxy.")
 	fs.Var(cliflag.NewMapStringBool(&o.gates), "feature-gates", "Features to turn on or off, as in A=true,B=false. Known:\n"+strings.Join(o.Gates.KnownFeatures(), "\n"))
 	fs.BoolVar(&o.oldBatchScheduler, "enable-batch-scheduler", o.oldBatchScheduler, "Means --batch-scheduler=volcano.")
 	_ = fs.MarkDeprecated("enable-batch-scheduler", "use --batch-scheduler=volcano") // fails for unknown names only

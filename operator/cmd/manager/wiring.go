@@ -101,6 +101,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := addMTLS(mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the mTLS controller: %w", err)
 	}
+	if err := addRayJob(ctx, mgr, o, kinds); err != nil {
+		return fmt.Errorf("setting up the RayJob controller: %w", err)
+	}
 	if o.Webhooks {
 		if err := addWebhooks(ctx, mgr, o); err != nil {
 			return fmt.Errorf("setting up the webhooks: %w", err)

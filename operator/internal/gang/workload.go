@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -83,6 +84,24 @@ func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 			Template:  &g.Template,
 			Resources: resources.OfPod(&pod.Worker(rc, g, o).Spec),
 		})
+	}
+	return w
+}
+
+// ForJob returns the workload that a RayJob is: the cluster that it is going to have, and the Kubernetes Job that submits, which is
+// nil in other modes. A container of the head that submits is part of the cluster.
+func ForJob(j *rayv1.RayJob, rc *rayv1.RayCluster, submitter *batchv1.Job, o pod.Options) *Workload {
+	w := ForCluster(rc, o)
+	w.Owner = Owner{
+		Kind: KindRayJob, Namespace: j.Namespace, Name: j.Name, UID: j.UID, Labels: j.Labels, Annotations: j.Annotations,
+	}
+	w.Job = ""
+	if submitter != nil {
+		w.SubmitterIsPod = true
+		w.Submitter = &Member{
+			Name: rayv1.SubmitterGroupName, Desired: 1, Min: 1,
+			Template: &submitter.Spec.Template, Resources: resources.OfPod(&submitter.Spec.Template.Spec),
+		}
 	}
 	return w
 }

@@ -45,6 +45,8 @@ func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1
 	}
 	maps.Copy(template.Labels, submitterLabels(job))
 
+	labels := submitterLabels(job)
+	labels[rayv1.LabelCluster] = rc.Name // KubeRay has it not; the operator's cache goes by it
 	limit := int32(defaultSubmitterBackoffLimit)
 	if config := job.Spec.SubmitterConfig; config != nil && config.BackoffLimit != nil {
 		limit = *config.BackoffLimit
@@ -53,7 +55,7 @@ func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            job.Name,
 			Namespace:       job.Namespace,
-			Labels:          submitterLabels(job),
+			Labels:          labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, rayv1.GroupVersion.WithKind("RayJob"))},
 		},
 		Spec: batchv1.JobSpec{BackoffLimit: &limit, Template: *template},

@@ -19,6 +19,7 @@ func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service
 		Labels: map[string]string{
 			rayv1.LabelOriginatedFromCRName: job.Name,
 			rayv1.LabelOriginatedFromCRD:    "RayJob",
+			rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
 			rayv1.LabelNodeType:             string(rayv1.HeadNode),
 			rayv1.LabelIdentifier:           names.Identifier(job.Name, rayv1.HeadNode),
 		},

@@ -25,7 +25,7 @@ func TestJobHead(t *testing.T) {
 	}))
 	before := rc.DeepCopy()
 	got := JobHead(job, rc, Options{})
-	if got.Name != "demo-head-svc" || got.Namespace != "default" || len(got.Labels) != 4 || got.Annotations["internal"] != "true" {
+	if got.Name != "demo-head-svc" || got.Namespace != "default" || len(got.Labels) != 5 || got.Annotations["internal"] != "true" {
 		t.Errorf("metadata: %+v", got.ObjectMeta)
 	}
 	if s := got.Spec; s.ClusterIP != "" || s.ClusterIPs != nil || s.HealthCheckNodePort != 0 || s.LoadBalancerIP != "" || s.Ports[0].NodePort != 0 {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/raygate/raygate/operator/internal/controller/rayjob"
+	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
+)
+
+// addRayJob sets up the controller of RayJobs.
+func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+	c := rayJobSettings(o)
+	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
+	c.Recorder, c.Clock = mgr.GetEventRecorder(rayjob.EventSource), clock.RealClock{}
+	var err error
+	if c.Connect, err = connect(o); err != nil {
+		return err
+	}
+	if o.Metrics {
+		c.Metrics = metrics.NewRayJob(mgr.GetClient())
+		if err := ctrlmetrics.Registry.Register(c.Metrics); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return rayjob.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+func rayJobSettings(o *Options) rayjob.Config {
+	limits := jobplan.DefaultLimits()
+	limits.Transition, limits.StatusCheck = o.RayJob.TransitionGrace, o.RayJob.StatusCheckTimeout
+	return rayjob.Config{
+		Validation:             validationOptions(o),
+		Pod:                    o.Pod,
+		Service:                o.Service,
+		Scheduler:              o.scheduler(),
+		Limits:                 limits,
+		DeleteJob:              o.RayJob.DeleteWhenFinished,
+		IgnoreDeletionStrategy: !o.Gates.Enabled(features.RayJobDeletionPolicy),
+		SubmitterRestart:       o.Gates.Enabled(features.SidecarSubmitterRestart),
+	}
+}
+
+// connect is how to reach dashboards.
+func connect(o *Options) (rayjob.Connect, error) {
+	if !o.UseKubernetesProxy {
+		return rayjob.Direct, nil
+	}
+	server, err := serverURL(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("making the transport to dashboards: %w", err)
+	}
+	return rayjob.Proxied(server, transport), nil
+}
+
+// serverURL is that of the API server.
+func serverURL(c *rest.Config) (*url.URL, error) {
+	tls := c.Insecure || len(c.CAData) > 0 || c.CAFile != "" || len(c.CertData) > 0 || c.CertFile != ""
+	u, _, err := rest.DefaultServerURL(c.Host, "", schema.GroupVersion{}, tls)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of the API server: %w", err)
+	}
+	return u, nil
+}

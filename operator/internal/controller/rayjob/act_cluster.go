@@ -1,0 +1,94 @@
+package rayjob
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayjob"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
+
+// ensureCluster creates the cluster. One that is there is used as it is: a change of the template counts for the next attempt.
+func (a *act) ensureCluster(ctx context.Context, s *scope) error {
+	if s.job.Spec.RayClusterSpec == nil || s.selects() {
+		return nil // not valid, or nothing of ours
+	}
+	rc, err := a.buildCluster(s)
+	if err != nil {
+		s.hold(err.Error())
+		return nil //nolint:nilerr // only another spec helps
+	}
+	r := a.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})
+	if !s.took(a.said, "RayCluster", r) {
+		s.hold(r.Failure.Message)
+	}
+	return r.Err
+}
+
+func (a *act) buildCluster(s *scope) (*rayv1.RayCluster, error) {
+	j := s.planned()
+	rc, err := rayjob.Cluster(j, rayjob.Options{Pod: a.config.Pod, SubmitterRestart: a.config.SubmitterRestart})
+	if err != nil {
+		return nil, fmt.Errorf("building RayCluster: %w", err)
+	}
+	if s.mode() == rayv1.K8sJobMode {
+		a.gangs.decorateCluster(j, rc)
+	}
+	return rc, nil
+}
+
+// planned is the RayJob with the status that the plan has for it, for builders.
+func (s *scope) planned() *rayv1.RayJob {
+	j := s.job.DeepCopy()
+	s.plan.Status.DeepCopyInto(&j.Status)
+	return j
+}
+
+// deleteCluster deletes the cluster, if it is that of this RayJob.
+func (a *act) deleteCluster(ctx context.Context, s *scope) error {
+	if s.selects() {
+		return nil
+	}
+	r := a.children.Remove(ctx, s.job, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.job.Namespace, Name: s.job.Status.RayClusterName,
+	}})
+	if !s.took(a.said, "RayCluster", r) {
+		s.warnings = append(s.warnings, r.Failure.Message)
+	}
+	return r.Err
+}
+
+// suspendWorkers takes the workers away and leaves the head.
+func (a *act) suspendWorkers(ctx context.Context, s *scope) error {
+	if s.cluster == nil || s.selects() {
+		return nil
+	}
+	after := s.cluster.DeepCopy()
+	for i := range after.Spec.WorkerGroupSpecs {
+		after.Spec.WorkerGroupSpecs[i].Suspend = new(true)
+	}
+	err := a.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
+	switch {
+	case err == nil:
+		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", "Suspended all worker groups of RayCluster %s", after.Name))
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		s.after(reconcile.Soon) // somebody was faster
+	case children.Lasting(err):
+		if a.said.News(s.job.UID, "workers", err.Error()) {
+			s.events = append(s.events, report.Warning("FailedToUpdateRayCluster", "Update", err.Error()))
+		}
+		s.after(children.RetryAfter)
+	default:
+		return fmt.Errorf("suspending the workers of RayCluster %s: %w", after.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package rayjob
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// Address is where the dashboard of a cluster is.
+type Address struct {
+	// Namespace is that of the cluster.
+	Namespace string
+	// HostPort is host:port, as status.dashboardURL has it: the host begins with the name of the head Service.
+	HostPort string
+}
+
+// Connect returns a client of a dashboard. An empty token is none.
+type Connect func(a Address, token dashboard.Token) (dashboard.Client, error)
+
+// Direct connects to the address itself, which works within the Kubernetes cluster.
+func Direct(a Address, token dashboard.Token) (dashboard.Client, error) {
+	u, err := dashboard.DirectURL(a.HostPort)
+	if err != nil {
+		return nil, err
+	}
+	return dashboard.New(dashboard.Config{URL: u, Token: token})
+}
+
+// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;create,roleName=raygate-operator-kubernetes-proxy
+
+// Proxied connects through the Service proxy of an API server. The transport has the credentials for it.
+func Proxied(apiServer *url.URL, transport http.RoundTripper) Connect {
+	return func(a Address, token dashboard.Token) (dashboard.Client, error) {
+		host, port, err := net.SplitHostPort(a.HostPort)
+		service, _, _ := strings.Cut(host, ".")
+		if err != nil || service == "" || port == "" {
+			return nil, fmt.Errorf("parsing dashboard address %q: %w", a.HostPort, errors.Join(errNoService, err))
+		}
+		return dashboard.New(dashboard.Config{
+			URL: dashboard.ServiceProxyURL(apiServer, a.Namespace, service, port), Transport: transport, Token: token,
+		})
+	}
+}
+
+var errNoService = errors.New("it does not begin with the name of a Service")

@@ -1,0 +1,335 @@
+package rayjob
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// headPod makes the head Pod of a cluster, as its controller would.
+func (w *world) headPod(rc *rayv1.RayCluster) *corev1.Pod {
+	w.T.Helper()
+	p := pod.Head(rc, pod.Options{})
+	w.Create(p)
+	return p
+}
+
+// endSidecar ends the container that submits.
+func (w *world) endSidecar(p *corev1.Pod, exitCode int32) {
+	w.T.Helper()
+	w.Eventually("the status of the head Pod", func() bool {
+		w.Read(p)
+		now := metav1.Now()
+		p.Status.Phase = corev1.PodRunning
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: "ray-head", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
+			{Name: rayv1.ContainerJobSubmitter, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: exitCode, Reason: "Error", StartedAt: now, FinishedAt: now,
+			}}},
+		}
+		return w.Client.Status().Update(w.T.Context(), p) == nil
+	})
+}
+
+func TestSidecarSubmits(t *testing.T) {
+	cases := map[string]struct {
+		exitCode int32
+		ray      dashboard.Status // empty for a job that Ray never saw
+		ready    bool
+		want     rayv1.JobDeploymentStatus
+		reason   rayv1.JobFailedReason
+	}{
+		"succeeds":                         {0, dashboard.Succeeded, true, rayv1.JobDeploymentStatusComplete, ""},
+		"fails":                            {1, dashboard.Failed, true, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
+		"cannot submit":                    {1, "", true, rayv1.JobDeploymentStatusFailed, rayv1.SubmissionFailed},
+		"ends before the cluster is ready": {0, dashboard.Succeeded, false, rayv1.JobDeploymentStatusComplete, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.startOperator()
+			w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
+			rc := w.clusterOf("demo")
+			if c := rc.Spec.HeadGroupSpec.Template.Spec.Containers; c[len(c)-1].Name != rayv1.ContainerJobSubmitter ||
+				rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] != "true" {
+				t.Errorf("cluster without a submitter: %+v", rc)
+			}
+			head := w.headPod(rc)
+			if tc.ready {
+				w.ready(rc)
+				w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
+			} else {
+				w.Create(service.Head(rc, service.Options{}))
+			}
+			j := w.get("demo")
+			if tc.ray != "" {
+				w.submits(j)
+				w.dash.Set(j.Status.JobId, tc.ray, "")
+			}
+			w.endSidecar(head, tc.exitCode)
+			j = w.eventuallyIn("demo", tc.want)
+			if j.Status.Reason != tc.reason || w.written("create Job") != 0 {
+				t.Errorf("reason %q, %d Jobs", j.Status.Reason, w.written("create Job"))
+			}
+		})
+	}
+}
+
+func TestLostHeadOfSidecarFails(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
+	rc := w.clusterOf("demo")
+	head := w.headPod(rc)
+	w.ready(rc)
+	w.submits(w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning))
+	w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
+	if err := w.Client.Delete(t.Context(), head, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusFailed)
+	if j.Status.Reason != rayv1.AppFailed || j.Status.JobStatus != rayv1.JobStatusFailed {
+		t.Errorf("%s %s: %s", j.Status.JobStatus, j.Status.Reason, j.Status.Message)
+	}
+}
+
+func TestInteractiveJobWaitsForTheUser(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("demo", inMode(rayv1.InteractiveMode), withSpec(func(s *rayv1.RayJobSpec) { s.Entrypoint = "" })))
+	w.ready(w.clusterOf("demo"))
+	if j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusWaiting); j.Status.JobId != "" {
+		t.Errorf("job %s without a word of the user", j.Status.JobId)
+	}
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.JobId = "mine" })
+	w.Eventually("the job to be taken", func() bool { return w.get("demo").Status.JobId == "mine" })
+	w.dash.Put(dashboard.Job{SubmissionID: "mine", Status: dashboard.Succeeded})
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+	if w.dash.Calls("SubmitJob") != 0 {
+		t.Error("the operator submitted the job")
+	}
+}
+
+func TestSelectedClusterIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	selects := withSpec(func(s *rayv1.RayJobSpec) {
+		s.RayClusterSpec, s.ClusterSelector, s.ShutdownAfterJobFinishes = nil, map[string]string{rayv1.LabelCluster: "shared"}, false
+	})
+	w.Create(w.job("demo", inMode(rayv1.HTTPMode), selects))
+	w.Eventually("the missing cluster to be named", func() bool { return strings.Contains(w.get("demo").Status.Message, "shared") })
+	rc := raytest.RayCluster(w.Namespace + "/shared")
+	rc.UID, rc.Generation = "", 0
+	w.Create(rc)
+	w.ready(rc)
+	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
+	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
+	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+	w.Create(w.job("kube", selects))
+	j = w.eventuallyIn("kube", rayv1.JobDeploymentStatusRunning)
+	w.submits(j)
+	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+	w.endSubmitter("kube", corev1.PodSucceeded)
+	w.eventuallyIn("kube", rayv1.JobDeploymentStatusComplete)
+	before := w.get("demo")
+	if err := w.Client.Delete(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	w.gone(before)
+	if !w.Read(rc) || rc.DeletionTimestamp != nil {
+		t.Error("the cluster of the user is gone")
+	}
+	for _, line := range w.writes {
+		if strings.Contains(line, "RayCluster") || strings.Contains(line, "Service") {
+			t.Errorf("the operator wrote: %s", line)
+		}
+	}
+}
+
+func TestSuspendAndResume(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.Suspend = true })))
+	if j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusSuspended); j.Status.RayClusterName != "" {
+		t.Errorf("status of a job that was made suspended: %+v", j.Status)
+	}
+	if n := w.written("create RayCluster"); n != 0 {
+		t.Errorf("%d clusters for a suspended job", n)
+	}
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
+	first := w.runs("demo")
+	w.submits(first)
+	w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
+	rc := w.clusterOf("demo")
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusSuspended)
+	if got, err := w.dash.GetJob(t.Context(), first.Status.JobId); err != nil || got.Status != dashboard.Stopped {
+		t.Errorf("the Ray job of a suspended RayJob: %+v, %v", got, err)
+	}
+	if w.Read(rc) || w.Read(&batchv1.Job{ObjectMeta: w.At("demo")}) {
+		t.Error("the cluster or the submitter is still there")
+	}
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
+	second := w.runs("demo")
+	if second.Status.RayClusterName == first.Status.RayClusterName || second.Status.JobId == first.Status.JobId {
+		t.Error("the second attempt has the names of the first")
+	}
+	w.Eventually("the Service of the job to lead to the new cluster", func() bool {
+		svc := &corev1.Service{ObjectMeta: w.At("demo-head-svc")}
+		return w.Read(svc) && svc.Spec.Selector[rayv1.LabelCluster] == second.Status.RayClusterName
+	})
+	w.submits(second)
+	w.dash.Set(second.Status.JobId, dashboard.Succeeded, "")
+	w.endSubmitter("demo", corev1.PodSucceeded)
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+}
+
+func TestRetriesOnNewClusters(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(2)) })))
+	var names []string
+	for _, end := range []dashboard.Status{dashboard.Failed, dashboard.Failed, dashboard.Succeeded} {
+		w.Eventually("another attempt", func() bool {
+			n := w.get("demo").Status.RayClusterName
+			return n != "" && !slices.Contains(names, n)
+		})
+		j := w.runs("demo")
+		names = append(names, j.Status.RayClusterName)
+		w.submits(j)
+		w.dash.Set(j.Status.JobId, end, "")
+		w.endSubmitter("demo", corev1.PodSucceeded)
+	}
+	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+	if *j.Status.Failed != 2 || *j.Status.Succeeded != 1 {
+		t.Errorf("failed %d, succeeded %d", *j.Status.Failed, *j.Status.Succeeded)
+	}
+	if n := w.written("create RayCluster"); n != 3 || w.written("create Job") != 3 {
+		t.Errorf("%d clusters, %d Jobs", n, w.written("create Job"))
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("slow", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) {
+		s.ActiveDeadlineSeconds, s.BackoffLimit = new(int32(6)), new(int32(2))
+	})))
+	w.Create(w.job("stuck", withSpec(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(2)) })))
+	slow := w.runs("slow")
+	w.Eventually("the submission", func() bool { return w.dash.Submissions(slow.Status.JobId) == 1 })
+	w.dash.Set(slow.Status.JobId, dashboard.Running, "")
+	slow = w.eventuallyIn("slow", rayv1.JobDeploymentStatusFailed)
+	if slow.Status.Reason != rayv1.DeadlineExceeded || slow.Status.JobStatus != rayv1.JobStatusStopped || *slow.Status.Failed != 1 {
+		t.Errorf("reason %s, job %s, failed %d", slow.Status.Reason, slow.Status.JobStatus, *slow.Status.Failed)
+	}
+	if got, _ := w.dash.GetJob(t.Context(), slow.Status.JobId); got.Status != dashboard.Stopped {
+		t.Errorf("the Ray job goes on: %+v", got)
+	}
+	if stuck := w.eventuallyIn("stuck", rayv1.JobDeploymentStatusFailed); stuck.Status.Reason != rayv1.PreRunningDeadlineExceeded {
+		t.Errorf("reason %s", stuck.Status.Reason)
+	}
+}
+
+// TestLostJobs are what users of KubeRay report as lost.
+func TestLostJobs(t *testing.T) {
+	cases := map[string]struct {
+		happens func(*world, *rayv1.RayJob)
+		want    rayv1.JobDeploymentStatus
+		reason  rayv1.JobFailedReason
+	}{
+		"the head restarts and Ray has forgotten": {func(w *world, _ *rayv1.RayJob) { w.dash.Forget() }, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
+		"the submitter is deleted while the job goes on": {func(w *world, j *rayv1.RayJob) {
+			submitter := &batchv1.Job{ObjectMeta: w.At(j.Name)}
+			if err := w.Client.Delete(w.T.Context(), submitter, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+				w.T.Fatal(err)
+			}
+			w.gone(submitter)
+			time.Sleep(time.Second)
+			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+		}, rayv1.JobDeploymentStatusComplete, ""},
+		"the submitter fails while the job goes on": {func(w *world, j *rayv1.RayJob) {
+			w.endSubmitter(j.Name, corev1.PodFailed)
+			time.Sleep(2 * time.Second)
+			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+		}, rayv1.JobDeploymentStatusComplete, ""},
+		"the cluster is deleted": {func(w *world, j *rayv1.RayJob) {
+			if err := w.Client.Delete(w.T.Context(), &rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)}); err != nil {
+				w.T.Fatal(err)
+			}
+		}, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.startOperator()
+			w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(0))} })))
+			j := w.runs("demo")
+			w.submits(j)
+			w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
+			tc.happens(w, j)
+			j = w.eventuallyIn("demo", tc.want)
+			if j.Status.Reason != tc.reason || !j.Status.JobStatus.IsTerminal() || w.written("create Job") != 1 || w.written("create RayCluster") != 1 {
+				t.Errorf("reason %s, job %s, %d Jobs", j.Status.Reason, j.Status.JobStatus, w.written("create Job"))
+			}
+		})
+	}
+}
+
+func TestDeletionRules(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	rule := func(p rayv1.DeletionPolicyType, ttl int32) rayv1.DeletionRule {
+		return rayv1.DeletionRule{Policy: p, Condition: rayv1.DeletionCondition{JobStatus: new(rayv1.JobStatusSucceeded), TTLSeconds: ttl}}
+	}
+	w.Create(w.job("demo", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) {
+		s.ShutdownAfterJobFinishes = false
+		s.DeletionStrategy = &rayv1.DeletionStrategy{DeletionRules: []rayv1.DeletionRule{
+			rule(rayv1.DeleteWorkers, 0), rule(rayv1.DeleteCluster, 6), rule(rayv1.DeleteSelf, 12),
+		}}
+	})))
+	j := w.runs("demo")
+	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
+	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+	j = w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+	rc := w.clusterOf("demo")
+	w.Eventually("the workers to be suspended", func() bool {
+		return w.Read(rc) && rc.Spec.WorkerGroupSpecs[0].Suspend != nil && *rc.Spec.WorkerGroupSpecs[0].Suspend
+	})
+	w.gone(rc)
+	if age := time.Since(j.Status.EndTime.Time); age < 6*time.Second {
+		t.Errorf("the cluster was deleted after %s", age)
+	}
+	w.gone(j)
+	if age := time.Since(j.Status.EndTime.Time); age < 12*time.Second {
+		t.Errorf("the RayJob was deleted after %s", age)
+	}
+	if n := w.written("patch RayCluster"); n != 1 {
+		t.Errorf("the workers were suspended %d times", n)
+	}
+}
+
+func TestManagedElsewhereIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })))
+	w.Create(w.job("other"))
+	w.clusterOf("other")
+	if j := w.get("demo"); j.Status.JobDeploymentStatus != "" || len(j.Finalizers) != 0 {
+		t.Errorf("touched: %+v", j)
+	}
+}

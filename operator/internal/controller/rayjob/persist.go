@@ -1,0 +1,130 @@
+package rayjob
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// mirrorTime is the least time between two writes of a status that differ in the copy of the cluster's status alone.
+const mirrorTime = 2 * time.Second
+
+// persist saves the status if it changed, then sends the events.
+func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope) error {
+	after := s.job
+	after.Status = nextStatus(before, s)
+	if !equality.Semantic.DeepEqual(before.Status, after.Status) {
+		if wait := putOff(&before.Status, &after.Status, s.now); wait > 0 {
+			s.after(wait)
+			after.Status = before.Status
+		} else {
+			saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
+			if saved != reconcile.SavedStatus {
+				report.Send(r.recorder, before, report.Done(s.events))
+				return err
+			}
+			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
+				s.after(reconcile.Soon) // nothing watches what the new state asks for
+			}
+			s.events = append(s.events, eventsOf(before, after)...)
+			if r.config.Metrics != nil && ends(before, after) {
+				r.config.Metrics.ObserveEnd(before, after.Status.JobDeploymentStatus, s.now)
+			}
+		}
+	}
+	report.Send(r.recorder, after, s.events)
+	r.release(s, after)
+	return nil
+}
+
+// nextStatus is that of the plan, unless an action was not carried out: then the state stays, and the message says why.
+func nextStatus(before *rayv1.RayJob, s *scope) rayv1.RayJobStatus {
+	st := s.plan.Status
+	if s.held && st.JobDeploymentStatus != before.Status.JobDeploymentStatus {
+		before.Status.DeepCopyInto(&st)
+	}
+	problem := s.problem
+	if problem == "" {
+		problem = strings.Join(s.warnings, "; ")
+	}
+	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() {
+		st.Message = problem
+	}
+	if s.plan.Rule != "" && !s.held {
+		st.ObservedGeneration = before.Generation
+	}
+	mirror(s, &st)
+	for _, t := range []**metav1.Time{
+		&st.StartTime, &st.EndTime, &st.RayJobStatusInfo.StartTime, &st.RayJobStatusInfo.EndTime, &st.JobStatusCheckFailureStartTime,
+	} {
+		if *t != nil { // as it is stored, so that a status that did not change compares as such
+			*t = &metav1.Time{Time: (*t).Truncate(time.Second)}
+		}
+	}
+	return st
+}
+
+// mirror copies the status of the cluster while there is one, where it differs in more than times.
+func mirror(s *scope, st *rayv1.RayJobStatus) {
+	if s.cluster == nil || st.RayClusterName != s.cluster.Name || st.JobDeploymentStatus.IsTerminal() && s.cluster.DeletionTimestamp != nil {
+		return
+	}
+	switch st.JobDeploymentStatus {
+	case rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusWaiting, rayv1.JobDeploymentStatusRunning:
+	default:
+		return
+	}
+	if !sameToUsers(&st.RayClusterStatus, &s.cluster.Status) {
+		s.cluster.Status.DeepCopyInto(&st.RayClusterStatus)
+	}
+}
+
+func sameToUsers(a, b *rayv1.RayClusterStatus) bool {
+	return a.State == b.State && a.Reason == b.Reason &&
+		a.ReadyWorkerReplicas == b.ReadyWorkerReplicas && a.AvailableWorkerReplicas == b.AvailableWorkerReplicas &&
+		a.DesiredWorkerReplicas == b.DesiredWorkerReplicas && a.MinWorkerReplicas == b.MinWorkerReplicas &&
+		a.MaxWorkerReplicas == b.MaxWorkerReplicas && maps.Equal(a.Endpoints, b.Endpoints) && a.Head == b.Head &&
+		equality.Semantic.DeepEqual(a.Conditions, b.Conditions)
+}
+
+// putOff is how long a status waits for more changes of the cluster, zero for not at all.
+func putOff(before, after *rayv1.RayJobStatus, now time.Time) time.Duration {
+	b, a := *before, *after
+	last := b.RayClusterStatus.LastUpdateTime
+	ready := a.RayClusterStatus.State != b.RayClusterStatus.State
+	b.RayClusterStatus, a.RayClusterStatus = rayv1.RayClusterStatus{}, rayv1.RayClusterStatus{}
+	if ready || last == nil || !equality.Semantic.DeepEqual(b, a) {
+		return 0
+	}
+	if age := now.Sub(last.Time); age >= 0 && age < mirrorTime {
+		return mirrorTime - age
+	}
+	return 0
+}
+
+// release has the poller forget what is no longer needed.
+func (r *Reconciler) release(s *scope, after *rayv1.RayJob) {
+	switch st := after.Status.JobDeploymentStatus; {
+	case st.IsTerminal(), st == rayv1.JobDeploymentStatusNew, st == rayv1.JobDeploymentStatusSuspended:
+		r.tracker.forget(after.UID)
+	case !s.held && !s.asks(jobplan.Poll, jobplan.Submit, jobplan.Stop):
+		r.tracker.unfollow(after.UID)
+	}
+}
+
+// ends reports whether the attempt is over with this write.
+func ends(before, after *rayv1.RayJob) bool {
+	over := func(st rayv1.JobDeploymentStatus) bool {
+		return st.IsTerminal() || st == rayv1.JobDeploymentStatusRetrying
+	}
+	return !over(before.Status.JobDeploymentStatus) && over(after.Status.JobDeploymentStatus)
+}

@@ -1,0 +1,174 @@
+package rayjob
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// EventSource is the reportingController of the events; KubeRay's.
+const EventSource = "rayjob-controller"
+
+// Config is what the reconciler needs. Client, Live, Recorder, Clock and Connect are required.
+type Config struct {
+	// Client reads from a cache, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Clock tells the time, and runs the poller.
+	Clock clock.WithDelayedExecution
+	// Connect reaches dashboards; see Direct and Proxied.
+	Connect Connect
+	// Metrics counts what happens; nil counts nothing.
+	Metrics *metrics.RayJob
+	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	APIs *served.Kinds
+	// Suffix returns what is random in the names of an attempt. Nil means five letters and digits.
+	Suffix func() string
+
+	// Validation are the facts that rules ask for.
+	Validation validation.Options
+	// Pod and Service are the facts that builders ask for.
+	Pod     pod.Options
+	Service service.Options
+	// Scheduler is the batch scheduler; nil for none.
+	Scheduler gang.Scheduler
+	// Limits are how long to be patient.
+	Limits jobplan.Limits
+	// PollInterval is how often a dashboard is asked about a job; 0 means 3 seconds.
+	PollInterval time.Duration
+	// DeleteJob deletes a RayJob that is over where shutdownAfterJobFinishes would delete its cluster.
+	DeleteJob bool
+	// IgnoreDeletionStrategy is for the feature gate RayJobDeletionPolicy being off.
+	IgnoreDeletionStrategy bool
+	// SubmitterRestart has the container that submits restarted (feature gate SidecarSubmitterRestart).
+	SubmitterRestart bool
+}
+
+// Reconciler brings RayJobs to their end.
+type Reconciler struct {
+	config   Config
+	client   client.Client
+	clock    clock.PassiveClock
+	recorder events.EventRecorder
+	versions *reconcile.Versions
+	children *children.Writer
+	said     *report.Once
+	poller   *poller
+	tracker  *tracker
+	gangs    *gangs
+	steps    []reconcile.Step[*scope]
+	// enqueue puts a RayJob into the work queue; nil before there is one.
+	enqueue atomic.Pointer[func(types.NamespacedName)]
+}
+
+// poller asks dashboards.
+type poller = poll.Poller[target, answer]
+
+// New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
+func New(c Config) *Reconciler {
+	if c.Suffix == nil {
+		c.Suffix = func() string { return utilrand.String(5) }
+	}
+	if c.PollInterval <= 0 {
+		c.PollInterval = 3 * time.Second
+	}
+	r := &Reconciler{
+		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
+		poller:   poll.New[target, answer](poll.Options{Clock: c.Clock}),
+		gangs:    newGangs(c),
+	}
+	r.tracker = newTracker(r.poller, newDashboards(c.Connect, c.Live, c.Clock), c.PollInterval, r.wake)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
+	r.steps = r.list()
+	return r
+}
+
+// list is the order of work.
+func (r *Reconciler) list() []reconcile.Step[*scope] {
+	c := r.config
+	return []reconcile.Step[*scope]{
+		{Name: "cluster", Run: (&observeCluster{client: c.Client, live: c.Live, domain: c.Pod.ClusterDomain}).Run},
+		{Name: "dashboard", Run: (&observeRay{tracker: r.tracker}).Run},
+		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, tracker: r.tracker}).Run}, // an invalid object must still be deletable
+		{Name: "submitter", Run: (&observeSubmitter{client: c.Client, live: c.Live, restart: c.SubmitterRestart}).Run},
+		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
+		{Name: "plan", Run: r.plan},
+		{Name: "act", Run: (&act{
+			config: c, children: r.children, versions: r.versions, tracker: r.tracker, gangs: r.gangs, said: r.said,
+		}).Run},
+	}
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs/status,verbs=update
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs/finalizers,verbs=update
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	before := &rayv1.RayJob{}
+	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	case !rayv1.ManagedHere(before.Spec.ManagedBy):
+		return ctrl.Result{}, nil // not even its finalizer is ours
+	case !fresh:
+		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+	}
+	now := r.clock.Now()
+	s := &scope{job: before.DeepCopy(), now: now}
+	s.in = jobplan.Input{
+		Job: s.job, Now: now, Suffix: r.config.Suffix, Limits: r.config.Limits,
+		DeleteJob: r.config.DeleteJob, IgnoreDeletionStrategy: r.config.IgnoreDeletionStrategy,
+	}
+	progress, err := reconcile.Run(ctx, r.steps, s)
+	s.after(progress.After)
+	var saveErr error
+	if progress.Done("act") {
+		saveErr = r.persist(ctx, before, s)
+	} else {
+		report.Send(r.recorder, before, report.Done(s.events))
+	}
+	if err := errors.Join(err, saveErr); err != nil {
+		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
+	}
+	return ctrl.Result{RequeueAfter: s.lookAgain}, nil
+}
+
+// plan decides.
+func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	s.plan = jobplan.Next(s.in)
+	return reconcile.Outcome{After: s.plan.After}, nil
+}
+
+// wake has a RayJob looked at. It may be called from any goroutine.
+func (r *Reconciler) wake(job types.NamespacedName) {
+	if enqueue := r.enqueue.Load(); enqueue != nil {
+		(*enqueue)(job)
+	}
+}

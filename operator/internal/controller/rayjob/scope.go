@@ -1,0 +1,98 @@
+package rayjob
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// scope is what one reconcile has read and decided.
+type scope struct {
+	// job is a copy. Its metadata follows what this run writes; its status stays as stored until persist.
+	job *rayv1.RayJob
+	// now is when the run began.
+	now time.Time
+	// in is what the decision depends on. Filled in by the steps that observe.
+	in jobplan.Input
+	// cluster is the RayCluster of the attempt, nil if there is none. It belongs to the cache. Set by observeCluster.
+	cluster *rayv1.RayCluster
+	// target is what the poller knows the Ray job by; nil while there is none. Set by observeRay.
+	target *target
+	// answer is what the dashboard said last. Set by observeRay.
+	answer poll.Answer[answer]
+	// plan is what to do. Set by plan.
+	plan jobplan.Plan
+	// held says that an action was not carried out, so that the next state is not entered. Set by hold.
+	held bool
+	// problem says why, for the user; empty for what passes by itself. Set by hold.
+	problem string
+	// warnings are texts of problems that are not worth holding anything, such as a Service that is refused.
+	warnings []string
+	// lookAgain is how long it takes until the next look; zero for never. Set by after.
+	lookAgain time.Duration
+	// events are sent when the status is saved.
+	events []report.Event
+}
+
+// after asks for another look; zero asks for none.
+func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAgain, d) }
+
+// hold keeps the RayJob in its state. Whoever calls it sees to it that there is another look.
+func (s *scope) hold(problem string) {
+	s.held = true
+	if s.problem == "" {
+		s.problem = problem
+	}
+}
+
+// mode is the submission mode; objects that never went through the API server may lack the default.
+func (s *scope) mode() rayv1.JobSubmissionMode {
+	if m := s.job.Spec.SubmissionMode; m != "" {
+		return m
+	}
+	return rayv1.K8sJobMode
+}
+
+func (s *scope) selects() bool { return len(s.job.Spec.ClusterSelector) > 0 }
+
+func (s *scope) state() rayv1.JobDeploymentStatus { return s.job.Status.JobDeploymentStatus }
+
+// asks reports whether the plan asks for an action.
+func (s *scope) asks(actions ...jobplan.Action) bool {
+	for _, wanted := range actions {
+		for _, a := range s.plan.Actions {
+			if a == wanted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// took takes over what became of a child: an event for what was done or is refused, with the reasons of KubeRay 1.7. It reports
+// whether the child is as wanted.
+func (s *scope) took(said *report.Once, what string, r children.Result) bool {
+	s.after(r.After)
+	if r.Done != children.None {
+		s.events = append(s.events, report.Normal(past[r.Done]+what, string(r.Done), "%s %s %s", past[r.Done], r.Kind, r.Name))
+	}
+	f := r.Failure
+	if f == nil {
+		return true
+	}
+	if said.News(s.job.UID, what, f.Message) {
+		s.events = append(s.events, report.Event{
+			Type: corev1.EventTypeWarning, Reason: "FailedTo" + string(f.Operation) + what, Action: string(f.Operation), Note: f.Message,
+		})
+	}
+	return false
+}
+
+var past = map[children.Operation]string{children.Create: "Created", children.Update: "Updated", children.Delete: "Deleted"}

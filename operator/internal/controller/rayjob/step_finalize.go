@@ -1,0 +1,63 @@
+package rayjob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+// finalize stops the Ray job of a RayJob that is being deleted, and lets the RayJob go. It does not wait until the Ray job has
+// stopped, nor for a dashboard that does not answer.
+type finalize struct {
+	client   client.Client
+	versions *reconcile.Versions
+	tracker  *tracker
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=patch
+
+// Run implements step.
+func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	if s.job.DeletionTimestamp == nil {
+		return reconcile.Outcome{}, nil
+	}
+	stop := reconcile.Outcome{Stop: true}
+	if !controllerutil.ContainsFinalizer(s.job, rayv1.FinalizerRayJob) {
+		return stop, nil
+	}
+	if jobplan.Finalize(s.in) {
+		f.tracker.stop(s) // its end brings the next look
+		return reconcile.Outcome{Stop: true, After: 2 * requestTimeout}, nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(s.job.Finalizers), func(n string) bool { return n == rayv1.FinalizerRayJob })
+	err := setFinalizers(ctx, f.client, s.job, rest)
+	switch {
+	case apierrors.IsConflict(err):
+		f.versions.Replaced(s.job)
+		stop.After = reconcile.StaleTimeout
+		return stop, nil
+	case client.IgnoreNotFound(err) != nil:
+		return stop, fmt.Errorf("removing the finalizer: %w", err)
+	}
+	f.tracker.forget(s.job.UID)
+	return stop, nil
+}
+
+// setFinalizers replaces the list, unless the object has changed since it was read.
+func setFinalizers(ctx context.Context, c client.Client, j *rayv1.RayJob, finalizers []string) error {
+	target := j.DeepCopy()
+	target.Finalizers = finalizers
+	if err := c.Patch(ctx, target, client.MergeFromWithOptions(j.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	j.Finalizers, j.ResourceVersion = target.Finalizers, target.ResourceVersion
+	return nil
+}

@@ -1,0 +1,84 @@
+package rayjob
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+// observeCluster finds the cluster of the attempt and the address of its dashboard.
+type observeCluster struct {
+	client client.Reader
+	live   client.Reader
+	domain string
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
+
+// Run implements step.
+func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	name := s.job.Status.RayClusterName
+	if name == "" {
+		return reconcile.Outcome{}, nil
+	}
+	rc := &rayv1.RayCluster{}
+	found, err := read(ctx, o.client, o.live, client.ObjectKey{Namespace: s.job.Namespace, Name: name}, rc)
+	switch {
+	case err != nil:
+		return reconcile.Outcome{}, fmt.Errorf("reading RayCluster %s: %w", name, err)
+	case !found, !s.selects() && !metav1.IsControlledBy(rc, s.job):
+		return reconcile.Outcome{}, nil // one that is somebody else's is in the way of ours, and shows when that is created
+	}
+	s.cluster = rc
+	s.in.Cluster = jobplan.Cluster{
+		Found: true, Deleting: rc.DeletionTimestamp != nil, Ready: rc.Status.State == rayv1.ClusterStateReady,
+		WorkersSuspended: !slices.ContainsFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool {
+			return g.Suspend == nil || !*g.Suspend
+		}),
+	}
+	if s.job.Status.DashboardURL == "" {
+		s.in.Cluster.Dashboard, err = o.dashboard(ctx, rc)
+	}
+	return reconcile.Outcome{}, err
+}
+
+// dashboard is host:port of the dashboard, empty while there is no Service with a port of that name.
+func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
+	svc := &corev1.Service{}
+	key := client.ObjectKey{Namespace: rc.Namespace, Name: names.HeadService(rc)}
+	err := o.client.Get(ctx, key, svc)
+	if apierrors.IsNotFound(err) && rc.Status.State == rayv1.ClusterStateReady {
+		err = o.live.Get(ctx, key, svc) // nothing tells of a Service that the cache shows late, or never for want of its label
+	}
+	if err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard })
+	if i < 0 {
+		return "", nil
+	}
+	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
+}
+
+// read reads from the cache, and from the API server before it says that there is nothing: decisions that cannot be taken back
+// follow from that.
+func read(ctx context.Context, cache, live client.Reader, key client.ObjectKey, o client.Object) (bool, error) {
+	err := cache.Get(ctx, key, o)
+	if apierrors.IsNotFound(err) {
+		err = live.Get(ctx, key, o)
+	}
+	return err == nil, client.IgnoreNotFound(err)
+}

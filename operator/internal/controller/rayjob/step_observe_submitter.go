@@ -1,0 +1,194 @@
+package rayjob
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+// observeSubmitter finds out how far the Kubernetes Job or the container is that submits.
+type observeSubmitter struct {
+	client  client.Client
+	live    client.Reader
+	restart bool
+}
+
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// Run implements step.
+func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	if s.state() == rayv1.JobDeploymentStatusNew || s.state() == rayv1.JobDeploymentStatusSuspended || s.state().IsTerminal() {
+		return reconcile.Outcome{}, nil
+	}
+	var err error
+	switch s.mode() {
+	case rayv1.K8sJobMode, rayv1.InteractiveMode: // of an interactive one KubeRay deletes a Job, too
+		err = o.job(ctx, s)
+	case rayv1.SidecarMode:
+		err = o.sidecar(ctx, s)
+	case rayv1.HTTPMode:
+	}
+	return reconcile.Outcome{}, err
+}
+
+func (o *observeSubmitter) job(ctx context.Context, s *scope) error {
+	if s.state() == rayv1.JobDeploymentStatusInitializing && s.job.Status.DashboardURL == "" && s.in.Cluster.Dashboard == "" {
+		return nil // is not made before there is an address, and need not be looked for
+	}
+	j := &batchv1.Job{}
+	found, err := read(ctx, o.client, o.live, client.ObjectKeyFromObject(s.job), j)
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading Job %s: %w", s.job.Name, err)
+	case !found:
+		return nil
+	case !metav1.IsControlledBy(j, s.job):
+		s.in.Submitter.Foreign = true
+		return nil
+	case submits(j) != "" && s.state() != rayv1.JobDeploymentStatusSuspending && s.state() != rayv1.JobDeploymentStatusRetrying &&
+		submits(j) != s.job.Status.JobId:
+		return nil // of an earlier attempt, see act.ensureSubmitter
+	}
+	s.in.Submitter = submitterOf(j)
+	return o.label(ctx, s, j)
+}
+
+// label makes a Job that KubeRay made visible to the cache, which goes by a label that KubeRay does not set.
+func (o *observeSubmitter) label(ctx context.Context, s *scope, j *batchv1.Job) error {
+	if j.Labels[rayv1.LabelCluster] != "" || s.job.Status.RayClusterName == "" || j.DeletionTimestamp != nil {
+		return nil
+	}
+	before := j.DeepCopy()
+	after := j.DeepCopy()
+	metav1.SetMetaDataLabel(&after.ObjectMeta, rayv1.LabelCluster, s.job.Status.RayClusterName)
+	if err := o.client.Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("labelling Job %s: %w", j.Name, err)
+	}
+	return nil
+}
+
+// submits is the id of the Ray job that a Job submits, empty if it does not say.
+func submits(j *batchv1.Job) string {
+	if containers := j.Spec.Template.Spec.Containers; len(containers) > 0 {
+		for _, e := range containers[0].Env {
+			if e.Name == "RAY_JOB_SUBMISSION_ID" {
+				return e.Value
+			}
+		}
+	}
+	return ""
+}
+
+func submitterOf(j *batchv1.Job) jobplan.Submitter {
+	sub := jobplan.Submitter{Found: true}
+	for _, c := range j.Status.Conditions {
+		if c.Status != corev1.ConditionTrue || c.Type != batchv1.JobComplete && c.Type != batchv1.JobFailed {
+			continue
+		}
+		sub.FinishedAt = c.LastTransitionTime.Time
+		if sub.FinishedAt.IsZero() { // made by hand
+			sub.FinishedAt = j.CreationTimestamp.Time
+		}
+		if c.Type == batchv1.JobFailed {
+			sub.Failed, sub.Message = true, fmt.Sprintf("Job %s: %s: %s", j.Name, c.Reason, c.Message)
+		}
+	}
+	return sub
+}
+
+// sidecar looks at the container in the head Pod. A head Pod that is not there counts as lost once the job runs.
+func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) error {
+	if s.cluster == nil {
+		return nil
+	}
+	head, err := o.head(ctx, o.client, s.cluster)
+	if err == nil && head == nil && s.state() != rayv1.JobDeploymentStatusInitializing {
+		head, err = o.head(ctx, o.live, s.cluster) // the cache may be behind
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("listing the head Pod: %w", err)
+	case head == nil:
+		s.in.Submitter.HeadLost = s.state() != rayv1.JobDeploymentStatusInitializing
+		return nil
+	}
+	s.in.Submitter = sidecarOf(head, o.restart)
+	return nil
+}
+
+func (o *observeSubmitter) head(ctx context.Context, c client.Reader, rc *rayv1.RayCluster) (*corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.List(ctx, &list, client.InNamespace(rc.Namespace),
+		client.MatchingLabels{rayv1.LabelCluster: rc.Name, rayv1.LabelNodeType: string(rayv1.HeadNode)})
+	if err != nil {
+		return nil, err
+	}
+	var head *corev1.Pod
+	for i := range list.Items {
+		p := &list.Items[i]
+		if rc.Owns(p) && (head == nil || head.DeletionTimestamp != nil && p.DeletionTimestamp == nil) {
+			head = p
+		}
+	}
+	return head, nil
+}
+
+// maxRestarts is how often a container that fails is restarted before it counts as failed, as with the Job of the other mode.
+const maxRestarts = 2
+
+// sidecarOf is what became of the container. With restart it is over when it ended well, or failed once more than it may.
+func sidecarOf(head *corev1.Pod, restart bool) jobplan.Submitter {
+	sub := jobplan.Submitter{Found: true}
+	for _, c := range head.Status.ContainerStatuses {
+		if c.Name != rayv1.ContainerJobSubmitter {
+			continue
+		}
+		end := c.State.Terminated
+		if restart && end == nil && c.State.Waiting != nil { // between two runs
+			end = c.LastTerminationState.Terminated
+		}
+		switch {
+		case end == nil:
+		case end.ExitCode == 0 && c.State.Terminated != nil, !restart, c.RestartCount >= maxRestarts, ended(head):
+			sub.FinishedAt = end.FinishedAt.Time
+			if sub.FinishedAt.IsZero() {
+				sub.FinishedAt = head.CreationTimestamp.Time
+			}
+			if sub.Failed = end.ExitCode != 0; sub.Failed {
+				sub.Message = fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, end.ExitCode, end.Reason)
+			}
+		}
+	}
+	if !sub.FinishedAt.IsZero() || !ended(head) {
+		return sub
+	}
+	// Evicted: nothing is known of its containers.
+	sub.FinishedAt, sub.Failed = endOf(head), true
+	sub.Message = fmt.Sprintf("head Pod %s ended: %s %s", head.Name, head.Status.Reason, head.Status.Message)
+	return sub
+}
+
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// endOf is the last moment that the Pod tells of.
+func endOf(p *corev1.Pod) time.Time {
+	end := p.CreationTimestamp.Time
+	for _, c := range p.Status.Conditions {
+		if c.LastTransitionTime.After(end) {
+			end = c.LastTransitionTime.Time
+		}
+	}
+	return end
+}

@@ -1,0 +1,53 @@
+package rayjob
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// validateSpec looks for broken rules. A job that has begun goes on unless one of them is among those that no operator can act
+// against: it may be older than the rule. One that is over is not looked at, so that it is cleaned up whatever its spec says.
+type validateSpec struct{ options validation.Options }
+
+// Run implements step.
+func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	if s.state().IsTerminal() {
+		return reconcile.Outcome{}, nil
+	}
+	errs := validation.RayJob(s.job, v.options)
+	if len(errs) > 0 && s.job.Status.RayClusterName != "" {
+		errs = validation.Blocking(errs)
+	}
+	if len(errs) == 0 {
+		return reconcile.Outcome{}, nil
+	}
+	s.in.Invalid = validation.Summary(errs)
+	if s.state() != rayv1.JobDeploymentStatusValidationFailed || s.job.Status.ObservedGeneration != s.job.Generation {
+		s.events = append(s.events, eventInvalid(s.job, errs, s.in.Invalid))
+	}
+	return reconcile.Outcome{}, nil
+}
+
+// eventInvalid tells of broken rules. KubeRay looks at the name first, and at the status last.
+func eventInvalid(j *rayv1.RayJob, errs field.ErrorList, summary string) report.Event {
+	reason := "InvalidRayJobStatus"
+	under := func(prefix string) bool {
+		return slices.ContainsFunc(errs, func(e *field.Error) bool {
+			return len(e.Field) >= len(prefix) && e.Field[:len(prefix)] == prefix
+		})
+	}
+	switch {
+	case under("metadata.name"):
+		reason = "InvalidRayJobMetadata"
+	case under("spec"), under("metadata"), under("kind"):
+		reason = "InvalidRayJobSpec"
+	}
+	return report.Warning(reason, "Validate", j.Namespace+"/"+j.Name+": "+summary)
+}

@@ -1,0 +1,230 @@
+package rayjob
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/job"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// requestTimeout limits each request to a dashboard. Ray itself may take 10 seconds to find an agent for a submission.
+const requestTimeout = 12 * time.Second
+
+// resubmitAfter is the least time between two submissions of a job of which the first failed.
+const resubmitAfter = 3 * time.Second
+
+// target is a Ray job. With the UID of its cluster, so that one of the same name does not inherit its answers.
+type target struct {
+	cluster types.UID
+	job     string
+}
+
+// answer is what a dashboard says about a job.
+type answer struct {
+	// job is nil if Ray has no record of it.
+	job *dashboard.Job
+}
+
+// request is something that a RayJob asks Ray to do, once per attempt.
+type request string
+
+const (
+	requestSubmit request = "submit"
+	requestStop   request = "stop"
+)
+
+// tracker asks dashboards about the jobs of RayJobs, in the background, and passes on requests to them. One RayJob has one Ray job
+// at a time.
+type tracker struct {
+	poller     *poller
+	dashboards *dashboards
+	interval   time.Duration
+	wake       func(types.NamespacedName)
+
+	mu   sync.Mutex
+	jobs map[types.UID]target
+}
+
+func newTracker(p *poller, d *dashboards, interval time.Duration, wake func(types.NamespacedName)) *tracker {
+	return &tracker{poller: p, dashboards: d, interval: interval, wake: wake, jobs: map[types.UID]target{}}
+}
+
+// follow has the dashboard asked about the job from now on. It reports whether the answer has changed since the decision.
+func (t *tracker) follow(s *scope) (changed bool) {
+	st, ok := t.site(s)
+	if !ok {
+		return false
+	}
+	t.point(s)
+	id, key := s.target.job, client.ObjectKeyFromObject(s.job)
+	got := t.poller.Observe(*s.target, string(s.job.UID), poll.Query[answer]{
+		Interval: t.interval, Timeout: requestTimeout, Revision: st.revision(),
+		Ask: func(ctx context.Context) (a answer, err error) {
+			err = t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+				a.job, err = c.GetJob(ctx, id)
+				if errors.Is(err, dashboard.ErrNotFound) {
+					a.job, err = nil, nil
+				}
+				return err
+			})
+			return a, err
+		},
+	}, poll.Observer[answer]{Changed: matters, Wake: func() { t.wake(key) }})
+	return matters(s.answer, got)
+}
+
+// matters drops answers that change no decision.
+func matters(before, after poll.Answer[answer]) bool {
+	if before.AskedAt.IsZero() != after.AskedAt.IsZero() || before.FailingSince.IsZero() != after.FailingSince.IsZero() {
+		return true
+	}
+	b, a := before.Value.job, after.Value.job
+	if b == nil || a == nil {
+		return (b == nil) != (a == nil)
+	}
+	return b.Status != a.Status || !b.StartTime.Equal(a.StartTime) || !b.EndTime.Equal(a.EndTime)
+}
+
+// site is where to ask; false while nobody knows.
+func (t *tracker) site(s *scope) (site, bool) {
+	address := s.plan.Status.DashboardURL
+	if address == "" {
+		address = s.job.Status.DashboardURL
+	}
+	if address == "" {
+		address = s.in.Cluster.Dashboard
+	}
+	if s.target == nil || address == "" {
+		return site{}, false
+	}
+	return siteOf(s.cluster, address), true
+}
+
+// point notes the Ray job of a RayJob, and forgets the one that it had before.
+func (t *tracker) point(s *scope) {
+	t.mu.Lock()
+	old, had := t.jobs[s.job.UID]
+	t.jobs[s.job.UID] = *s.target
+	t.mu.Unlock()
+	if had && old != *s.target {
+		t.drop(s.job.UID, old)
+	}
+}
+
+// unfollow has the dashboard no longer asked. What became of requests stays known.
+func (t *tracker) unfollow(job types.UID) {
+	t.mu.Lock()
+	old, had := t.jobs[job]
+	t.mu.Unlock()
+	if had {
+		t.poller.Unobserve(old, string(job))
+	}
+}
+
+// forget drops all about a RayJob.
+func (t *tracker) forget(job types.UID) {
+	t.mu.Lock()
+	old, had := t.jobs[job]
+	delete(t.jobs, job)
+	t.mu.Unlock()
+	if had {
+		t.drop(job, old)
+	}
+}
+
+func (t *tracker) drop(job types.UID, old target) {
+	t.poller.Unobserve(old, string(job))
+	t.poller.Forget(old, nameOf(requestSubmit, job))
+	t.poller.Forget(old, nameOf(requestStop, job))
+}
+
+// nameOf tells the requests of RayJobs apart that share a Ray job.
+func nameOf(r request, job types.UID) string { return string(r) + " " + string(job) }
+
+// outcome is what became of a request.
+func (t *tracker) outcome(s *scope, r request) jobplan.Command {
+	o, _ := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
+	return commandOf(o)
+}
+
+// submit submits the job. A submission that failed before is repeated after a while, whose rest is returned.
+func (t *tracker) submit(s *scope) time.Duration {
+	st, ok := t.site(s)
+	if !ok {
+		return 0
+	}
+	t.point(s)
+	name := nameOf(requestSubmit, s.job.UID)
+	if last := s.in.Submit; last.Done {
+		if wait := resubmitAfter - s.now.Sub(last.DoneAt); wait > 0 {
+			return wait
+		}
+		t.poller.Forget(*s.target, name)
+	}
+	wanted, err := submission(s.job, s.target.job)
+	t.do(s, name, func(ctx context.Context) error {
+		if err != nil {
+			return err
+		}
+		return t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+			_, err := c.SubmitJob(ctx, wanted)
+			if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission whose answer was lost
+				return nil
+			}
+			return err
+		})
+	})
+	return 0
+}
+
+// stop asks Ray to stop the job, once.
+func (t *tracker) stop(s *scope) {
+	st, ok := t.site(s)
+	if !ok {
+		return
+	}
+	t.point(s)
+	id := s.target.job
+	t.do(s, nameOf(requestStop, s.job.UID), func(ctx context.Context) error {
+		return t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+			_, err := c.StopJob(ctx, id)
+			if errors.Is(err, dashboard.ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+	})
+}
+
+func (t *tracker) do(s *scope, name string, run func(context.Context) error) {
+	key := client.ObjectKeyFromObject(s.job)
+	t.poller.Do(*s.target, name, poll.Command{Timeout: requestTimeout, Run: run, Wake: func() { t.wake(key) }})
+}
+
+// submission is what Ray is given in HTTPMode. An error is for good: the text of the user cannot be sent.
+func submission(j *rayv1.RayJob, id string) (dashboard.Submission, error) {
+	refused := func(err error) error {
+		return &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Cause: err}
+	}
+	env, err := job.RuntimeEnv(j.Spec.RuntimeEnvYAML)
+	if err != nil {
+		return dashboard.Submission{}, refused(err)
+	}
+	amounts, err := job.EntrypointResources(j.Spec.EntrypointResources)
+	if err != nil {
+		return dashboard.Submission{}, refused(err)
+	}
+	return dashboard.Submission{
+		Entrypoint: j.Spec.Entrypoint, SubmissionID: id, Metadata: j.Spec.Metadata, RuntimeEnv: env,
+		EntrypointNumCPUs: j.Spec.EntrypointNumCpus, EntrypointNumGPUs: j.Spec.EntrypointNumGpus, EntrypointResources: amounts,
+	}, nil
+}

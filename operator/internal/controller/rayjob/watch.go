@@ -1,0 +1,147 @@
+package rayjob
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+const (
+	// lastRetry is the longest wait after an error. Deadlines are looked at in between.
+	lastRetry = 30 * time.Second
+	// gather is how long changes of children are gathered before a look.
+	gather = 20 * time.Millisecond
+	// indexSelected finds RayJobs by the cluster that their clusterSelector names.
+	indexSelected = "spec.clusterSelector.cluster"
+)
+
+// kind is that of the owners.
+var kind = rayv1.GroupVersion.WithKind("RayJob").GroupKind()
+
+// SetupWithManager registers the reconciler, its poller, its index and its watches. The cache has to be made with
+// raycluster.CacheByObject or hold more.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &rayv1.RayJob{}, indexSelected, selected); err != nil {
+		return err
+	}
+	if err := mgr.Add(r.poller); err != nil {
+		return err
+	}
+	if o.RateLimiter == nil {
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+	}
+	changed := predicate.Or[client.Object](
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
+	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		j, ok := o.(*rayv1.RayJob)
+		return ok && rayv1.ManagedHere(j.Spec.ManagedBy)
+	})
+	children := owned.Handler{
+		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
+	}
+	changedChild := builder.WithPredicates(owned.Changed())
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("rayjob").
+		For(&rayv1.RayJob{}, builder.WithPredicates(ours, changed)).
+		Watches(&rayv1.RayCluster{}, children.Handle(), changedChild).
+		Watches(&rayv1.RayCluster{}, handler.EnqueueRequestsFromMapFunc(r.selecting)).
+		Watches(&batchv1.Job{}, children.Handle(), changedChild).
+		Watches(&corev1.Service{}, children.Handle(), changedChild).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.withHead), builder.WithPredicates(predicate.Funcs{
+			CreateFunc: func(event.CreateEvent) bool { return false }, UpdateFunc: submitterChanged,
+		})).
+		WatchesRawSource(owned.Handler{Kind: kind}.External(func(enqueue func(types.NamespacedName)) {
+			r.enqueue.Store(&enqueue)
+			r.gangs.keeper.OnChange(func(o keeper.Owner) {
+				if o.Kind == gang.KindRayJob {
+					enqueue(types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+				}
+			})
+		})).
+		WithOptions(o).
+		Complete(r)
+}
+
+// selected is the index function behind indexSelected.
+func selected(o client.Object) []string {
+	if j, ok := o.(*rayv1.RayJob); ok && j.Spec.ClusterSelector[rayv1.LabelCluster] != "" {
+		return []string{j.Spec.ClusterSelector[rayv1.LabelCluster]}
+	}
+	return nil
+}
+
+// selecting are the RayJobs that run on a cluster of the user.
+func (r *Reconciler) selecting(ctx context.Context, rc client.Object) []ctrl.Request {
+	var list rayv1.RayJobList
+	err := r.client.List(ctx, &list, client.InNamespace(rc.GetNamespace()), client.MatchingFields{indexSelected: rc.GetName()},
+		client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil // a cache has no errors but that the index is missing
+	}
+	var requests []ctrl.Request
+	for i := range list.Items {
+		if st := list.Items[i].Status.JobDeploymentStatus; !st.IsTerminal() {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// withHead is the RayJob in SidecarMode whose submitter is in a head Pod.
+func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Request {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil || o.GetLabels()[rayv1.LabelNodeType] != string(rayv1.HeadNode) {
+		return nil
+	}
+	rc := &rayv1.RayCluster{}
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}, rc); err != nil {
+		return nil
+	}
+	owner := owned.Controller(rc, kind)
+	if owner == nil || rc.Labels[rayv1.LabelJobSubmissionMode] != string(rayv1.SidecarMode) {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: owner.NamespacedName}}
+}
+
+// submitterChanged drops updates of head Pods that say nothing new about the container that submits.
+func submitterChanged(e event.UpdateEvent) bool {
+	before, ok1 := e.ObjectOld.(*corev1.Pod)
+	after, ok2 := e.ObjectNew.(*corev1.Pod)
+	if !ok1 || !ok2 {
+		return true
+	}
+	return ended(before) != ended(after) || runsOf(before) != runsOf(after)
+}
+
+// runsOf counts the starts and ends of the container that submits.
+func runsOf(p *corev1.Pod) int32 {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == rayv1.ContainerJobSubmitter {
+			n := 2 * c.RestartCount
+			if c.State.Terminated != nil || c.State.Waiting != nil {
+				n++
+			}
+			return n
+		}
+	}
+	return 0
+}
