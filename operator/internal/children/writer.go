@@ -116,7 +116,7 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 		return r
 	}
 	brake := w.patched.Wait(a.key, a.generation)
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound}
+	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound, Untracked: c.AsFound}
 	exists := r.Object != nil
 	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
 	if err != nil {

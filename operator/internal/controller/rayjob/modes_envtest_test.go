@@ -27,7 +27,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 		!slices.Contains(first.Finalizers, rayv1.FinalizerRayJob) {
 		t.Errorf("a job that begins: finalizers %v, status %+v", first.Finalizers, first.Status)
 	}
-	if rc.Labels["team"] != "a" || rc.Annotations["note"] != "b" || rc.Labels[rayv1.LabelOriginatedFromCRName] != "demo" || !metav1.IsControlledBy(rc, first) {
+	if rc.Labels["team"] != "a" || rc.Annotations["note"] != "b" || len(rc.Annotations) != 1 || rc.Labels[rayv1.LabelOriginatedFromCRName] != "demo" || !metav1.IsControlledBy(rc, first) {
 		t.Errorf("cluster with labels %v, annotations %v", rc.Labels, rc.Annotations)
 	}
 	w.ready(rc)
