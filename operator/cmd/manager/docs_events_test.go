@@ -11,30 +11,37 @@ import (
 // eventReason is how reasons of events, and nothing else that stands in quotation marks, begin.
 var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven)[A-Z][A-Za-z]*)"`)
 
-// manyKinds are reasons that docs/raycluster.md has one row for, whatever the kind of the object.
-var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy)$`)
+// manyKinds are reasons that are put together from an operation and a kind. The tables have one row for all or some of them.
+var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter)$`)
 
-// composed are reasons that the controller of RayClusters puts together from what became of a child and its kind, and beginnings
-// of such reasons.
-var composed = regexp.MustCompile(`^(FailedToCreate|CreatedPVC)$`)
+// eventPages are the documents with a table of events, and the folders below operator/internal whose events they list.
+var eventPages = map[string][]string{
+	"raycluster.md": {"controller/raycluster", "controller/mtls", "podexec"},
+	"rayjob.md":     {"controller/rayjob", "controller/raycronjob"},
+}
 
-// TestEventsAreDocumented holds the table of events in docs/raycluster.md to the controllers, both ways.
+// TestEventsAreDocumented holds the tables of events to the controllers, both ways.
 func TestEventsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "raycluster.md"))
+	for page, folders := range eventPages {
+		t.Run(page, func(t *testing.T) { eventsAreDocumented(t, page, folders) })
+	}
+}
+
+func eventsAreDocumented(t *testing.T, name string, folders []string) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "\n## Events\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	files, err := filepath.Glob(filepath.Join("..", "..", "internal", "controller", "*", "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+	var files []string
+	for _, folder := range folders {
+		found, err := filepath.Glob(filepath.Join("..", "..", "internal", filepath.FromSlash(folder), "*.go"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%d files, %v", len(found), err)
+		}
+		files = append(files, found...)
 	}
-	execution, err := filepath.Glob(filepath.Join("..", "..", "internal", "podexec", "*.go"))
-	if err != nil || len(execution) == 0 {
-		t.Fatalf("%d files that carry out plans, %v", len(execution), err)
-	}
-	files = append(files, execution...)
 	sent := map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -44,10 +51,14 @@ func TestEventsAreDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range eventReason.FindAllStringSubmatch(string(text), -1) {
-			sent[m[1]] = true
-			if !composed.MatchString(m[1]) && !manyKinds.MatchString(m[1]) && !strings.Contains(table, "`"+m[1]+"`") {
-				t.Errorf("%s sends %s, which docs/raycluster.md does not list", file, m[1])
+		for _, m := range eventReason.FindAllStringSubmatchIndex(string(text), -1) {
+			reason := string(text[m[2]:m[3]])
+			if strings.HasPrefix(string(text[m[1]:]), " + ") {
+				continue // a kind follows
+			}
+			sent[reason] = true
+			if !manyKinds.MatchString(reason) && !strings.Contains(table, "`"+reason+"`") {
+				t.Errorf("%s sends %s, which docs/%s does not list", file, reason, name)
 			}
 		}
 	}
@@ -55,8 +66,9 @@ func TestEventsAreDocumented(t *testing.T) {
 	for row := range strings.Lines(table) {
 		cells := strings.Split(row, " | ")
 		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
-			if reason := m[1]; eventReason.MatchString(`"`+reason+`"`) && !strings.HasSuffix(reason, "X") && !composed.MatchString(reason) && !sent[reason] {
-				t.Errorf("docs/raycluster.md lists %s, which nobody sends", reason)
+			reason := m[1]
+			if eventReason.MatchString(`"`+reason+`"`) && !strings.HasSuffix(reason, "X") && !manyKinds.MatchString(reason) && !sent[reason] {
+				t.Errorf("docs/%s lists %s, which nobody sends", name, reason)
 			}
 		}
 	}

@@ -104,6 +104,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := addRayJob(ctx, mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the RayJob controller: %w", err)
 	}
+	if err := addRayCronJob(mgr, o); err != nil {
+		return fmt.Errorf("setting up the RayCronJob controller: %w", err)
+	}
 	if o.Webhooks {
 		if err := addWebhooks(ctx, mgr, o); err != nil {
 			return fmt.Errorf("setting up the webhooks: %w", err)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/raygate/raygate/operator/internal/controller/raycronjob"
 	"github.com/raygate/raygate/operator/internal/controller/rayjob"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -76,4 +77,19 @@ func serverURL(c *rest.Config) (*url.URL, error) {
 		return nil, fmt.Errorf("reading the address of the API server: %w", err)
 	}
 	return u, nil
+}
+
+// addRayCronJob sets up the controller of RayCronJobs, if its gate is on.
+func addRayCronJob(mgr ctrl.Manager, o *Options) error {
+	if !o.Gates.Enabled(features.RayCronJob) {
+		return nil
+	}
+	r := raycronjob.New(raycronjob.Config{
+		Client:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Recorder:   mgr.GetEventRecorder(raycronjob.EventSource),
+		Clock:      clock.RealClock{},
+		Validation: validationOptions(o),
+	})
+	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }

@@ -64,6 +64,9 @@ type Writer struct {
 	Keep func(current client.Object)
 	// HoldBack puts patches off: Object then answers Needed instead of writing to an object that exists.
 	HoldBack bool
+	// Untracked leaves out the annotation by which a later Object knows which annotations are ours: for objects that are made once
+	// and never compared.
+	Untracked bool
 }
 
 // Object makes current look like desired. current is what the cache shows under that name, and nil when it shows
@@ -74,7 +77,9 @@ type Writer struct {
 // defaults, or belong to the user. Only an annotation that an earlier desired asked for goes when it is no longer asked for.
 // What is peculiar to a kind is in kinds.go. Errors can be ErrNotOwned, ErrBeingDeleted or those of the API server.
 func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, current client.Object) (Result, error) {
-	track(desired)
+	if !w.Untracked {
+		track(desired)
+	}
 	if current == nil {
 		taken, err := w.Create(ctx, desired)
 		if err != nil {

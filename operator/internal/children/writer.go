@@ -122,7 +122,7 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	brake := w.patched.Wait(a.key, a.generation)
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound}
+	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound, Untracked: c.AsFound}
 	exists := r.Object != nil
 	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
 	if err != nil {

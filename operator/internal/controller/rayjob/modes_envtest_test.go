@@ -27,7 +27,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 		!slices.Contains(first.Finalizers, rayv1.FinalizerRayJob) {
 		t.Errorf("a job that begins: finalizers %v, status %+v", first.Finalizers, first.Status)
 	}
-	if rc.Labels["team"] != "a" || rc.Annotations["note"] != "b" || rc.Labels[rayv1.LabelOriginatedFromCRName] != "demo" || !metav1.IsControlledBy(rc, first) {
+	if rc.Labels["team"] != "a" || rc.Annotations["note"] != "b" || len(rc.Annotations) != 1 || rc.Labels[rayv1.LabelOriginatedFromCRName] != "demo" || !metav1.IsControlledBy(rc, first) {
 		t.Errorf("cluster with labels %v, annotations %v", rc.Labels, rc.Annotations)
 	}
 	w.ready(rc)
@@ -174,7 +174,9 @@ func TestDeletionStopsTheRayJob(t *testing.T) {
 func TestTokenIsReadAndSent(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	guarded := withSpec(func(s *rayv1.RayJobSpec) { s.RayClusterSpec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken} })
+	guarded := withSpec(func(s *rayv1.RayJobSpec) {
+		s.RayClusterSpec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
+	})
 	w.Create(w.job("demo", inMode(rayv1.HTTPMode), guarded))
 	rc := w.clusterOf("demo")
 	w.Create(&corev1.Secret{ObjectMeta: w.At(rc.Name), Data: map[string][]byte{rayv1.AuthTokenSecretKey: []byte("s3cret")}})

@@ -1,0 +1,132 @@
+package raycronjob
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// EventSource is the reportingController of the events; KubeRay's.
+const EventSource = "raycronjob-controller"
+
+// longestWait is the longest time between two looks. A clock that is set is noticed by then.
+const longestWait = time.Hour
+
+// lastRetry is the longest wait after an error.
+const lastRetry = 30 * time.Second
+
+// Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
+type Config struct {
+	// Client reads from a cache, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Local is the time zone of schedules without one; nil means that of the process.
+	Local *time.Location
+	// Validation are the facts that rules ask for.
+	Validation validation.Options
+}
+
+// Reconciler makes the RayJobs of RayCronJobs.
+type Reconciler struct {
+	client   client.Client
+	clock    clock.PassiveClock
+	recorder events.EventRecorder
+	versions *reconcile.Versions
+	children *children.Writer
+	said     *report.Once
+	steps    []reconcile.Step[*scope]
+}
+
+// New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
+func New(c Config) *Reconciler {
+	if c.Local == nil {
+		c.Local = time.Local
+	}
+	r := &Reconciler{
+		client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
+	}
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
+	r.steps = []reconcile.Step[*scope]{
+		{Name: "validate", Run: (&validateSpec{options: c.Validation, said: r.said}).Run},
+		{Name: "schedule", Run: (&schedule{local: c.Local, said: r.said}).Run},
+		{Name: "run", Run: (&run{children: r.children, said: r.said}).Run},
+	}
+	return r
+}
+
+// scope is what one reconcile has read and decided.
+type scope struct {
+	// cron is a copy whose status becomes the new one.
+	cron *rayv1.RayCronJob
+	// now is when the run began.
+	now time.Time
+	// tick is the time to run for; zero for none. Missed is how many before it are passed over, and next the time after it. Set by
+	// schedule.
+	tick, next time.Time
+	missed     int
+	// events are sent when the status is saved.
+	events []report.Event
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=raycronjobs/status,verbs=update
+// +kubebuilder:rbac:groups=ray.io,resources=raycronjobs/finalizers,verbs=update
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	before := &rayv1.RayCronJob{}
+	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	case before.DeletionTimestamp != nil:
+		return ctrl.Result{}, nil
+	case !fresh:
+		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+	}
+	s := &scope{cron: before.DeepCopy(), now: r.clock.Now()}
+	progress, err := reconcile.Run(ctx, r.steps, s)
+	if err == nil && !before.Status.LastScheduleTime.Equal(s.cron.Status.LastScheduleTime) {
+		var saved reconcile.Saved
+		if saved, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); saved != reconcile.SavedStatus {
+			s.events = report.Done(s.events)
+		}
+	}
+	report.Send(r.recorder, before, s.events)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: min(progress.After, longestWait)}, nil
+}
+
+// SetupWithManager registers the reconciler and its watch. The RayJobs look after themselves.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
+	if o.RateLimiter == nil {
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("raycronjob").
+		For(&rayv1.RayCronJob{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, r.versions.Awaited()))).
+		WithOptions(o).
+		Complete(r)
+}

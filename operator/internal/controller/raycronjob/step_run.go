@@ -1,0 +1,56 @@
+package raycronjob
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/raygate/raygate/operator/internal/build/rayjob"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/cronplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// run creates the RayJob that is due. Its name follows from the time, so that it is made once whoever is killed in between; one that
+// somebody else has made under this name is not taken for it.
+type run struct {
+	children *children.Writer
+	said     *report.Once
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=get;list;watch;create
+
+// Run implements step.
+func (r *run) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	result := r.children.Ensure(ctx, s.cron, children.Child{Desired: rayjob.Scheduled(s.cron, s.tick), AsFound: true})
+	switch {
+	case result.Err != nil:
+		return reconcile.Outcome{}, result.Err
+	case result.Failure != nil:
+		if r.said.News(s.cron.UID, subjectChild, result.Failure.Message) {
+			s.events = append(s.events, report.Warning("FailedToCreateRayJob", "Create", result.Failure.Message))
+		}
+		return reconcile.Outcome{After: result.After}, nil // until the next time comes
+	}
+	r.said.Say(s.cron.UID, subjectChild)
+	s.cron.Status.LastScheduleTime = &metav1.Time{Time: s.tick}
+	if result.Done == children.Create {
+		s.events = append(s.events, report.Normal("CreatedRayJob", "Create", "Created RayJob %s for %s; the next run is at %s",
+			result.Name, s.tick.Format(time.RFC3339), s.next.Format(time.RFC3339)))
+	}
+	if s.missed > 0 {
+		s.events = append(s.events, report.Warning("MissedSchedule", "Schedule", missed(s.missed)))
+	}
+	return reconcile.Outcome{}, nil
+}
+
+func missed(n int) string {
+	more := ""
+	if n >= cronplan.MaxMissed {
+		more = "or more "
+	}
+	return fmt.Sprintf("%d %sruns were missed and are not made up for; only the newest one is", n, more)
+}
