@@ -117,7 +117,7 @@ func New(c Config) *Reconciler {
 		said:     &report.Once{},
 		gangs:    newGangs(c),
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)
 	r.steps = r.list(c)
 	return r
 }

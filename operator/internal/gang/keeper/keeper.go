@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +10,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
@@ -45,12 +50,12 @@ type Keeper struct {
 	config   Config
 	watches  *served.Watches
 	onChange func(Owner)
-	recent   recent
+	written  *overlay.Overlay[*unstructured.Unstructured]
 }
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
-	k := &Keeper{config: c, recent: recent{objects: map[string]written{}}}
+	k := &Keeper{config: c, written: overlay.New[*unstructured.Unstructured](c.Clock, nil)}
 	// KubeRay puts no label of the cluster on these objects.
 	k.watches = &served.Watches{Kinds: c.Kinds, Everything: true, Start: k.watch}
 	return k
@@ -59,6 +64,9 @@ func New(c Config) *Keeper {
 // OnChange sets what is called when a watched object has changed that belongs to a RayCluster or RayJob. To be called
 // before the first Keep.
 func (k *Keeper) OnChange(call func(Owner)) { k.onChange = call }
+
+// Forget drops what is known of an owner that is gone.
+func (k *Keeper) Forget(owner types.UID) { k.written.Forget(owner) }
 
 // Report is what there is to tell about one workload.
 type Report struct {
@@ -189,33 +197,21 @@ func (r *run) choose(items []*item) {
 // owned reports whether the owner of the workload is an owner of the object. That it is not always the controller is how
 // KubeRay made some of them.
 func (r *run) owned(o *unstructured.Unstructured) bool {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.UID == r.w.Owner.UID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == r.w.Owner.UID })
 }
 
 // ofPredecessor reports whether the object belongs to an earlier owner of the same name: it is about to be collected.
 func (r *run) ofPredecessor(o *unstructured.Unstructured) bool {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && isRay(ref.APIVersion) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
+		return ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && isRay(ref.APIVersion)
+	})
 }
 
 func (r *run) problem(format string, args ...any) {
 	r.report.Problems = append(r.report.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *run) again(after time.Duration) {
-	if r.report.LookAgain == 0 || after < r.report.LookAgain {
-		r.report.LookAgain = after
-	}
-}
+func (r *run) again(after time.Duration) { r.report.LookAgain = reconcile.Sooner(r.report.LookAgain, after) }
 
 // trouble notes an error of the API server.
 func (r *run) trouble(err error, format string, args ...any) {
@@ -225,12 +221,10 @@ func (r *run) trouble(err error, format string, args ...any) {
 		return
 	}
 	r.again(lookAgain)
-	switch {
-	case meta.IsNoMatchError(err):
-		r.problem("%s: the API is not installed", what)
-	default:
-		r.problem("%s: %v", what, err)
+	if meta.IsNoMatchError(err) {
+		err = errors.New("the API is not installed")
 	}
+	r.problem("%s: %v", what, err)
 }
 
 // title names an object for people.
