@@ -211,7 +211,9 @@ func (r *run) problem(format string, args ...any) {
 	r.report.Problems = append(r.report.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *run) again(after time.Duration) { r.report.LookAgain = reconcile.Sooner(r.report.LookAgain, after) }
+func (r *run) again(after time.Duration) {
+	r.report.LookAgain = reconcile.Sooner(r.report.LookAgain, after)
+}
 
 // trouble notes an error of the API server.
 func (r *run) trouble(err error, format string, args ...any) {
