@@ -36,10 +36,7 @@ func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) 
 			rayv1.ReasonTerminationStuck, "does not end; if its node is lost for good, delete the node, or the Pod with --force",
 		})
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || pod.Spec.NodeName != "" {
-			continue
-		}
+	if c := Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && pod.Spec.NodeName == "" {
 		since := cmp.Or(c.LastTransitionTime.Time, pod.CreationTimestamp.Time)
 		if c.Reason == corev1.PodReasonSchedulingGated {
 			return after(Patience-now.Sub(since), Trouble{rayv1.ReasonSchedulingGated, "is held back by its scheduling gates"})

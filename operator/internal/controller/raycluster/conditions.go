@@ -10,6 +10,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
@@ -100,10 +101,10 @@ func setHeadPodReady(s *scope, t tally) {
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, rayv1.ReasonHeadPodNotFound, "Head Pod not found")
 		return
 	}
-	ready := podCondition(t.head, corev1.PodReady)
+	ready := podplan.Condition(t.head, corev1.PodReady)
 	if ready == nil {
 		reason, message := rayv1.ReasonUnknown, ""
-		if c := podCondition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
+		if c := podplan.Condition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
 			reason, message = cmp.Or(c.Reason, reason), c.Message // most often: no node has room
 		}
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, reason, message)
