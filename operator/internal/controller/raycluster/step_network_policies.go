@@ -3,6 +3,7 @@ package raycluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -64,25 +65,14 @@ func (n *networkPolicies) wanted(s *scope, existing []networkingv1.NetworkPolicy
 	if len(wanted) == 0 {
 		return nil
 	}
-	known := map[string]bool{}
-	for _, p := range wanted {
-		known[p.Name] = true
-	}
 	for i := range existing {
 		group := existing[i].Labels[rayv1.LabelGroup]
 		late := netpol.Group(s.cluster, group)
-		if !known[existing[i].Name] && late.Name == existing[i].Name && hasWorkers(s.pods, group) {
+		known := slices.ContainsFunc(wanted, func(p *networkingv1.NetworkPolicy) bool { return p.Name == late.Name })
+		hasWorkers := func(p *corev1.Pod) bool { return inGroup(p, group) }
+		if !known && late.Name == existing[i].Name && slices.ContainsFunc(s.pods, hasWorkers) {
 			wanted = append(wanted, late)
 		}
 	}
 	return wanted
-}
-
-func hasWorkers(pods []*corev1.Pod, group string) bool {
-	for _, p := range pods {
-		if inGroup(p, group) {
-			return true
-		}
-	}
-	return false
 }
