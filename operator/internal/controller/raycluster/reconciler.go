@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -122,14 +121,6 @@ func New(c Config) *Reconciler {
 	return r
 }
 
-// certManager reports whether cert-manager is there; nil where nobody may want it.
-func (r *Reconciler) certManager(wanted bool) func() (bool, error) {
-	if !wanted {
-		return nil
-	}
-	return func() (bool, error) { return r.optional.Ready(cert.CertificateKind) }
-}
-
 // list is the order of work.
 func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
@@ -138,7 +129,7 @@ func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
 			cleanUp: c.CleanUpRedis, options: c.Pod,
 		}).Run},
 		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
-			options: c.Validation, metrics: c.Metrics, said: r.said, certManager: r.certManager(c.MTLS),
+			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS,
 		}).Run},
 		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},           // before anything that has to be cleaned up after
 		{Name: "network policies", Run: (&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run}, // before the Pods that they fence
