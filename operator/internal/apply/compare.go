@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,12 +24,7 @@ func track(o client.Object) {
 	if len(a) == 0 {
 		return
 	}
-	keys := make([]string, 0, len(a))
-	for k := range a {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(keys, ",")
+	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(slices.Sorted(maps.Keys(a)), ",")
 	o.SetAnnotations(a)
 }
 
@@ -181,19 +177,8 @@ func covers(wanted, found any) bool {
 		}
 		return true
 	case []any:
-		if len(w) == 0 {
-			return true
-		}
 		f, _ := found.([]any)
-		if len(f) != len(w) {
-			return false
-		}
-		for i := range w {
-			if !covers(w[i], f[i]) {
-				return false
-			}
-		}
-		return true
+		return len(w) == 0 || slices.EqualFunc(w, f, covers)
 	default:
 		return reflect.ValueOf(w).IsZero() || w == found
 	}
