@@ -131,24 +131,32 @@ func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
 		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
 			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS,
 		}).Run},
-		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},           // before anything that has to be cleaned up after
-		{Name: "network policies", Run: (&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run}, // before the Pods that they fence
-		{Name: "autoscaler RBAC", Run: (&autoscalerRBAC{children: r.children}).Run},                                                 // the head Pod names this ServiceAccount
-		{Name: "ingress", Run: (&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run},
-		{Name: "token", Run: (&authSecret{children: r.children, live: c.Live, random: c.Random}).Run}, // Pods take their token from it
-		{Name: stepHeadService, Run: (&headService{children: r.children, options: c.Service}).Run},    // workers find the head through it
-		{Name: "headless Service", Run: (&headlessService{children: r.children}).Run},                 // hosts of a replica find each other through it
-		{Name: "Serve Service", Run: (&serveService{children: r.children}).Run},
-		{Name: "GCS claim", Run: (&gcsClaim{children: r.children}).Run}, // the head Pod mounts it
+		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},                   // before anything that has to be cleaned up after
+		{Name: "network policies", Run: always((&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run)}, // before the Pods that they fence
+		{Name: "autoscaler RBAC", Run: always((&autoscalerRBAC{children: r.children}).Run)},                                                 // the head Pod names this ServiceAccount
+		{Name: "ingress", Run: always((&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run)},
+		{Name: "token", Run: always((&authSecret{children: r.children, live: c.Live, random: c.Random}).Run)}, // Pods take their token from it
+		{Name: stepHeadService, Run: always((&headService{children: r.children, options: c.Service}).Run)},    // workers find the head through it
+		{Name: "headless Service", Run: always((&headlessService{children: r.children}).Run)},                 // hosts of a replica find each other through it
+		{Name: "Serve Service", Run: always((&serveService{children: r.children}).Run)},
+		{Name: "GCS claim", Run: always((&gcsClaim{children: r.children}).Run)}, // the head Pod mounts it
 		{Name: "certificates", Run: (&certificates{ // all Pods mount them
 			children: r.children, live: c.Live, optional: r.optional, enabled: c.MTLS,
 		}).Run},
-		{Name: stepDependents, Run: (&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run}, // after the steps that find out
+		{Name: stepDependents, Run: always((&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run)}, // after the steps that find out
 		{Name: stepGangs, Run: r.gangs.Run}, // the scheduler has to know of a gang before the first Pod of it appears
 		{Name: stepPods, Run: (&pods{
 			client: c.Client, executor: r.executor, said: r.said, gangs: r.gangs, options: c.Pod,
 			replicas: c.ReplicaIndices, shrink: c.ShrinkWithAutoscaler,
 		}).Run},
+	}
+}
+
+// always is a step that goes on whatever happens: a child that cannot be had keeps nothing else from being made.
+func always(run func(context.Context, *scope)) func(context.Context, *scope) (reconcile.Outcome, error) {
+	return func(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+		run(ctx, s)
+		return reconcile.Outcome{}, nil
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/netpol"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // networkPolicies fences the Pods off, before the first of them is made. A policy that the API server refuses, or whose name is taken,
@@ -26,16 +25,16 @@ type networkPolicies struct {
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
-// Run implements reconcile.Step.
-func (n *networkPolicies) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (n *networkPolicies) Run(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if rc.Spec.NetworkPolicy != nil && !n.enabled {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	var existing networkingv1.NetworkPolicyList
 	if err := owned.List(ctx, n.client, rc, &existing); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing NetworkPolicies: %w", err))
-		return reconcile.Outcome{}, nil
+		return
 	}
 	known := map[string]bool{}
 	for _, p := range n.wanted(s, existing.Items) {
@@ -55,7 +54,6 @@ func (n *networkPolicies) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 			s.dependent(n.children.Remove(ctx, rc, p))
 		}
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // wanted are the policies that the spec asks for, and those of groups that left it and still have Pods: KubeRay leaves such Pods
