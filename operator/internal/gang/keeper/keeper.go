@@ -103,7 +103,7 @@ type item struct {
 	version string
 	current *unstructured.Unstructured // nil for nothing
 	watched bool                       // current is what a watch shows
-	remove  bool
+	remove  bool                       // it has to go, to stay away or to be made again
 }
 
 func (r *run) keep(ctx context.Context, objects []gang.Object) {
@@ -111,7 +111,6 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 	if !ok {
 		return
 	}
-	r.choose(items)
 	for _, it := range slices.Backward(items) { // what refers to others first
 		if it.remove && !r.delete(ctx, it) {
 			return
@@ -154,6 +153,9 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 		if r.inTheWay(it) {
 			return nil, false
 		}
+		if it.current != nil {
+			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it)) > 0
+		}
 		items = append(items, it)
 	}
 	return items, true
@@ -181,17 +183,6 @@ func (r *run) inTheWay(it *item) bool {
 		return true
 	}
 	return false
-}
-
-// choose decides which objects have to go, to stay away or to be made again.
-func (r *run) choose(items []*item) {
-	for _, it := range items {
-		if it.current == nil {
-			continue
-		}
-		differs := len(changes(it)) > 0
-		it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || differs && it.Fixed != nil && it.Fixed(it.version)
-	}
 }
 
 // owned reports whether the owner of the workload is an owner of the object. That it is not always the controller is how
