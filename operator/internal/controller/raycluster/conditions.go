@@ -60,15 +60,9 @@ func joinFailures(list []podexec.Failure) *podexec.Failure {
 	return &first
 }
 
-// rank puts first what has to work first; reasons that are not listed come before those of Pods.
+// rank puts first what has to work first.
 func rank(f podexec.Failure) int {
-	return slices.Index([]string{
-		rayv1.ReasonFailedDeleteAllPods,
-		rayv1.ReasonFailedCreateHeadPod,
-		rayv1.ReasonFailedDeleteHeadPod,
-		rayv1.ReasonFailedCreateWorkerPod,
-		rayv1.ReasonFailedDeleteWorkerPod,
-	}, f.Reason)
+	return slices.IndexFunc(failureEvents, func(e failureEvent) bool { return e.condition == f.Reason })
 }
 
 // setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says

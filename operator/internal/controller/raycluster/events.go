@@ -32,10 +32,6 @@ func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) report.Event {
 	return report.Normal("AdoptedHeadPod", actionUpdate, "%s", note)
 }
 
-func eventHeadServiceFailed(message string) report.Event {
-	return report.Warning("FailedToCreateService", actionCreate, message)
-}
-
 func eventStalled(reason, message string) report.Event {
 	return report.Warning(reason, actionReconcile, "The cluster makes no progress: "+message)
 }
@@ -93,18 +89,20 @@ func podNames(head string, groups []podexec.GroupResult, of func(podexec.GroupRe
 	return parts
 }
 
-// podFailureEvents are the reasons of events by the reason of the condition ReplicaFailure.
-var podFailureEvents = map[string]struct{ reason, action string }{
-	rayv1.ReasonFailedDeleteAllPods:   {"FailedToDeletePodCollection", actionDelete},
-	rayv1.ReasonFailedDeleteHeadPod:   {"FailedToDeleteHeadPod", actionDelete},
-	rayv1.ReasonFailedCreateHeadPod:   {"FailedToCreateHeadPod", actionCreate},
-	rayv1.ReasonFailedDeleteWorkerPod: {"FailedToDeleteWorkerPod", actionDelete},
-	rayv1.ReasonFailedCreateWorkerPod: {"FailedToCreateWorkerPod", actionCreate},
+// failureEvent is the event that goes with a reason of the condition ReplicaFailure.
+type failureEvent struct{ condition, reason, action string }
+
+// failureEvents has what must work first on top.
+var failureEvents = []failureEvent{
+	{rayv1.ReasonFailedCreateHeadService, "FailedToCreateService", actionCreate},
+	{rayv1.ReasonFailedDeleteAllPods, "FailedToDeletePodCollection", actionDelete},
+	{rayv1.ReasonFailedCreateHeadPod, "FailedToCreateHeadPod", actionCreate},
+	{rayv1.ReasonFailedDeleteHeadPod, "FailedToDeleteHeadPod", actionDelete},
+	{rayv1.ReasonFailedCreateWorkerPod, "FailedToCreateWorkerPod", actionCreate},
+	{rayv1.ReasonFailedDeleteWorkerPod, "FailedToDeleteWorkerPod", actionDelete},
 }
 
 func eventFailure(f podexec.Failure) report.Event {
-	if e, ok := podFailureEvents[f.Reason]; ok {
-		return report.Warning(cmp.Or(f.Event, e.reason), e.action, f.Message)
-	}
-	return eventHeadServiceFailed(f.Message)
+	e := failureEvents[rank(f)]
+	return report.Warning(cmp.Or(f.Event, e.reason), e.action, f.Message)
 }
