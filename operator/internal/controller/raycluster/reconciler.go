@@ -219,22 +219,15 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 func key(rc *rayv1.RayCluster) types.NamespacedName { return client.ObjectKeyFromObject(rc) }
 
 // sizes are the numbers of Pods that clusters had at the last look. The zero value is ready.
-type sizes struct {
-	mu       sync.Mutex
-	clusters map[types.NamespacedName]int
-}
+type sizes struct{ clusters sync.Map } // int by types.NamespacedName
 
 // set notes a size; zero forgets it.
 func (s *sizes) set(cluster types.NamespacedName, pods int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clusters == nil {
-		s.clusters = map[types.NamespacedName]int{}
-	}
-	s.clusters[cluster] = pods
 	if pods == 0 {
-		delete(s.clusters, cluster)
+		s.clusters.Delete(cluster)
+		return
 	}
+	s.clusters.Store(cluster, pods)
 }
 
 // largeFrom is the number of Pods from which on a cluster waits for smaller ones.
@@ -243,9 +236,8 @@ const largeFrom = 100
 // schedule is how long to gather changes of Pods before looking at all of them: the more Pods a look has to go through, the longer,
 // so that the cost of scaling to n Pods does not grow with n times n. Large clusters come after all others.
 func (s *sizes) schedule(cluster types.NamespacedName) (after time.Duration, priority int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.clusters[cluster]
+	size, _ := s.clusters.Load(cluster)
+	n, _ := size.(int)
 	if n >= largeFrom {
 		priority = handler.LowPriority
 	}
