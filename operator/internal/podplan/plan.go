@@ -57,11 +57,6 @@ type Plan struct {
 	AwaitSuspending bool
 }
 
-// Empty reports whether there is nothing to do to Pods.
-func (p Plan) Empty() bool {
-	return !p.CreateHead && len(p.CreateWorkers) == 0 && len(p.Delete) == 0 && p.AdoptHead == nil
-}
-
 // Create asks for workers of one group.
 type Create struct {
 	// Group is the index of the group in spec.workerGroupSpecs.
