@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-openapi/jsonpointer"
 )
 
 // merger puts a stash back.
@@ -138,7 +140,5 @@ func (m *merger) below(at, name string) string {
 	if m.added == nil {
 		return ""
 	}
-	return at + "/" + pointerEscaper.Replace(name)
+	return at + "/" + jsonpointer.Escape(name)
 }
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/go-openapi/jsonpointer"
 	"gomodules.xyz/jsonpatch/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -160,25 +160,12 @@ func changes(it *item) []jsonpatch.Operation {
 
 // at returns what a JSON pointer points at.
 func at(value any, pointer string) (any, bool) {
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		switch v := value.(type) {
-		case map[string]any:
-			next, ok := v[part]
-			if !ok {
-				return nil, false
-			}
-			value = next
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			value = v[i]
-		default:
-			return nil, false
-		}
+	p, err := jsonpointer.New(pointer)
+	if err != nil {
+		return nil, false
 	}
-	return value, true
+	found, _, err := p.Get(value)
+	return found, err == nil
 }
 
 // same compares values, and amounts by what they mean: 1000m is 1.
