@@ -51,7 +51,7 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 		return nil
 	}
 	from, to := versions[have], versions[wanted]
-	stash, err := takeStash(obj, extra[from])
+	stash, err := decodeStash(removeAnnotation(obj, extra[from]))
 	if err != nil {
 		return err
 	}
