@@ -22,6 +22,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podexec"
@@ -114,7 +115,10 @@ func New(c Config) *Reconciler {
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
 		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 		said:     &report.Once{},
-		gangs:    newGangs(c),
+		gangs: &gangs{
+			scheduler: c.Scheduler, options: c.Pod,
+			keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}),
+		},
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)
 	r.steps = r.list(c)

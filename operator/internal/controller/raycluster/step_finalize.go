@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -134,7 +135,9 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 			list = append(list, podplan.Deletion{Pod: p, Group: p.Labels[rayv1.LabelGroup], Reason: podplan.ReasonSuspended})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b podplan.Deletion) int { return cmp.Compare(order(a.Pod), order(b.Pod)) })
+	slices.SortStableFunc(list, func(a, b podplan.Deletion) int {
+		return strings.Compare(a.Pod.Labels[rayv1.LabelNodeType], b.Pod.Labels[rayv1.LabelNodeType]) // head comes before worker
+	})
 	r := f.executor.Run(ctx, podexec.Work{Cluster: s.cluster, Delete: list})
 	s.more = r.More
 	s.after(r.After)
@@ -145,13 +148,6 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
-
-func order(p *corev1.Pod) int {
-	if isHead(p) {
-		return 0
-	}
-	return 1
-}
 
 // job returns the Job that empties Redis, making it if there is none.
 func (f *finalize) job(ctx context.Context, s *scope) (*batchv1.Job, error) {
