@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-openapi/jsonpointer"
 )
 
 // merger puts a stash back.
@@ -140,5 +138,7 @@ func (m *merger) below(at, name string) string {
 	if m.added == nil {
 		return ""
 	}
-	return at + "/" + jsonpointer.Escape(name)
+	return at + "/" + pointerEscaper.Replace(name)
 }
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
