@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,8 +16,10 @@ import (
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Port: o.Webhook.Port, CertDir: o.Webhook.CertDir})
 	m := webhook.NewMetrics()
-	if err := errors.Join(ctrlmetrics.Registry.Register(m), ctrlmetrics.Registry.Register(certs.NewExpiryCollector(o.Webhook.CertDir))); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
+	for _, c := range append(m.Collectors(), certs.NewExpiryCollector(o.Webhook.CertDir)) {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
 	}
 	webhook.Register(server, validationOptions(o), o.Webhook.stage, m)
 	warnUnknownVersions(o.Config)

@@ -90,10 +90,7 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 		}
 		current = taken
 	}
-	what, err := describe(desired, w.Client)
-	if err != nil {
-		return Unchanged, err
-	}
+	what := describe(desired, w.Client)
 	if !metav1.IsControlledBy(current, owner) {
 		return Unchanged, &NotOwnedError{what: what, Controller: metav1.GetControllerOf(current), Found: current}
 	}
@@ -107,11 +104,7 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 }
 
 func (w Writer) patch(ctx context.Context, what string, desired, current client.Object) (Result, error) {
-	gvk, err := apiutil.GVKForObject(desired, w.Client.Scheme())
-	if err != nil {
-		return Unchanged, fmt.Errorf("finding the kind of %s: %w", what, err)
-	}
-	r := kinds[gvk.Kind]
+	r := kinds[kindOf(desired, w.Client)]
 	wanted, err := wantedOf(desired, current, r)
 	if err != nil {
 		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
@@ -155,11 +148,7 @@ func (w Writer) Remove(ctx context.Context, owner metav1.Object, current client.
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return false, nil // it is gone, or another has its name
 	}
-	what, describeErr := describe(current, w.Client)
-	if describeErr != nil {
-		return false, describeErr
-	}
-	return false, fmt.Errorf("deleting %s: %w", what, err)
+	return false, fmt.Errorf("deleting %s: %w", describe(current, w.Client), err)
 }
 
 // SetController makes owner the controller of current, or takes that away. It is for objects whose life the user may tie to
@@ -169,10 +158,7 @@ func (w Writer) SetController(ctx context.Context, owner metav1.Object, ref meta
 	if metav1.IsControlledBy(current, owner) == want {
 		return false, nil
 	}
-	what, err := describe(current, w.Client)
-	if err != nil {
-		return false, err
-	}
+	what := describe(current, w.Client)
 	if other := metav1.GetControllerOf(current); want && other != nil {
 		return false, &NotOwnedError{what: what, Controller: other, Found: current}
 	}
@@ -204,10 +190,7 @@ func (w Writer) Create(ctx context.Context, desired client.Object) (client.Objec
 		copyInto(attempt, desired)
 		return nil, nil
 	}
-	what, describeErr := describe(desired, w.Client)
-	if describeErr != nil {
-		return nil, describeErr
-	}
+	what := describe(desired, w.Client)
 	if !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("creating %s: %w", what, err)
 	}
@@ -219,12 +202,17 @@ func (w Writer) Create(ctx context.Context, desired client.Object) (client.Objec
 	return live, nil
 }
 
-func describe(o client.Object, c client.Client) (string, error) {
+func describe(o client.Object, c client.Client) string {
+	return fmt.Sprintf("%s %s/%s", kindOf(o, c), o.GetNamespace(), o.GetName())
+}
+
+// kindOf is empty for a kind that the client does not know, so that its requests fail.
+func kindOf(o client.Object, c client.Client) string {
 	gvk, err := apiutil.GVKForObject(o, c.Scheme())
 	if err != nil {
-		return "", fmt.Errorf("finding the kind of %T: %w", o, err)
+		return ""
 	}
-	return fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()), nil
+	return gvk.Kind
 }
 
 // copyInto overwrites dst with src, or only its metadata if src is no more than that.

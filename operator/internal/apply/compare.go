@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,12 +24,7 @@ func track(o client.Object) {
 	if len(a) == 0 {
 		return
 	}
-	keys := make([]string, 0, len(a))
-	for k := range a {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(keys, ",")
+	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(slices.Sorted(maps.Keys(a)), ",")
 	o.SetAnnotations(a)
 }
 
@@ -125,42 +121,33 @@ func setNil(body map[string]any, path []string) {
 }
 
 // same compares in full, where nothing, an empty list and an empty map are alike.
-func same(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, _ := b.(map[string]any)
-		for k := range x {
-			if !same(x[k], y[k]) {
-				return false
-			}
-		}
-		for k := range y {
-			if _, ok := x[k]; !ok && !empty(y[k]) {
-				return false
-			}
-		}
-		return b == nil || y != nil
-	case []any:
-		y, _ := b.([]any)
-		return (b == nil || y != nil) && slices.EqualFunc(x, y, same)
-	case nil:
-		return empty(b)
-	default:
-		return a == b
-	}
-}
+func same(a, b any) bool { return reflect.DeepEqual(filled(a), filled(b)) }
 
-func empty(v any) bool {
+// filled is the value without fields that are empty; nil if nothing is left.
+func filled(v any) any {
 	switch x := v.(type) {
-	case nil:
-		return true
 	case map[string]any:
-		return len(x) == 0
+		out := map[string]any{}
+		for k, v := range x {
+			if f := filled(v); f != nil {
+				out[k] = f
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
 	case []any:
-		return len(x) == 0
-	default:
-		return false
+		var out []any
+		for _, v := range x {
+			out = append(out, filled(v))
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
 	}
+	return v
 }
 
 // covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
@@ -181,19 +168,8 @@ func covers(wanted, found any) bool {
 		}
 		return true
 	case []any:
-		if len(w) == 0 {
-			return true
-		}
 		f, _ := found.([]any)
-		if len(f) != len(w) {
-			return false
-		}
-		for i := range w {
-			if !covers(w[i], f[i]) {
-				return false
-			}
-		}
-		return true
+		return len(w) == 0 || slices.EqualFunc(w, f, covers)
 	default:
 		return reflect.ValueOf(w).IsZero() || w == found
 	}

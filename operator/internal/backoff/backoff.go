@@ -5,6 +5,7 @@
 package backoff
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -101,11 +102,7 @@ func (l *Limiter) Succeeded(k Key) {
 func (l *Limiter) Forget(owner types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k := range l.entries {
-		if k.Owner == owner {
-			delete(l.entries, k)
-		}
-	}
+	maps.DeleteFunc(l.entries, func(k Key, _ entry) bool { return k.Owner == owner })
 }
 
 // over reports whether nothing failed for so long that the next failure is a first one.
@@ -119,9 +116,5 @@ func (l *Limiter) sweep(now time.Time) {
 		return
 	}
 	l.swept = now
-	for k, e := range l.entries {
-		if l.over(e, now) {
-			delete(l.entries, k)
-		}
-	}
+	maps.DeleteFunc(l.entries, func(_ Key, e entry) bool { return l.over(e, now) })
 }

@@ -3,12 +3,12 @@ package children
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/backoff"
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // Look looks for something user-provided.
@@ -59,59 +59,31 @@ func (w *Writer) Exists(o client.Object) func(context.Context) (bool, error) {
 	}
 }
 
-// notes are what the last attempts ended with, by owner. The zero value is ready.
+// notes are what the last attempts ended with. The zero value is ready.
 type notes struct {
-	mu     sync.Mutex
-	owners map[types.UID]map[string]note
-}
-
-type note struct {
-	failure Failure
-	// found says that an object of the user's was found, for this generation of the owner.
-	found      bool
-	generation int64
+	failures byowner.Map[string, Failure]
+	sights   byowner.Map[string, int64] // the generation of the owner for which an object of the user's was found
 }
 
 func (n *notes) found(k backoff.Key, generation int64) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	x := n.owners[k.Owner][k.Attempt]
-	return x.found && x.generation == generation
+	last, ok := n.sights.Get(k.Owner, k.Attempt)
+	return ok && last == generation
 }
 
 func (n *notes) setFound(k backoff.Key, generation int64) {
-	n.change(k, func(x *note) { x.found, x.generation = true, generation })
+	n.sights.Set(k.Owner, k.Attempt, generation)
 }
 
 func (n *notes) failure(k backoff.Key) *Failure {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if f := n.owners[k.Owner][k.Attempt].failure; f.Message != "" {
+	if f, ok := n.failures.Get(k.Owner, k.Attempt); ok {
 		return &f
 	}
 	return nil
 }
 
-func (n *notes) setFailure(k backoff.Key, f Failure) {
-	n.change(k, func(x *note) { x.failure = f })
-}
-
-func (n *notes) change(k backoff.Key, do func(*note)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.owners == nil {
-		n.owners = map[types.UID]map[string]note{}
-	}
-	if n.owners[k.Owner] == nil {
-		n.owners[k.Owner] = map[string]note{}
-	}
-	x := n.owners[k.Owner][k.Attempt]
-	do(&x)
-	n.owners[k.Owner][k.Attempt] = x
-}
+func (n *notes) setFailure(k backoff.Key, f Failure) { n.failures.Set(k.Owner, k.Attempt, f) }
 
 func (n *notes) forget(owner types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.owners, owner)
+	n.failures.Forget(owner)
+	n.sights.Forget(owner)
 }

@@ -2,6 +2,7 @@ package conversion
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -43,14 +44,14 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	for _, gv := range []schema.GroupVersion{have, wanted} {
 		if !Known(gv.WithKind(kind)) {
 			return fmt.Errorf("%s of %q is not known here; the known versions are %s and %s, the kinds that have both %v",
-				kind, gv, rayv1.GroupVersion, rayv1alpha1.GroupVersion, kinds())
+				kind, gv, rayv1.GroupVersion, rayv1alpha1.GroupVersion, slices.Sorted(maps.Keys(plans)))
 		}
 	}
 	if have == wanted {
 		return nil
 	}
 	from, to := versions[have], versions[wanted]
-	preserved, err := takePreserved(obj, extra[from])
+	preserved, err := decodePreserved(removeAnnotation(obj, extra[from]))
 	if err != nil {
 		return err
 	}
@@ -63,15 +64,6 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	}
 	obj["apiVersion"] = wanted.String()
 	return putPreserved(obj, extra[to], keep)
-}
-
-func kinds() []string {
-	names := make([]string, 0, len(plans))
-	for kind := range plans {
-		names = append(names, kind)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Common takes out of a v1 object, as decoded JSON, what only v1 has.

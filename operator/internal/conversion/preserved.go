@@ -88,20 +88,13 @@ func decodePreserved(text string) (map[string]any, error) {
 	return preserved, nil
 }
 
-// takePreserved removes the annotation and returns what it holds.
-func takePreserved(obj map[string]any, key string) (map[string]any, error) {
-	text, ok := removeAnnotation(obj, key)
-	if !ok {
-		return nil, nil
-	}
-	return decodePreserved(text)
-}
-
-func removeAnnotation(obj map[string]any, key string) (text string, ok bool) {
+// removeAnnotation returns what the annotation says, empty where there is none.
+func removeAnnotation(obj map[string]any, key string) string {
 	metadata, _ := obj["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	if text, ok = annotations[key].(string); !ok {
-		return "", false
+	text, ok := annotations[key].(string)
+	if !ok {
+		return ""
 	}
 	delete(annotations, key)
 	if len(annotations) == 0 {
@@ -110,7 +103,7 @@ func removeAnnotation(obj map[string]any, key string) (text string, ok bool) {
 	if len(metadata) == 0 {
 		delete(obj, "metadata")
 	}
-	return text, true
+	return text
 }
 
 // putPreserved adds the annotation; without preserved fields there is none.

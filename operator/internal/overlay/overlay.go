@@ -124,7 +124,11 @@ func (o *Overlay[T]) Find(owner types.UID, id string, cached *T) *T {
 	defer o.mu.Unlock()
 	if cached != nil {
 		for uid, w := range o.owners[owner] {
-			if w.id == id && uid != (*cached).GetUID() {
+			switch {
+			case w.id != id || uid == (*cached).GetUID():
+			case !w.deleted && !o.expired(w) && newer(w.object, *cached):
+				return &w.object // the cache still shows what had the name before
+			default:
 				o.drop(owner, uid) // another object has the name
 			}
 		}

@@ -113,7 +113,9 @@ func TestFind(t *testing.T) {
 	}{
 		"not shown":                  {want: made},
 		"shown":                      {cached: newer, want: newer},
+		"the same version is shown":  {cached: version("uid", "5"), want: made},
 		"an older version is shown":  {cached: older, want: made},
+		"its predecessor is shown":   {cached: version("predecessor", "4"), want: made},
 		"another has the name":       {cached: another, want: another},
 		"for a while":                {after: overlay.Timeout - 1, want: made},
 		"not for ever":               {after: overlay.Timeout},

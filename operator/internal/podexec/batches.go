@@ -2,7 +2,8 @@ package podexec
 
 import (
 	"context"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -26,26 +27,14 @@ func batches(ctx context.Context, n, first int, skip func(i int) bool, over func
 				batch = append(batch, next)
 			}
 		}
-		if each(ctx, batch, do) {
+		var all errgroup.Group
+		for _, i := range batch {
+			all.Go(func() error { return do(ctx, i) })
+		}
+		if all.Wait() == nil {
 			size = min(2*size, maxBatch)
 		} else {
 			size = FirstBatch
 		}
 	}
-}
-
-// each calls do for all items at once, and reports whether all succeeded.
-func each(ctx context.Context, items []int, do func(ctx context.Context, i int) error) bool {
-	var all sync.WaitGroup
-	errs := make([]error, len(items))
-	for at, i := range items {
-		all.Go(func() { errs[at] = do(ctx, i) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return false
-		}
-	}
-	return true
 }

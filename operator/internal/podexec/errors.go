@@ -3,7 +3,6 @@ package podexec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"regexp"
@@ -16,29 +15,15 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// deleteError says which Pod could not be deleted.
-type deleteError struct {
-	deletion podplan.Deletion
-	err      error
-}
-
-// Error implements error.
-func (e *deleteError) Error() string {
-	return fmt.Sprintf("deleting Pod %s: %v", e.deletion.Pod.Name, e.err)
-}
-
-// Unwrap makes the error of the API server known.
-func (e *deleteError) Unwrap() error { return e.err }
-
-func (r *run) deleteFailure(err error) Failure {
+// deleteFailure describes why Pods of a group, of which d is one, could not be deleted.
+func (r *run) deleteFailure(d podplan.Deletion, err error) Failure {
 	f := Failure{Reason: rayv1.ReasonFailedDeleteWorkerPod, Message: err.Error(), Refusal: report.Refusal(err)}
-	var d *deleteError
 	switch {
 	case r.result.DeletedAll:
 		f.Reason = rayv1.ReasonFailedDeleteAllPods
-	case errors.As(err, &d) && d.deletion.Group == rayv1.HeadGroupName:
+	case d.Group == rayv1.HeadGroupName:
 		f.Reason = rayv1.ReasonFailedDeleteHeadPod
-	case d != nil && d.deletion.Reason == podplan.ReasonGroupSuspended:
+	case d.Reason == podplan.ReasonGroupSuspended:
 		f.Event = "FailedToDeleteWorkerPodCollection"
 	}
 	return f

@@ -76,7 +76,7 @@ func (x *Executor) Forget(cluster types.UID) {
 	x.written.Forget(cluster)
 	x.refused.Forget(cluster)
 	x.ended.Forget(cluster)
-	x.attempts.forget(cluster)
+	x.attempts.Forget(cluster)
 }
 
 // Unfinished reports whether the last attempt at workers of the group did not get all of them, so that a replica may lack hosts

@@ -71,18 +71,22 @@ func (r *run) delete(ctx context.Context) {
 		err := r.client.Delete(ctx, target, client.Preconditions{UID: &victim.UID})
 		// A conflict means that the Pod with this UID is gone.
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return &deleteError{deletion: list[i], err: err}
+			return fmt.Errorf("deleting Pod %s: %w", victim.Name, err)
 		}
 		r.written.Deleted(r.cluster.GetUID(), victim.UID)
 		r.noteDeleted(list[i])
 		return nil
 	})
-	for _, group := range groupsOf(list[:n]) {
-		r.end(attempt{deleting, group}, r.deleteFailure)
-		if slices.ContainsFunc(list[:n], func(d podplan.Deletion) bool { return d.Group == group && d.Reason == podplan.ReasonUnhealthy }) {
+	for i, d := range list[:n] {
+		group := func(other podplan.Deletion) bool { return other.Group == d.Group }
+		if slices.ContainsFunc(list[:i], group) {
+			continue
+		}
+		r.end(of(i), func(err error) Failure { return r.deleteFailure(d, err) })
+		if slices.ContainsFunc(list[:n], func(d podplan.Deletion) bool { return group(d) && d.Reason == podplan.ReasonUnhealthy }) {
 			// What ends as soon as it starts is not to be replaced in a tight loop. However many Pods a group loses at once, it
 			// counts once.
-			r.ended.Failed(attempt{creating, group}.key(r.cluster), 0)
+			r.ended.Failed(attempt{creating, d.Group}.key(r.cluster), 0)
 		}
 	}
 }
@@ -188,14 +192,4 @@ func (r *run) group(name string) *GroupResult {
 	}
 	r.result.Groups = append(r.result.Groups, GroupResult{Name: name})
 	return &r.result.Groups[len(r.result.Groups)-1]
-}
-
-func groupsOf(list []podplan.Deletion) []string {
-	var groups []string
-	for _, d := range list {
-		if !slices.Contains(groups, d.Group) {
-			groups = append(groups, d.Group)
-		}
-	}
-	return groups
 }

@@ -54,16 +54,12 @@ func rayTerminated(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 // least to delete by the annotation that ReplicaSets heed, then the youngest, which has done the least work and holds the
 // fewest objects. Names break ties, so that the same Pods are chosen again.
 func byWorth(a, b *corev1.Pod) int {
-	if c := cmp.Compare(progress(a), progress(b)); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(deletionCost(a), deletionCost(b)); c != 0 {
-		return c
-	}
-	if c := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); c != 0 {
-		return c
-	}
-	return strings.Compare(b.Name, a.Name)
+	return cmp.Or(
+		cmp.Compare(progress(a), progress(b)),
+		cmp.Compare(deletionCost(a), deletionCost(b)),
+		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
+		strings.Compare(b.Name, a.Name),
+	)
 }
 
 func progress(pod *corev1.Pod) int {
@@ -72,17 +68,26 @@ func progress(pod *corev1.Pod) int {
 		return 0
 	case pod.Status.Phase != corev1.PodRunning:
 		return 1
-	case !ready(pod):
+	case !Ready(pod):
 		return 2
 	default:
 		return 3
 	}
 }
 
-func ready(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+// Ready reports whether the condition of that name is True.
+func Ready(pod *corev1.Pod) bool {
+	c := Condition(pod, corev1.PodReady)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// Condition returns a condition of the Pod, nil if there is none.
+func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
 }
 
 // deletionCost is what the user says, zero where he says nothing that can be read.

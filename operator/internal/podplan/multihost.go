@@ -101,14 +101,7 @@ func (p *planner) survivors(g *rayv1.WorkerGroupSpec, w workers) []replica {
 		}
 		list = append(list, *r)
 	}
-	var healthy []*corev1.Pod
-	for _, pod := range plain {
-		if reason, why := p.mustGo(g, pod); reason != "" {
-			p.delete(pod, reason, why)
-		} else {
-			healthy = append(healthy, pod)
-		}
-	}
+	healthy := p.healthy(g, plain)
 	slices.SortFunc(healthy, func(a, b *corev1.Pod) int { return byWorth(b, a) }) // what is left over in the end is worth least
 	for chunk := range slices.Chunk(healthy, int(min(hosts(g), MaxCreates))) {
 		list = append(list, replica{pods: chunk})

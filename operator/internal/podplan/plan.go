@@ -57,11 +57,6 @@ type Plan struct {
 	AwaitSuspending bool
 }
 
-// Empty reports whether there is nothing to do to Pods.
-func (p Plan) Empty() bool {
-	return !p.CreateHead && len(p.CreateWorkers) == 0 && len(p.Delete) == 0 && p.AdoptHead == nil
-}
-
 // Create asks for workers of one group.
 type Create struct {
 	// Group is the index of the group in spec.workerGroupSpecs.
@@ -231,14 +226,7 @@ func (p *planner) group(index int, g *rayv1.WorkerGroupSpec, workers workers) {
 
 // interchangeable plans a group whose workers have nothing to do with each other.
 func (p *planner) interchangeable(index int, g *rayv1.WorkerGroupSpec, list []*corev1.Pod) {
-	var healthy []*corev1.Pod
-	for _, pod := range list {
-		if reason, why := p.mustGo(g, pod); reason != "" {
-			p.delete(pod, reason, why)
-		} else {
-			healthy = append(healthy, pod)
-		}
-	}
+	healthy := p.healthy(g, list)
 	desired := DesiredPods(g)
 	if missing := desired - int64(len(healthy)); missing > 0 {
 		c := Create{Group: index}
@@ -257,6 +245,19 @@ func (p *planner) interchangeable(index int, g *rayv1.WorkerGroupSpec, list []*c
 		healthy = healthy[surplus:]
 	}
 	p.Keep = append(p.Keep, healthy...)
+}
+
+// healthy plans the end of workers that have to go, each for itself, and returns the others.
+func (p *planner) healthy(g *rayv1.WorkerGroupSpec, list []*corev1.Pod) []*corev1.Pod {
+	var healthy []*corev1.Pod
+	for _, pod := range list {
+		if reason, why := p.mustGo(g, pod); reason != "" {
+			p.delete(pod, reason, why)
+		} else {
+			healthy = append(healthy, pod)
+		}
+	}
+	return healthy
 }
 
 const scaleDownMessage = "the worker group has more workers than wanted"

@@ -379,3 +379,8 @@ func TestEmpty(t *testing.T) {
 		}
 	}
 }
+
+// Empty reports whether there is nothing to do to Pods.
+func (p Plan) Empty() bool {
+	return !p.CreateHead && len(p.CreateWorkers) == 0 && len(p.Delete) == 0 && p.AdoptHead == nil
+}

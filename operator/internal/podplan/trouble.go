@@ -36,10 +36,7 @@ func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) 
 			rayv1.ReasonTerminationStuck, "does not end; if its node is lost for good, delete the node, or the Pod with --force",
 		})
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || pod.Spec.NodeName != "" {
-			continue
-		}
+	if c := Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && pod.Spec.NodeName == "" {
 		since := cmp.Or(c.LastTransitionTime.Time, pod.CreationTimestamp.Time)
 		if c.Reason == corev1.PodReasonSchedulingGated {
 			return after(TroubleAfter-now.Sub(since), Trouble{rayv1.ReasonSchedulingGated, "is held back by its scheduling gates"})
@@ -103,7 +100,7 @@ func withDetail(text, detail string) string {
 // by name; the reason is that of the first. Which Pod it is about is said of one per sentence. Later is as for TroubleOf.
 func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
 	type key struct {
-		worker        bool
+		kind          rayv1.RayNodeType
 		group, reason string
 	}
 	found := map[key][]string{} // names
@@ -120,33 +117,25 @@ func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Durati
 		if one.Reason == "" {
 			continue
 		}
-		k := key{kind == rayv1.WorkerNode, pod.Labels[rayv1.LabelGroup], one.Reason}
+		k := key{kind, pod.Labels[rayv1.LabelGroup], one.Reason}
 		found[k] = append(found[k], pod.Name)
 		first[pod.Name] = one
 	}
 	var sentences []string
-	order := func(a, b key) int {
-		if a.worker != b.worker {
-			if b.worker {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.reason, b.reason))
+	order := func(a, b key) int { // head sorts before worker
+		return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.group, b.group), strings.Compare(a.reason, b.reason))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(found), order) {
 		name := slices.Min(found[k])
 		who := "head Pod " + name
-		if k.worker {
+		if k.kind == rayv1.WorkerNode {
 			who = "worker Pod " + name + " in group " + k.group
 		}
 		if len(found[k]) > 1 {
 			who += ", like others," // without their number, which would change all the time
 		}
 		sentences = append(sentences, who+" "+first[name].Message)
-		if t.Reason == "" {
-			t.Reason = k.reason
-		}
+		t.Reason = cmp.Or(t.Reason, k.reason)
 	}
 	t.Message = strings.Join(sentences, "; ")
 	return t, later

@@ -16,19 +16,9 @@ func Unscheduled(pods []*corev1.Pod, now time.Time) int {
 	n := 0
 	for _, p := range pods {
 		inOrder := p.Spec.SchedulerName == "" || p.Spec.SchedulerName == corev1.DefaultSchedulerName
-		if inOrder && p.Spec.NodeName == "" && p.DeletionTimestamp == nil && now.Sub(p.CreationTimestamp.Time) < schedulingTime && !considered(p) {
+		if inOrder && p.Spec.NodeName == "" && p.DeletionTimestamp == nil && now.Sub(p.CreationTimestamp.Time) < schedulingTime && Condition(p, corev1.PodScheduled) == nil {
 			n++
 		}
 	}
 	return n
-}
-
-// considered reports whether the scheduler has looked at the Pod, whatever came of it.
-func considered(p *corev1.Pod) bool {
-	for i := range p.Status.Conditions {
-		if p.Status.Conditions[i].Type == corev1.PodScheduled {
-			return true
-		}
-	}
-	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -114,9 +115,6 @@ func convertOne(raw []byte, wanted schema.GroupVersion) ([]byte, error) {
 }
 
 func describe(obj map[string]any) string {
-	kind, _ := obj["kind"].(string)
-	metadata, _ := obj["metadata"].(map[string]any)
-	namespace, _ := metadata["namespace"].(string)
-	name, _ := metadata["name"].(string)
-	return fmt.Sprintf("%s %s/%s", kind, namespace, name)
+	u := unstructured.Unstructured{Object: obj}
+	return fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
 }

@@ -6,17 +6,14 @@ import (
 
 // Metrics counts what the webhooks answer. Latencies are those of controller-runtime, by path. Its zero value is not usable.
 type Metrics struct {
-	requests   *prometheus.CounterVec
-	refusals   *prometheus.CounterVec
-	converts   *prometheus.CounterVec
-	collectors []prometheus.Collector
+	requests *prometheus.CounterVec
+	refusals *prometheus.CounterVec
+	converts *prometheus.CounterVec
 }
-
-var _ prometheus.Collector = (*Metrics)(nil)
 
 // NewMetrics returns counters at zero.
 func NewMetrics() *Metrics {
-	m := &Metrics{
+	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_requests_total",
 			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome: allowed, denied, tolerated (not denied because of --webhook-stage), skipped (deletions and the like), failed (a fault of the operator; the object passed).",
@@ -30,22 +27,11 @@ func NewMetrics() *Metrics {
 			Help: "Objects converted, by the wanted version and outcome: success, failure.",
 		}, []string{"version", "outcome"}),
 	}
-	m.collectors = []prometheus.Collector{m.requests, m.refusals, m.converts}
-	return m
 }
 
-// Describe implements prometheus.Collector.
-func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.collectors {
-		c.Describe(ch)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.collectors {
-		c.Collect(ch)
-	}
+// Collectors are what is to be registered.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.refusals, m.converts}
 }
 
 func (m *Metrics) admitted(webhook, kind, operation string, a answer) {

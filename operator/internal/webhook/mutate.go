@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -124,7 +125,7 @@ func collectMissing(obj, was, is any, at string, additions *[]conversion.Additio
 
 func collectMissingFields(obj, was, is map[string]any, at string, additions *[]conversion.Addition) {
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		pointer := at + "/" + pointerEscaper.Replace(name)
+		pointer := at + "/" + jsonpointer.Escape(name)
 		switch {
 		case was[name] != nil:
 			collectMissing(obj[name], was[name], is[name], pointer, additions)
@@ -133,5 +134,3 @@ func collectMissingFields(obj, was, is map[string]any, at string, additions *[]c
 		}
 	}
 }
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -126,11 +125,5 @@ func issuer(name string) map[string]any {
 func object(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name, component string, spec map[string]any) *unstructured.Unstructured {
 	labels := child.Labels(rc)
 	labels[labelComponent] = component
-	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	o.SetGroupVersionKind(kind)
-	o.SetName(name)
-	o.SetNamespace(rc.Namespace)
-	o.SetLabels(labels)
-	o.SetOwnerReferences([]metav1.OwnerReference{child.Controller(rc)})
-	return o
+	return child.Unstructured(rc, kind, name, labels, spec)
 }

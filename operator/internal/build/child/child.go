@@ -2,6 +2,8 @@ package child
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -15,6 +17,17 @@ func Meta(rc *rayv1.RayCluster, name string, labels map[string]string) metav1.Ob
 		Labels:          labels,
 		OwnerReferences: []metav1.OwnerReference{Controller(rc)},
 	}
+}
+
+// Unstructured is a child of a kind whose Go types are not used.
+func Unstructured(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name string, labels map[string]string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(kind)
+	o.SetName(name)
+	o.SetNamespace(rc.Namespace)
+	o.SetLabels(labels)
+	o.SetOwnerReferences([]metav1.OwnerReference{Controller(rc)})
+	return o
 }
 
 // Controller is the owner reference of a child: garbage collection removes it with the cluster.

@@ -15,19 +15,11 @@ var Kind = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", K
 
 // Route builds the Route of the dashboard.
 func Route(rc *rayv1.RayCluster) *unstructured.Unstructured {
-	r := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{
-			"to":             map[string]any{"kind": "Service", "name": names.HeadService(rc), "weight": int64(100)},
-			"port":           map[string]any{"targetPort": int64(service.DashboardPort(rc))},
-			"wildcardPolicy": "None",
-		},
-	}}
-	meta := child.Meta(rc, names.HeadRoute(rc.Name, rc.Namespace), labels(rc))
-	r.SetGroupVersionKind(Kind)
-	r.SetName(meta.Name)
-	r.SetNamespace(meta.Namespace)
-	r.SetLabels(meta.Labels)
-	r.SetOwnerReferences(meta.OwnerReferences)
+	r := child.Unstructured(rc, Kind, names.HeadRoute(rc.Name, rc.Namespace), labels(rc), map[string]any{
+		"to":             map[string]any{"kind": "Service", "name": names.HeadService(rc), "weight": int64(100)},
+		"port":           map[string]any{"targetPort": int64(service.DashboardPort(rc))},
+		"wildcardPolicy": "None",
+	})
 	r.SetAnnotations(annotations(rc))
 	return r
 }

@@ -1,6 +1,7 @@
 package mtls
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,15 +11,10 @@ import (
 // ready reports whether the Certificate is as its spec says.
 func ready(c *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(c.Object, "status", "conditions")
-	for _, item := range conditions {
-		condition, ok := item.(map[string]any)
-		if !ok || condition["type"] != "Ready" || condition["status"] != "True" {
-			continue
-		}
-		observed, _, _ := unstructured.NestedInt64(condition, "observedGeneration")
-		return observed == c.GetGeneration()
-	}
-	return false
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["type"] == "Ready" && condition["status"] == "True" && condition["observedGeneration"] == c.GetGeneration()
+	})
 }
 
 // issued reports whether there is a key pair, of whatever age.

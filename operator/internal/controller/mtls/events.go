@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/report"
 )
@@ -19,15 +17,19 @@ const (
 	subjectAge    = "age"
 )
 
+const actionReconcile = "Reconcile"
+
 func eventFailed(message string) report.Event {
-	return warning("MTLSFailedToReconcile", "Making the certificates: "+message)
+	return report.Warning("MTLSFailedToReconcile", actionReconcile, "Making the certificates: "+message)
 }
 
 func eventNotReady(waiting []string) report.Event {
-	return normal("MTLSCertsNotReady", "Waiting for cert-manager to issue "+strings.Join(waiting, " and "))
+	return report.Normal("MTLSCertsNotReady", actionReconcile, "Waiting for cert-manager to issue %s", strings.Join(waiting, " and "))
 }
 
-func eventReady() report.Event { return normal("MTLSPKIReady", "All certificates are issued") }
+func eventReady() report.Event {
+	return report.Normal("MTLSPKIReady", actionReconcile, "All certificates are issued")
+}
 
 func eventUpdated(names []string) report.Event {
 	return report.Normal("MTLSCertificatesUpdated", "Update",
@@ -36,25 +38,17 @@ func eventUpdated(names []string) report.Event {
 
 // eventExpire is about all certificates at once: the API server keeps one event of a reason about an object.
 func eventExpire(ending []string) report.Event {
-	return warning("MTLSCertificateExpiringSoon", fmt.Sprintf(
+	return report.Warning("MTLSCertificateExpiringSoon", actionReconcile, fmt.Sprintf(
 		"Certificates end and cert-manager has not renewed them; see their conditions: %s. Ray reads certificates only at its start, "+
 			"so Pods older than the renewal have to be restarted", strings.Join(ending, ", ")))
 }
 
 // eventAged is about the oldest Pod, which stands for others.
 func eventAged(pod string, end time.Time) report.Event {
-	return warning("MTLSPodsNeedRestart", fmt.Sprintf(
+	return report.Warning("MTLSPodsNeedRestart", actionReconcile, fmt.Sprintf(
 		"Pod %s, and perhaps others, started with a certificate that ends about %s. Ray reads certificates only at its start, so restart "+
 			"the Pods before that, for example by suspending and resuming the cluster", pod, end.UTC().Format(time.DateOnly)))
 }
-
-const actionReconcile = "Reconcile"
-
-func normal(reason, note string) report.Event {
-	return report.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: actionReconcile, Note: note}
-}
-
-func warning(reason, note string) report.Event { return report.Warning(reason, actionReconcile, note) }
 
 // say sends an event, unless it says the same as the last on the subject.
 func (r *Reconciler) say(rc *rayv1.RayCluster, subject string, e report.Event) {

@@ -9,6 +9,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // expiresSoon is how long before its end a certificate is warned of. cert-manager renews 15 days before, so by then it has
@@ -32,11 +33,7 @@ func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl
 		return ctrl.Result{}
 	}
 	r.say(rc, subjectState, eventReady())
-	again := r.reportEnds(rc, p)
-	if aged := r.reportAge(rc, pods); again == 0 || aged > 0 && aged < again {
-		again = aged
-	}
-	return ctrl.Result{RequeueAfter: again}
+	return ctrl.Result{RequeueAfter: reconcile.Sooner(r.reportEnds(rc, p), r.reportAge(rc, pods))}
 }
 
 // reportEnds warns of certificates that are not renewed, and returns when the next may have to be warned of, zero for never.
@@ -47,13 +44,10 @@ func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duratio
 		if !ok {
 			continue
 		}
-		left := end.Sub(r.clock.Now()) - expiresSoon
-		if left <= 0 {
+		if left := end.Sub(r.clock.Now()) - expiresSoon; left > 0 {
+			again = reconcile.Sooner(again, left)
+		} else {
 			ending = append(ending, c.GetName()+" at "+end.UTC().Format(time.RFC3339))
-			continue
-		}
-		if again == 0 || left < again {
-			again = left
 		}
 	}
 	if len(ending) > 0 {

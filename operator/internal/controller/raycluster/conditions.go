@@ -10,6 +10,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
@@ -59,15 +60,9 @@ func joinFailures(list []podexec.Failure) *podexec.Failure {
 	return &first
 }
 
-// rank puts first what has to work first; reasons that are not listed come before those of Pods.
+// rank puts first what has to work first.
 func rank(f podexec.Failure) int {
-	return slices.Index([]string{
-		rayv1.ReasonFailedDeleteAllPods,
-		rayv1.ReasonFailedCreateHeadPod,
-		rayv1.ReasonFailedDeleteHeadPod,
-		rayv1.ReasonFailedCreateWorkerPod,
-		rayv1.ReasonFailedDeleteWorkerPod,
-	}, f.Reason)
+	return slices.IndexFunc(failureEvents, func(e failureEvent) bool { return e.condition == f.Reason })
 }
 
 // setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says
@@ -100,10 +95,10 @@ func setHeadPodReady(s *scope, t tally) {
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, rayv1.ReasonHeadPodNotFound, "Head Pod not found")
 		return
 	}
-	ready := podCondition(t.head, corev1.PodReady)
+	ready := podplan.Condition(t.head, corev1.PodReady)
 	if ready == nil {
 		reason, message := rayv1.ReasonUnknown, ""
-		if c := podCondition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
+		if c := podplan.Condition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
 			reason, message = cmp.Or(c.Reason, reason), c.Message // most often: no node has room
 		}
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, reason, message)

@@ -32,93 +32,77 @@ func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) report.Event {
 	return report.Normal("AdoptedHeadPod", actionUpdate, "%s", note)
 }
 
-func eventHeadServiceFailed(message string) report.Event {
-	return report.Warning("FailedToCreateService", actionCreate, message)
-}
-
 func eventStalled(reason, message string) report.Event {
 	return report.Warning(reason, actionReconcile, "The cluster makes no progress: "+message)
 }
 
-// eventsForPods tells of all Pods that one reconcile created and deleted, and of the head Service made along with them, if any. One event each for creation and deletion, and
-// not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and cost as many writes
-// as the Pods.
+// eventsForPods tells of all Pods that one reconcile created and deleted, and of the head Service made along with them, if any. One event
+// each for creation and deletion, and not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and
+// cost as many writes as the Pods.
 func eventsForPods(o podexec.Result, madeService string) []report.Event {
-	var all []report.Event
-	if e, ok := eventCreated(o, madeService); ok {
-		all = append(all, e)
+	var created []string
+	if madeService != "" {
+		created = append(created, "Service "+madeService)
 	}
-	if e, ok := eventDeleted(o); ok {
-		all = append(all, e)
+	created = append(created, podNames(o.CreatedHead, o.Groups, func(g podexec.GroupResult) []string { return g.Created })...)
+	deleted := podNames(o.DeletedHead, o.Groups, func(g podexec.GroupResult) []string { return g.Deleted })
+	var all []report.Event
+	if len(created) > 0 {
+		reason := "CreatedWorkerPod"
+		if o.CreatedHead != "" {
+			reason = "CreatedHeadPod"
+		}
+		all = append(all, report.Normal(reason, actionCreate, "Created %s", strings.Join(created, ", ")))
+	}
+	if len(deleted) > 0 {
+		reason := "DeletedWorkerPod"
+		switch {
+		case o.DeletedAll:
+			reason = "DeletedPod"
+		case o.DeletedHead != "":
+			reason = "DeletedHeadPod"
+		}
+		note := "Deleted " + strings.Join(deleted, ", ")
+		if len(o.DeleteReasons) > 0 {
+			note += ": " + strings.Join(o.DeleteReasons, "; ")
+		}
+		all = append(all, report.Normal(reason, actionDelete, "%s", note))
 	}
 	return all
 }
 
-func eventCreated(o podexec.Result, madeService string) (report.Event, bool) {
+// podNames names the head, if any, and single workers of a group, and counts several.
+func podNames(head string, groups []podexec.GroupResult, of func(podexec.GroupResult) []string) []string {
 	var parts []string
-	reason := "CreatedWorkerPod"
-	if madeService != "" {
-		parts = append(parts, "Service "+madeService)
+	if head != "" {
+		parts = append(parts, "head Pod "+head)
 	}
-	if o.CreatedHead != "" {
-		reason = "CreatedHeadPod"
-		parts = append(parts, "head Pod "+o.CreatedHead)
-	}
-	for _, g := range o.Groups {
-		if len(g.Created) > 0 {
-			parts = append(parts, workers(g.Name, g.Created))
+	for _, g := range groups {
+		switch workers := of(g); len(workers) {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprintf("worker Pod %s in group %s", workers[0], g.Name))
+		default:
+			parts = append(parts, fmt.Sprintf("%d worker Pods in group %s", len(workers), g.Name))
 		}
 	}
-	if len(parts) == 0 {
-		return report.Event{}, false
-	}
-	return report.Normal(reason, actionCreate, "%s", "Created "+strings.Join(parts, ", ")), true
+	return parts
 }
 
-func eventDeleted(o podexec.Result) (report.Event, bool) {
-	var parts []string
-	reason := "DeletedWorkerPod"
-	if o.DeletedHead != "" {
-		reason = "DeletedHeadPod"
-		parts = append(parts, "head Pod "+o.DeletedHead)
-	}
-	for _, g := range o.Groups {
-		if len(g.Deleted) > 0 {
-			parts = append(parts, workers(g.Name, g.Deleted))
-		}
-	}
-	if len(parts) == 0 {
-		return report.Event{}, false
-	}
-	if o.DeletedAll {
-		reason = "DeletedPod"
-	}
-	if len(o.DeleteReasons) > 0 {
-		parts[len(parts)-1] += ": " + strings.Join(o.DeleteReasons, "; ")
-	}
-	return report.Normal(reason, actionDelete, "%s", "Deleted "+strings.Join(parts, ", ")), true
-}
+// failureEvent is the event that goes with a reason of the condition ReplicaFailure.
+type failureEvent struct{ condition, reason, action string }
 
-// workers names a single Pod, and counts several.
-func workers(group string, pods []string) string {
-	if len(pods) == 1 {
-		return fmt.Sprintf("worker Pod %s in group %s", pods[0], group)
-	}
-	return fmt.Sprintf("%d worker Pods in group %s", len(pods), group)
-}
-
-// podFailureEvents are the reasons of events by the reason of the condition ReplicaFailure.
-var podFailureEvents = map[string]struct{ reason, action string }{
-	rayv1.ReasonFailedDeleteAllPods:   {"FailedToDeletePodCollection", actionDelete},
-	rayv1.ReasonFailedDeleteHeadPod:   {"FailedToDeleteHeadPod", actionDelete},
-	rayv1.ReasonFailedCreateHeadPod:   {"FailedToCreateHeadPod", actionCreate},
-	rayv1.ReasonFailedDeleteWorkerPod: {"FailedToDeleteWorkerPod", actionDelete},
-	rayv1.ReasonFailedCreateWorkerPod: {"FailedToCreateWorkerPod", actionCreate},
+// failureEvents has what must work first on top.
+var failureEvents = []failureEvent{
+	{rayv1.ReasonFailedCreateHeadService, "FailedToCreateService", actionCreate},
+	{rayv1.ReasonFailedDeleteAllPods, "FailedToDeletePodCollection", actionDelete},
+	{rayv1.ReasonFailedCreateHeadPod, "FailedToCreateHeadPod", actionCreate},
+	{rayv1.ReasonFailedDeleteHeadPod, "FailedToDeleteHeadPod", actionDelete},
+	{rayv1.ReasonFailedCreateWorkerPod, "FailedToCreateWorkerPod", actionCreate},
+	{rayv1.ReasonFailedDeleteWorkerPod, "FailedToDeleteWorkerPod", actionDelete},
 }
 
 func eventFailure(f podexec.Failure) report.Event {
-	if e, ok := podFailureEvents[f.Reason]; ok {
-		return report.Warning(cmp.Or(f.Event, e.reason), e.action, f.Message)
-	}
-	return eventHeadServiceFailed(f.Message)
+	e := failureEvents[rank(f)]
+	return report.Warning(cmp.Or(f.Event, e.reason), e.action, f.Message)
 }

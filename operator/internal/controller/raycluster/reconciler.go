@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podexec"
@@ -116,19 +116,14 @@ func New(c Config) *Reconciler {
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
 		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 		said:     &report.Once{},
-		gangs:    newGangs(c),
+		gangs: &gangs{
+			scheduler: c.Scheduler, options: c.Pod,
+			keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}),
+		},
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)
 	r.steps = r.list(c)
 	return r
-}
-
-// certManager reports whether cert-manager is there; nil where nobody may want it.
-func (r *Reconciler) certManager(wanted bool) func() (bool, error) {
-	if !wanted {
-		return nil
-	}
-	return func() (bool, error) { return r.optional.Ready(cert.CertificateKind) }
 }
 
 // list is the order of work.
@@ -139,26 +134,34 @@ func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
 			cleanUp: c.CleanUpRedis, options: c.Pod,
 		}).Run},
 		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
-			options: c.Validation, metrics: c.Metrics, said: r.said, certManager: r.certManager(c.MTLS),
+			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS,
 		}).Run},
-		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},           // before anything that has to be cleaned up after
-		{Name: "network policies", Run: (&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run}, // before the Pods that they fence
-		{Name: "autoscaler RBAC", Run: (&autoscalerRBAC{children: r.children}).Run},                                                 // the head Pod names this ServiceAccount
-		{Name: "ingress", Run: (&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run},
-		{Name: "token", Run: (&authSecret{children: r.children, live: c.Live, random: c.Random}).Run}, // Pods take their token from it
-		{Name: stepHeadService, Run: (&headService{children: r.children, options: c.Service}).Run},    // workers find the head through it
-		{Name: "headless Service", Run: (&headlessService{children: r.children}).Run},                 // hosts of a replica find each other through it
-		{Name: "Serve Service", Run: (&serveService{children: r.children}).Run},
-		{Name: "GCS claim", Run: (&gcsClaim{children: r.children}).Run}, // the head Pod mounts it
+		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},                   // before anything that has to be cleaned up after
+		{Name: "network policies", Run: always((&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run)}, // before the Pods that they fence
+		{Name: "autoscaler RBAC", Run: always((&autoscalerRBAC{children: r.children}).Run)},                                                 // the head Pod names this ServiceAccount
+		{Name: "ingress", Run: always((&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run)},
+		{Name: "token", Run: always((&authSecret{children: r.children, live: c.Live, random: c.Random}).Run)}, // Pods take their token from it
+		{Name: stepHeadService, Run: always((&headService{children: r.children, options: c.Service}).Run)},    // workers find the head through it
+		{Name: "headless Service", Run: always((&headlessService{children: r.children}).Run)},                 // hosts of a replica find each other through it
+		{Name: "Serve Service", Run: always((&serveService{children: r.children}).Run)},
+		{Name: "GCS claim", Run: always((&gcsClaim{children: r.children}).Run)}, // the head Pod mounts it
 		{Name: "certificates", Run: (&certificates{ // all Pods mount them
 			children: r.children, live: c.Live, optional: r.optional, enabled: c.MTLS,
 		}).Run},
-		{Name: stepDependents, Run: (&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run}, // after the steps that find out
+		{Name: stepDependents, Run: always((&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run)}, // after the steps that find out
 		{Name: stepGangs, Run: r.gangs.Run}, // the scheduler has to know of a gang before the first Pod of it appears
 		{Name: stepPods, Run: (&pods{
 			client: c.Client, executor: r.executor, said: r.said, gangs: r.gangs, options: c.Pod,
 			replicas: c.ReplicaIndices, shrink: c.ShrinkWithAutoscaler,
 		}).Run},
+	}
+}
+
+// always is a step that goes on whatever happens: a child that cannot be had keeps nothing else from being made.
+func always(run func(context.Context, *scope)) func(context.Context, *scope) (reconcile.Outcome, error) {
+	return func(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+		run(ctx, s)
+		return reconcile.Outcome{}, nil
 	}
 }
 
@@ -221,22 +224,15 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 func key(rc *rayv1.RayCluster) types.NamespacedName { return client.ObjectKeyFromObject(rc) }
 
 // sizes are the numbers of Pods that clusters had at the last look. The zero value is ready.
-type sizes struct {
-	mu       sync.Mutex
-	clusters map[types.NamespacedName]int
-}
+type sizes struct{ clusters sync.Map } // int by types.NamespacedName
 
 // set notes a size; zero forgets it.
 func (s *sizes) set(cluster types.NamespacedName, pods int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clusters == nil {
-		s.clusters = map[types.NamespacedName]int{}
-	}
-	s.clusters[cluster] = pods
 	if pods == 0 {
-		delete(s.clusters, cluster)
+		s.clusters.Delete(cluster)
+		return
 	}
+	s.clusters.Store(cluster, pods)
 }
 
 // largeFrom is the number of Pods from which on a cluster waits for smaller ones.
@@ -245,9 +241,8 @@ const largeFrom = 100
 // schedule is how long to gather changes of Pods before looking at all of them: the more Pods a look has to go through, the longer,
 // so that the cost of scaling to n Pods does not grow with n times n. Large clusters come after all others.
 func (s *sizes) schedule(cluster types.NamespacedName) (after time.Duration, priority int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.clusters[cluster]
+	size, _ := s.clusters.Load(cluster)
+	n, _ := size.(int)
 	if n >= largeFrom {
 		priority = handler.LowPriority
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
@@ -29,8 +28,8 @@ type authSecret struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;delete,roleName=raygate-operator-token-auth
 
-// Run implements step.
-func (a *authSecret) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (a *authSecret) Run(ctx context.Context, s *scope) {
 	rc := s.cluster
 	inUse := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return usesToken(p, names.AuthSecret(rc.Name)) })
 	a.lookForUsers(ctx, s)
@@ -39,12 +38,12 @@ func (a *authSecret) Run(ctx context.Context, s *scope) (reconcile.Outcome, erro
 			// A container that restarts would not find it.
 			s.dependent(a.children.Remove(ctx, rc, secret.Token(rc, nil)))
 		}
-		return reconcile.Outcome{}, nil
+		return
 	}
 	random := make([]byte, secret.TokenBytes)
 	if _, err := io.ReadFull(a.random, random); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("making a token: %w", err))
-		return reconcile.Outcome{}, nil
+		return
 	}
 	desired := secret.Token(rc, random)
 	if inUse {
@@ -62,7 +61,6 @@ func (a *authSecret) Run(ctx context.Context, s *scope) (reconcile.Outcome, erro
 	if made := r.Object; made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
 		noteLostToken(s, made)
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // noteLostToken says what to do while containers run that were started with the token of an earlier Secret. KubeRay makes a new

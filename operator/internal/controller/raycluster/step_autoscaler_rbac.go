@@ -12,7 +12,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rbac"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
@@ -25,12 +24,12 @@ type autoscalerRBAC struct{ children *children.Writer }
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;patch
 
-// Run implements step.
-func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if !rbac.Needed(rc) {
 		a.remove(ctx, s)
-		return reconcile.Outcome{}, nil
+		return
 	}
 	if rbac.OwnServiceAccount(rc) {
 		s.dependent(a.children.Ensure(ctx, rc, children.Child{Desired: rbac.ServiceAccount(rc)}))
@@ -56,7 +55,6 @@ func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 		// The API server lets nobody change the role of a binding. Its watch brings us back to make it anew.
 		s.dependent(a.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // remove takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not

@@ -90,7 +90,7 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 // incomplete says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
 // not again once it was complete: cert-manager replaces what is in it at one blow.
 func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, name string) (why string, err error) {
-	missing, r := c.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
+	_, r := c.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
 		found := &corev1.Secret{}
 		switch err := c.live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
 		case apierrors.IsNotFound(err):
@@ -107,8 +107,5 @@ func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, nam
 		}
 		return true, nil
 	}})
-	if missing || r.Err != nil {
-		return why, r.Err
-	}
-	return "", nil
+	return why, r.Err
 }

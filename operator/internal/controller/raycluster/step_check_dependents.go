@@ -12,7 +12,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/podplan"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -34,8 +33,8 @@ var factRules = map[string]struct{ reason, action string }{
 	validation.RuleClaim:                    {failedClaim, actionUpdate},
 }
 
-// Run implements step.
-func (c *checkDependents) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (c *checkDependents) Run(_ context.Context, s *scope) {
 	s.facts.WantedPods = wantedPods(s.cluster)
 	options := c.options
 	options.Facts = &s.facts
@@ -50,7 +49,6 @@ func (c *checkDependents) Run(_ context.Context, s *scope) (reconcile.Outcome, e
 			c.count(err.Origin)
 		}
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // count counts a problem that is new.

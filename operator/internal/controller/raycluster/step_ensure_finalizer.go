@@ -30,18 +30,11 @@ func (e *ensureFinalizer) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 	if !e.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
 		return reconcile.Outcome{}, nil
 	}
-	finalizers := append(slices.Clone(rc.Finalizers), rayv1.FinalizerGCSFTRedisCleanup)
-	err := setFinalizers(ctx, e.client, rc, finalizers)
-	switch {
-	case apierrors.IsConflict(err):
-		e.versions.Replaced(rc) // the watch brings the next look
-		return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
-	case apierrors.IsNotFound(err):
-		return reconcile.Outcome{Stop: true}, nil
-	case err != nil:
-		return reconcile.Outcome{}, fmt.Errorf("adding the finalizer: %w", err)
+	saved, err := setFinalizers(ctx, e.client, e.versions, rc, append(slices.Clone(rc.Finalizers), rayv1.FinalizerGCSFTRedisCleanup))
+	if err != nil || saved {
+		return reconcile.Outcome{}, err
 	}
-	return reconcile.Outcome{}, nil
+	return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
 }
 
 // awaitsCleanUp reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
@@ -50,14 +43,20 @@ func awaitsCleanUp(rc *rayv1.RayCluster) bool {
 	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
 }
 
-// setFinalizers replaces the list, unless the object has changed since it was read. rc becomes what the server has, but for its
-// status, which a run may have changed already.
-func setFinalizers(ctx context.Context, c client.Client, rc *rayv1.RayCluster, finalizers []string) error {
+// setFinalizers replaces the list, and reports false if the object has changed since it was read, or is gone: then the watch brings the
+// next look. rc becomes what the server has, but for its status, which a run may have changed already.
+func setFinalizers(ctx context.Context, c client.Client, v *reconcile.Versions, rc *rayv1.RayCluster, finalizers []string) (bool, error) {
 	target := rc.DeepCopy()
 	target.Finalizers = finalizers
-	if err := c.Patch(ctx, target, client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
-		return err
+	switch err := c.Patch(ctx, target, client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})); {
+	case apierrors.IsConflict(err):
+		v.Replaced(rc)
+		return false, nil
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("saving the finalizers: %w", err)
 	}
 	rc.Finalizers, rc.ResourceVersion = target.Finalizers, target.ResourceVersion
-	return nil
+	return true, nil
 }

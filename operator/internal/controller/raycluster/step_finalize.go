@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -113,15 +113,12 @@ func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
 func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
 	rc := s.cluster
 	finalizers := slices.DeleteFunc(slices.Clone(rc.Finalizers), func(x string) bool { return x == rayv1.FinalizerGCSFTRedisCleanup })
-	err := setFinalizers(ctx, f.client, rc, finalizers)
+	saved, err := setFinalizers(ctx, f.client, f.versions, rc, finalizers)
 	switch {
-	case apierrors.IsConflict(err):
-		f.versions.Replaced(rc) // the watch brings the next look
-		return reconcile.Outcome{After: reconcile.StaleTimeout}, nil
-	case apierrors.IsNotFound(err):
-		return reconcile.Outcome{}, nil
 	case err != nil:
-		return reconcile.Outcome{}, fmt.Errorf("removing the finalizer: %w", err)
+		return reconcile.Outcome{}, err
+	case !saved:
+		return reconcile.Outcome{After: reconcile.StaleTimeout}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.Note)
 	if e.Reason != "" {
@@ -138,7 +135,9 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 			list = append(list, podplan.Deletion{Pod: p, Group: p.Labels[rayv1.LabelGroup], Reason: podplan.ReasonSuspended})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b podplan.Deletion) int { return cmp.Compare(order(a.Pod), order(b.Pod)) })
+	slices.SortStableFunc(list, func(a, b podplan.Deletion) int {
+		return strings.Compare(a.Pod.Labels[rayv1.LabelNodeType], b.Pod.Labels[rayv1.LabelNodeType]) // head comes before worker
+	})
 	r := f.executor.Run(ctx, podexec.Work{Cluster: s.cluster, Delete: list})
 	s.more = r.More
 	s.after(r.After)
@@ -149,13 +148,6 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
-
-func order(p *corev1.Pod) int {
-	if isHead(p) {
-		return 0
-	}
-	return 1
-}
 
 // job returns the Job that empties Redis, making it if there is none.
 func (f *finalize) job(ctx context.Context, s *scope) (*batchv1.Job, error) {
@@ -191,4 +183,31 @@ func (f *finalize) warn(s *scope, reason, action, message string) {
 	if f.said.News(s.cluster.UID, "deletion "+reason, message) {
 		s.events = append(s.events, report.Warning(reason, action, message))
 	}
+}
+
+func eventForceDeleted(rc *rayv1.RayCluster, age time.Duration) report.Event {
+	return report.Warning("ForceDeletedStuckCluster", actionCleanup, fmt.Sprintf(
+		"Let the cluster go %s after its deletion although Redis was not emptied; its metadata is left in the storage namespace %s",
+		age.Round(time.Second), gcs.StorageNamespace(rc)))
+}
+
+func eventCleanUpFailed(rc *rayv1.RayCluster, j *batchv1.Job) report.Event {
+	why := "its Pod failed"
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+			why = cmp.Or(c.Message, c.Reason, why)
+		}
+	}
+	return report.Warning("RedisCleanupFailed", actionCleanup, fmt.Sprintf(
+		"Let the cluster go although Job %s could not empty Redis (%s); its metadata is left in the storage namespace %s",
+		j.Name, why, gcs.StorageNamespace(rc)))
+}
+
+// eventCleanUpSkipped is none for a cluster whose metadata never was in Redis, as far as anybody knows.
+func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) report.Event {
+	if gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB {
+		return report.Event{}
+	}
+	return report.Warning("RedisCleanupSkipped", actionCleanup, fmt.Sprintf(
+		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, gcs.StorageNamespace(rc)))
 }

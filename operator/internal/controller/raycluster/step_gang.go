@@ -58,11 +58,6 @@ func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
 	}
 }
 
-// newGangs returns the step for a scheduler, which may be nil.
-func newGangs(c Config) *gangs {
-	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}), options: c.Pod}
-}
-
 // setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.
 func setBatchScheduler(s *scope, _ tally) {
 	if len(s.schedulerProblems) == 0 {

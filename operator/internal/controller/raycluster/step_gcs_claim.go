@@ -11,7 +11,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/volume"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // gcsClaim makes the volume claim for the embedded store of the GCS. A claim is never changed and never deleted here: what
@@ -22,11 +21,11 @@ const failedClaim = "FailedToCreatePVC"
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 
-// Run implements step.
-func (g *gcsClaim) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (g *gcsClaim) Run(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if !volume.Needed(rc) {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	if name := volume.UserProvided(rc); name != "" {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: name}}
@@ -34,10 +33,9 @@ func (g *gcsClaim) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 			s.children = append(s.children, childFailure{reason: failedClaim, action: actionValidate, message: fmt.Sprintf(
 				"PersistentVolumeClaim %s, which gcsFaultToleranceOptions.storage.claimName names, does not exist; the head Pod waits for it", name)})
 		}
-		return reconcile.Outcome{}, nil
+		return
 	}
 	g.own(ctx, s)
-	return reconcile.Outcome{}, nil
 }
 
 // own sees to the claim of the operator's making. One that is there is used as it is, whoever made it; that it may differ from the

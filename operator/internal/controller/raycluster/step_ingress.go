@@ -5,7 +5,6 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
@@ -24,14 +23,14 @@ type ingress struct {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-routes
 
-// Run implements step.
-func (i *ingress) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (i *ingress) Run(ctx context.Context, s *scope) {
 	wanted := route.Needed(s.cluster)
 	routes, err := i.optional.Ready(route.Kind)
 	if err != nil && wanted {
 		// Whether a Route or an Ingress is right, nobody knows now.
 		s.errs = append(s.errs, err)
-		return reconcile.Outcome{}, nil
+		return
 	}
 	useRoute := routes && !i.neverRoute
 	if wanted && useRoute {
@@ -45,5 +44,4 @@ func (i *ingress) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) 
 	} else {
 		s.dependent(i.children.Remove(ctx, s.cluster, route.Ingress(s.cluster)))
 	}
-	return reconcile.Outcome{}, nil
 }

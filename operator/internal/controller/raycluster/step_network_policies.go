@@ -3,6 +3,7 @@ package raycluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -12,7 +13,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/netpol"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // networkPolicies fences the Pods off, before the first of them is made. A policy that the API server refuses, or whose name is taken,
@@ -25,16 +25,16 @@ type networkPolicies struct {
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
-// Run implements reconcile.Step.
-func (n *networkPolicies) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (n *networkPolicies) Run(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if rc.Spec.NetworkPolicy != nil && !n.enabled {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	var existing networkingv1.NetworkPolicyList
 	if err := owned.List(ctx, n.client, rc, &existing); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing NetworkPolicies: %w", err))
-		return reconcile.Outcome{}, nil
+		return
 	}
 	known := map[string]bool{}
 	for _, p := range n.wanted(s, existing.Items) {
@@ -54,7 +54,6 @@ func (n *networkPolicies) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 			s.dependent(n.children.Remove(ctx, rc, p))
 		}
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // wanted are the policies that the spec asks for, and those of groups that left it and still have Pods: KubeRay leaves such Pods
@@ -64,25 +63,14 @@ func (n *networkPolicies) wanted(s *scope, existing []networkingv1.NetworkPolicy
 	if len(wanted) == 0 {
 		return nil
 	}
-	known := map[string]bool{}
-	for _, p := range wanted {
-		known[p.Name] = true
-	}
 	for i := range existing {
 		group := existing[i].Labels[rayv1.LabelGroup]
 		late := netpol.Group(s.cluster, group)
-		if !known[existing[i].Name] && late.Name == existing[i].Name && hasWorkers(s.pods, group) {
+		known := slices.ContainsFunc(wanted, func(p *networkingv1.NetworkPolicy) bool { return p.Name == late.Name })
+		hasWorkers := func(p *corev1.Pod) bool { return inGroup(p, group) }
+		if !known && late.Name == existing[i].Name && slices.ContainsFunc(s.pods, hasWorkers) {
 			wanted = append(wanted, late)
 		}
 	}
 	return wanted
-}
-
-func hasWorkers(pods []*corev1.Pod, group string) bool {
-	for _, p := range pods {
-		if inGroup(p, group) {
-			return true
-		}
-	}
-	return false
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/podexec"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -26,8 +25,8 @@ type headService struct {
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 
-// Run implements reconcile.Step.
-func (h *headService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (h *headService) Run(ctx context.Context, s *scope) {
 	r := h.children.Ensure(ctx, s.cluster, children.Child{Desired: service.Head(s.cluster, h.options)})
 	s.after(r.After)
 	svc, ok := r.Object.(*corev1.Service)
@@ -51,14 +50,13 @@ func (h *headService) Run(ctx context.Context, s *scope) (reconcile.Outcome, err
 	case children.Update:
 		s.events = append(s.events, report.Normal("UpdatedService", actionUpdate, "Updated Service %s", r.Name))
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // headlessService gives the hosts of a multi-host replica names.
 type headlessService struct{ children *children.Writer }
 
-// Run implements reconcile.Step.
-func (h *headlessService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (h *headlessService) Run(ctx context.Context, s *scope) {
 	desired := service.Headless(s.cluster)
 	multiHost := func(p *corev1.Pod) bool { return p.Labels[rayv1.LabelReplicaHostIndex] != "" }
 	switch {
@@ -67,14 +65,13 @@ func (h *headlessService) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 	case !slices.ContainsFunc(s.pods, multiHost):
 		s.dependent(h.children.Remove(ctx, s.cluster, desired))
 	}
-	return reconcile.Outcome{}, nil
 }
 
 // serveService leads to Ray Serve on a cluster that no RayService made, if an annotation asks for it.
 type serveService struct{ children *children.Writer }
 
-// Run implements reconcile.Step.
-func (v *serveService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// Run is the step.
+func (v *serveService) Run(ctx context.Context, s *scope) {
 	desired := service.Serve(s.cluster)
 	switch {
 	case !service.NeedsServe(s.cluster):
@@ -85,5 +82,4 @@ func (v *serveService) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 	default:
 		s.dependent(v.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
 	}
-	return reconcile.Outcome{}, nil
 }

@@ -20,11 +20,11 @@ import (
 // validateSpec ends the list for a cluster that validation.Refused says not to act on. One that runs already may be older than a rule, and must not
 // be frozen because of it.
 type validateSpec struct {
-	options validation.Options
-	metrics *metrics.RayCluster
-	said    *report.Once
-	// certManager reports whether cert-manager is there, which mutual TLS needs. Nil if nobody may ask for that.
-	certManager func() (bool, error)
+	options  validation.Options
+	metrics  *metrics.RayCluster
+	said     *report.Once
+	optional *served.Watches
+	mtls     bool // feature gate RayClusterMTLS
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
@@ -34,8 +34,8 @@ type validateSpec struct {
 // Run implements step.
 func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	options := v.options
-	if v.certManager != nil && cert.Needed(s.cluster) {
-		found, err := v.certManager()
+	if v.mtls && cert.Needed(s.cluster) {
+		found, err := v.optional.Ready(cert.CertificateKind)
 		if err != nil {
 			// Nobody knows; the step certificates holds the Pods back.
 			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")

@@ -57,19 +57,4 @@ func (t tally) headReady() bool {
 	return t.head != nil && t.head.DeletionTimestamp == nil && podReady(t.head)
 }
 
-func podReady(p *corev1.Pod) bool {
-	if p.Status.Phase != corev1.PodRunning {
-		return false
-	}
-	c := podCondition(p, corev1.PodReady)
-	return c != nil && c.Status == corev1.ConditionTrue
-}
-
-func podCondition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		if p.Status.Conditions[i].Type == kind {
-			return &p.Status.Conditions[i]
-		}
-	}
-	return nil
-}
+func podReady(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning && podplan.Ready(p) }

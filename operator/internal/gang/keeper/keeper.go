@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +10,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
@@ -45,12 +50,12 @@ type Keeper struct {
 	config   Config
 	watches  *served.Watches
 	onChange func(Owner)
-	recent   recent
+	written  *overlay.Overlay[*unstructured.Unstructured]
 }
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
-	k := &Keeper{config: c, recent: recent{objects: map[string]written{}}}
+	k := &Keeper{config: c, written: overlay.New[*unstructured.Unstructured](c.Clock, nil)}
 	// KubeRay puts no label of the cluster on these objects.
 	k.watches = &served.Watches{Kinds: c.Kinds, Everything: true, Start: k.watch}
 	return k
@@ -59,6 +64,9 @@ func New(c Config) *Keeper {
 // OnChange sets what is called when a watched object has changed that belongs to a RayCluster or RayJob. To be called
 // before the first Keep.
 func (k *Keeper) OnChange(call func(Owner)) { k.onChange = call }
+
+// Forget drops what is known of an owner that is gone.
+func (k *Keeper) Forget(owner types.UID) { k.written.Forget(owner) }
 
 // Report is what there is to tell about one workload.
 type Report struct {
@@ -95,7 +103,7 @@ type item struct {
 	version string
 	current *unstructured.Unstructured // nil for nothing
 	watched bool                       // current is what a watch shows
-	remove  bool
+	remove  bool                       // it has to go, to stay away or to be made again
 }
 
 func (r *run) keep(ctx context.Context, objects []gang.Object) {
@@ -103,7 +111,6 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 	if !ok {
 		return
 	}
-	r.choose(items)
 	for _, it := range slices.Backward(items) { // what refers to others first
 		if it.remove && !r.delete(ctx, it) {
 			return
@@ -146,6 +153,9 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 		if r.inTheWay(it) {
 			return nil, false
 		}
+		if it.current != nil {
+			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it)) > 0
+		}
 		items = append(items, it)
 	}
 	return items, true
@@ -175,36 +185,17 @@ func (r *run) inTheWay(it *item) bool {
 	return false
 }
 
-// choose decides which objects have to go, to stay away or to be made again.
-func (r *run) choose(items []*item) {
-	for _, it := range items {
-		if it.current == nil {
-			continue
-		}
-		differs := len(changes(it)) > 0
-		it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || differs && it.Fixed != nil && it.Fixed(it.version)
-	}
-}
-
 // owned reports whether the owner of the workload is an owner of the object. That it is not always the controller is how
 // KubeRay made some of them.
 func (r *run) owned(o *unstructured.Unstructured) bool {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.UID == r.w.Owner.UID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == r.w.Owner.UID })
 }
 
 // ofPredecessor reports whether the object belongs to an earlier owner of the same name: it is about to be collected.
 func (r *run) ofPredecessor(o *unstructured.Unstructured) bool {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && isRay(ref.APIVersion) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
+		return ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && isRay(ref.APIVersion)
+	})
 }
 
 func (r *run) problem(format string, args ...any) {
@@ -212,9 +203,7 @@ func (r *run) problem(format string, args ...any) {
 }
 
 func (r *run) again(after time.Duration) {
-	if r.report.LookAgain == 0 || after < r.report.LookAgain {
-		r.report.LookAgain = after
-	}
+	r.report.LookAgain = reconcile.Sooner(r.report.LookAgain, after)
 }
 
 // trouble notes an error of the API server.
@@ -225,12 +214,10 @@ func (r *run) trouble(err error, format string, args ...any) {
 		return
 	}
 	r.again(lookAgain)
-	switch {
-	case meta.IsNoMatchError(err):
-		r.problem("%s: the API is not installed", what)
-	default:
-		r.problem("%s: %v", what, err)
+	if meta.IsNoMatchError(err) {
+		err = errors.New("the API is not installed")
 	}
+	r.problem("%s: %v", what, err)
 }
 
 // title names an object for people.

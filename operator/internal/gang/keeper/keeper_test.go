@@ -396,49 +396,6 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestRecentBridgesTheCache(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	object := func(version string) *unstructured.Unstructured {
-		u := made("PodGroup", func(*unstructured.Unstructured) {})
-		u.SetResourceVersion(version)
-		return u
-	}
-	key := object("")
-	r := recent{objects: map[string]written{}}
-	if r.view(key, nil, now) != nil {
-		t.Error("something out of nothing")
-	}
-	r.add(object("10"), now)
-	for name, tc := range map[string]struct {
-		cached *unstructured.Unstructured
-		at     time.Time
-		want   string // resourceVersion, empty for nothing
-	}{
-		"not shown yet":   {nil, now, "10"},
-		"older version":   {object("9"), now, "10"},
-		"the same":        {object("10"), now, "10"},
-		"a newer version": {object("11"), now, "11"},
-		"never shown":     {nil, now.Add(time.Minute), ""},
-	} {
-		got := ""
-		if u := r.view(key, tc.cached, tc.at); u != nil {
-			got = u.GetResourceVersion()
-		}
-		if got != tc.want {
-			t.Errorf("%s: version %q, want %q", name, got, tc.want)
-		}
-	}
-	r.observed(object("12")) // deleted since, so the cache shows nothing again
-	if r.view(key, nil, now) != nil {
-		t.Error("an object that was seen is still believed in")
-	}
-	r.add(object("13"), now.Add(time.Hour))
-	r.forget(key)
-	if len(r.objects) != 0 {
-		t.Errorf("remembers %v", r.objects)
-	}
-}
-
 // TestKubernetesGangGrowsInPlace: from Kubernetes 1.37 on the size of a gang can be changed, and what the API server has
 // filled in next to it must stay.
 func TestKubernetesGangGrowsInPlace(t *testing.T) {

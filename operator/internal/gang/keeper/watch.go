@@ -6,9 +6,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/overlay"
 )
 
 // Owner is a RayCluster or RayJob that owns an object.
@@ -17,19 +20,17 @@ type Owner struct{ Kind, Namespace, Name string }
 // watch follows the objects of a kind.
 func (k *Keeper) watch(_ schema.GroupVersionKind, informer cache.Informer) error {
 	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { k.changed(o) },
+		AddFunc: func(o any) { k.changed(o, nil) },
 		UpdateFunc: func(before, after any) {
 			if worthALook(before, after) {
-				k.changed(after)
-			} else if u, ok := after.(*unstructured.Unstructured); ok {
-				k.recent.observed(u)
+				k.changed(after, nil)
 			}
 		},
 		DeleteFunc: func(o any) {
 			if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 				o = gone.Obj
 			}
-			k.changed(o)
+			k.changed(o, k.written.Gone)
 		},
 	})
 	return err
@@ -44,17 +45,17 @@ func worthALook(before, after any) bool {
 		len(a.GetOwnerReferences()) != len(b.GetOwnerReferences())
 }
 
-func (k *Keeper) changed(o any) {
+// changed has the owners looked at, each of which is passed to gone if the object is gone.
+func (k *Keeper) changed(o any, gone func(owner, object types.UID)) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
-	k.recent.observed(u)
-	if k.onChange == nil {
-		return
-	}
 	for _, ref := range u.GetOwnerReferences() {
-		if isRay(ref.APIVersion) {
+		if gone != nil {
+			gone(ref.UID, u.GetUID())
+		}
+		if isRay(ref.APIVersion) && k.onChange != nil {
 			k.onChange(Owner{Kind: ref.Kind, Namespace: u.GetNamespace(), Name: ref.Name})
 		}
 	}
@@ -68,16 +69,22 @@ func (r *run) read(ctx context.Context, it *item) (*unstructured.Unstructured, e
 	if again := r.watches.Recheck(kind); again > 0 && !it.Absent {
 		r.again(again)
 	}
+	cached := &u
 	err := r.watches.Get(ctx, client.ObjectKeyFromObject(u), u)
 	if apierrors.IsNotFound(err) {
-		u, err = nil, nil
+		cached, err = nil, nil
 	}
-	if err != nil || !it.watched {
-		return u, err
+	if err != nil {
+		return nil, err
 	}
-	seen := r.recent.view(empty(it, r.w.Owner.Namespace), u, r.config.Clock.Now())
-	if seen != u {
-		r.again(recentLimit) // no event comes if the watch, interrupted, never shows it
+	if it.watched {
+		cached = r.written.Find(r.w.Owner.UID, title(it.Object), cached)
 	}
-	return seen, nil
+	if cached == nil {
+		return nil, nil
+	}
+	if *cached != u {
+		r.again(overlay.Timeout) // no event comes if the watch, interrupted, never shows it
+	}
+	return *cached, nil
 }

@@ -7,8 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/go-openapi/jsonpointer"
+	"gomodules.xyz/jsonpatch/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/overlay"
 )
 
 // create makes the object. If the name turns out to be taken the next run looks at what has it.
@@ -28,10 +30,8 @@ func (r *run) create(ctx context.Context, it *item) {
 	u := build(r.w, it)
 	switch err := r.config.Client.Create(ctx, u); {
 	case err == nil:
-		r.wrote(it, u)
-		r.report.Written = append(r.report.Written, "created "+title(it.Object))
+		r.wrote("created", it, u)
 	case apierrors.IsAlreadyExists(err):
-		r.recent.forget(u) // or the next run would decide by it again
 		r.again(leaving)
 	default:
 		r.trouble(err, "creating %s", title(it.Object))
@@ -39,10 +39,11 @@ func (r *run) create(ctx context.Context, it *item) {
 }
 
 // wrote keeps the next run from deciding without what was written.
-func (r *run) wrote(it *item, u *unstructured.Unstructured) {
-	r.recent.add(u, r.config.Clock.Now())
+func (r *run) wrote(how string, it *item, u *unstructured.Unstructured) {
+	r.report.Written = append(r.report.Written, how+" "+title(it.Object))
+	r.written.Written(r.w.Owner.UID, title(it.Object), u)
 	if it.watched {
-		r.again(recentLimit) // as in read
+		r.again(overlay.Timeout) // as in read
 	}
 }
 
@@ -88,15 +89,14 @@ func (r *run) follow(ctx context.Context, it *item) {
 	u := empty(it, r.w.Owner.Namespace)
 	if err := r.config.Client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, raw)); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.recent.forget(u)
+			r.written.Gone(r.w.Owner.UID, it.current.GetUID())
 			r.again(leaving)
 			return
 		}
 		r.trouble(err, "updating %s", title(it.Object))
 		return
 	}
-	r.wrote(it, u)
-	r.report.Written = append(r.report.Written, "updated "+title(it.Object))
+	r.wrote("updated", it, u)
 }
 
 // delete deletes the object, and reports whether the name is free.
@@ -114,7 +114,7 @@ func (r *run) delete(ctx context.Context, it *item) bool {
 		r.trouble(err, "deleting %s", title(it.Object))
 		return false
 	}
-	r.recent.forget(it.current)
+	r.written.Gone(r.w.Owner.UID, it.current.GetUID())
 	r.report.Written = append(r.report.Written, "deleted "+title(it.Object))
 	it.current = nil
 	return true
@@ -127,10 +127,10 @@ func (r *run) unprotect(ctx context.Context, it *item) error {
 		return nil
 	}
 	path := "/metadata/finalizers/" + strconv.Itoa(i)
-	raw, err := json.Marshal([]operation{
-		{Op: "test", Path: path, Value: it.Finalizer}, // the list may have changed
-		{Op: "test", Path: "/metadata/uid", Value: string(it.current.GetUID())},
-		{Op: "remove", Path: path},
+	raw, err := json.Marshal([]jsonpatch.Operation{
+		jsonpatch.NewOperation("test", path, it.Finalizer), // the list may have changed
+		jsonpatch.NewOperation("test", "/metadata/uid", it.current.GetUID()),
+		jsonpatch.NewOperation("remove", path, nil),
 	})
 	if err != nil {
 		return err
@@ -138,28 +138,21 @@ func (r *run) unprotect(ctx context.Context, it *item) error {
 	return r.config.Client.Patch(ctx, empty(it, r.w.Owner.Namespace), client.RawPatch(types.JSONPatchType, raw))
 }
 
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
 // changes are what makes the fields that are followed right.
-func changes(it *item) []operation {
+func changes(it *item) []jsonpatch.Operation {
 	if it.current == nil || it.Absent {
 		return nil
 	}
 	want := map[string]any{"spec": it.Spec(it.version)}
-	var list []operation
+	var list []jsonpatch.Operation
 	for _, path := range it.Follow {
 		w, wanted := at(want, path)
 		c, found := at(it.current.Object, path)
 		switch {
 		case wanted && (!found || !same(w, c)):
-			list = append(list, operation{Op: "add", Path: path, Value: w}) // add also replaces
+			list = append(list, jsonpatch.NewOperation("add", path, w)) // add also replaces
 		case !wanted && found:
-			list = append(list, operation{Op: "remove", Path: path})
+			list = append(list, jsonpatch.NewOperation("remove", path, nil))
 		}
 	}
 	return list
@@ -167,25 +160,12 @@ func changes(it *item) []operation {
 
 // at returns what a JSON pointer points at.
 func at(value any, pointer string) (any, bool) {
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		switch v := value.(type) {
-		case map[string]any:
-			next, ok := v[part]
-			if !ok {
-				return nil, false
-			}
-			value = next
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			value = v[i]
-		default:
-			return nil, false
-		}
+	p, err := jsonpointer.New(pointer)
+	if err != nil {
+		return nil, false
 	}
-	return value, true
+	found, _, err := p.Get(value)
+	return found, err == nil
 }
 
 // same compares values, and amounts by what they mean: 1000m is 1.
@@ -202,10 +182,7 @@ func same(a, b any) bool {
 }
 
 func sameAmount(a, b string) bool {
-	x, err := resource.ParseQuantity(a)
-	if err != nil {
-		return false
-	}
-	y, err := resource.ParseQuantity(b)
-	return err == nil && x.Cmp(y) == 0
+	x, errX := resource.ParseQuantity(a)
+	y, errY := resource.ParseQuantity(b)
+	return errX == nil && errY == nil && x.Cmp(y) == 0
 }

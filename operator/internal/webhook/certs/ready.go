@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +49,10 @@ func (*readiness) NeedLeaderElection() bool { return false }
 
 // trusted returns what is missing. Configurations and CRDs that are not there, or convert in another way, need no trust.
 func (r *readiness) trusted(ctx context.Context) error {
-	leaf, err := r.mounted()
+	if _, err := os.Stat(filepath.Join(r.options.Dir, "tls.key")); err != nil {
+		return fmt.Errorf("looking for the key: %w", err)
+	}
+	leaf, err := mounted(r.options.Dir)
 	if err != nil {
 		return err
 	}
@@ -91,22 +92,6 @@ func (r *readiness) trusted(ctx context.Context) error {
 		}
 	}
 	return r.verify(leaf, bundles)
-}
-
-// mounted is the certificate in the folder.
-func (r *readiness) mounted() (*x509.Certificate, error) {
-	if _, err := os.Stat(filepath.Join(r.options.Dir, "tls.key")); err != nil {
-		return nil, fmt.Errorf("looking for the key: %w", err)
-	}
-	data, err := os.ReadFile(filepath.Join(r.options.Dir, "tls.crt"))
-	if err != nil {
-		return nil, fmt.Errorf("reading the certificate: %w", err)
-	}
-	block, _ := pem.Decode(data)
-	if block == nil {
-		return nil, errors.New("reading the certificate: no PEM")
-	}
-	return x509.ParseCertificate(block.Bytes)
 }
 
 func (r *readiness) verify(leaf *x509.Certificate, bundles map[string][]byte) error {

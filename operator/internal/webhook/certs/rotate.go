@@ -8,7 +8,6 @@ import (
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // CRDs are those whose conversion calls the webhook.
@@ -46,7 +45,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 	for _, name := range CRDs {
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
-	err = rotator.AddRotator(withKeeper(ctx, mgr, key), &rotator.CertRotator{
+	writer := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
+	err = rotator.AddRotator(managerOf{Manager: mgr, client: writer}, &rotator.CertRotator{
 		SecretKey:              key,
 		CertDir:                o.Dir,
 		CAName:                 "raygate-webhook-ca",
@@ -73,8 +73,3 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 
 // host is the name that the API server calls.
 func (o Options) host() string { return fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) }
-
-// withKeeper gives the rotator a keeper as its client.
-func withKeeper(ctx context.Context, mgr ctrl.Manager, key types.NamespacedName) manager.Manager {
-	return managerOf{Manager: mgr, client: &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}}
-}

@@ -1,0 +1,57 @@
+// Package byowner keeps what is known about objects in memory, so that all of it is dropped when the object is gone.
+package byowner
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Map holds values by the UID of the object that they are about, and a key. The zero value is ready; it may be used from several
+// goroutines. What it returns is not copied.
+type Map[K comparable, V any] struct {
+	mu     sync.Mutex
+	owners map[types.UID]map[K]V
+}
+
+// Get returns the value, and false if there is none.
+func (m *Map[K, V]) Get(owner types.UID, key K) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	value, ok := m.owners[owner][key]
+	return value, ok
+}
+
+// Set puts the value in the place of an earlier one.
+func (m *Map[K, V]) Set(owner types.UID, key K, value V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owners == nil {
+		m.owners = map[types.UID]map[K]V{}
+	}
+	if m.owners[owner] == nil {
+		m.owners[owner] = map[K]V{}
+	}
+	m.owners[owner][key] = value
+}
+
+// Delete drops the values whose keys match, and returns those keys.
+func (m *Map[K, V]) Delete(owner types.UID, match func(K) bool) []K {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []K
+	for key := range m.owners[owner] {
+		if match(key) {
+			keys = append(keys, key)
+			delete(m.owners[owner], key)
+		}
+	}
+	return keys
+}
+
+// Forget drops all about an object that is gone.
+func (m *Map[K, V]) Forget(owner types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners, owner)
+}
