@@ -19,7 +19,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/gateway"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 var statusRows = []rpcstatus.Row{
@@ -42,7 +41,9 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	go a.clusters.Run(background)
+	for _, s := range a.stores {
+		go s.Run(background)
+	}
 	go a.followReadiness(background)
 
 	rest, metrics := gateway.NewServer(a.gateway), gateway.NewServer(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
@@ -121,12 +122,15 @@ func (a *app) followReadiness(ctx context.Context) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		state := healthpb.HealthCheckResponse_NOT_SERVING
-		if a.clusters.Ready() == nil {
-			state = healthpb.HealthCheckResponse_SERVING
+		all := healthpb.HealthCheckResponse_SERVING
+		for i, sd := range gateway.Services() { // in the order of kinds, as the stores
+			state := healthpb.HealthCheckResponse_SERVING
+			if ready(a.stores[i]) != nil {
+				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
+			}
+			a.health.SetServingStatus(string(sd.FullName()), state)
 		}
-		a.health.SetServingStatus("", state)
-		a.health.SetServingStatus(raygatev2.ClusterService_ServiceDesc.ServiceName, state)
+		a.health.SetServingStatus("", all)
 		select {
 		case <-ctx.Done():
 			return

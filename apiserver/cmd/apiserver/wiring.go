@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -13,16 +13,18 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/proto"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/gateway"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -42,7 +44,7 @@ const (
 // app is all parts of the process.
 type app struct {
 	opts     *Options
-	clusters *store.Store[*rayv1.RayCluster]
+	stores   []*store.Store // in the order of kinds
 	grpc     *grpc.Server
 	gateway  *gateway.Gateway
 	health   *health.Server
@@ -55,14 +57,15 @@ type app struct {
 
 func newApp(ctx context.Context, o *Options) (*app, error) {
 	a := &app{opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
-	scheme := runtime.NewScheme()
-	if err := rayv1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("registering ray.io types: %w", err)
-	}
 	token := authn.Token
 	if o.Authentication == string(authn.None) {
 		token = nil
 	}
+	var gvks []schema.GroupVersionKind
+	for i := range kinds {
+		gvks = append(gvks, kinds[i].StoreKind().GroupVersionKind)
+	}
+	scheme := store.NewScheme(gvks...)
 	reader, err := store.NewClient(o.restConfig, scheme, rayv1.GroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
@@ -71,7 +74,14 @@ func newApp(ctx context.Context, o *Options) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.clusters = store.New(clusterKind, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
+	core, err := store.NewClient(o.restConfig, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{Token: token})
+	if err != nil {
+		return nil, err
+	}
+	views := document.NewCache(0)
+	for i := range kinds {
+		a.stores = append(a.stores, store.New(kinds[i].StoreKind(), store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+	}
 
 	authorizer, authenticate, err := accessOf(o)
 	if err != nil {
@@ -100,42 +110,46 @@ func newApp(ctx context.Context, o *Options) (*app, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 	)...)
-	clusters := service.NewClusters(service.ClusterOptions{
-		Store: a.clusters, Authorizer: authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning,
-	})
-	raygatev2.RegisterClusterServiceServer(a.grpc, clusters)
 	rest := interceptor.Channel(chain)
-	raygatev2.RegisterClusterServiceServer(rest, clusters)
+	reviews := a.register(func(i int) resource.Options {
+		return resource.Options{Store: a.stores[i], Authorizer: authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning, Core: core, Views: views}
+	}, a.grpc, rest)
 	healthpb.RegisterHealthServer(a.grpc, a.health)
 	reflection.RegisterV1(a.grpc)
 	metrics.InitializeMetrics(a.grpc)
 	a.registry.MustRegister(metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: prometheus.Labels{"resource": "rayclusters"}},
-			func() float64 { n, _ := a.clusters.Size(); return float64(n) }))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_encoded_bytes", Help: "Bytes of encoded objects kept for answers."}, func() float64 { return float64(views.Size()) }))
+	for _, s := range a.stores {
+		labels := prometheus.Labels{"resource": s.Kind().Resource}
+		a.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: labels}, func() float64 { return float64(s.Size()) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cache_age_seconds", Help: "Time without contact to the API server.", ConstLabels: labels}, func() float64 { return s.Age().Seconds() }))
+	}
 	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: rest, Table: table, OpenAPI: openapi.V2, Review: clusters.Review, Checks: a.checks(),
+		Conn: rest, Table: table, OpenAPI: openapi.V2, Review: reviews, Checks: a.checks(),
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone,
 	})
 	return a, err
 }
 
-// clusterKind tells the store what a RayCluster is.
-var clusterKind = store.Kind[*rayv1.RayCluster]{
-	GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"),
-	Resource:         "rayclusters",
-	New:              func() *rayv1.RayCluster { return &rayv1.RayCluster{} },
-	State:            func(rc *rayv1.RayCluster) string { return string(rc.Status.State) },
-	ClearStatus:      func(rc *rayv1.RayCluster) { rc.Status = rayv1.RayClusterStatus{} },
-	Encode:           encodeCluster,
-}
+// kinds are what is served.
+var kinds = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
 
-// encodeCluster writes what a client of v2 would be shown, so that a write of what was read changes nothing.
-func encodeCluster(rc *rayv1.RayCluster) ([]byte, error) {
-	m, err := modelv2.ClusterFromRay(rc)
-	if err != nil {
-		return nil, err
+// register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
+func (a *app) register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
+	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
+	for _, s := range servers {
+		raygatev2.RegisterClusterServiceServer(s, clusters)
+		raygatev2.RegisterJobServiceServer(s, jobs)
+		raygatev2.RegisterServeServiceServer(s, services)
+		raygatev2.RegisterCronJobServiceServer(s, cronJobs)
 	}
-	return codec.AppendJSON(nil, m)
+	return func(object proto.Message, form []rpcstatus.Violation) (all []rpcstatus.Violation) {
+		for _, r := range []*resource.Resource{clusters.Resource, jobs.Resource, services.Resource, cronJobs.Resource} {
+			all = append(all, r.Review(object, form)...)
+		}
+		return all
+	}
 }
 
 // accessOf returns who decides on reads and how a call is told whose it is.
@@ -162,15 +176,24 @@ func accessOf(o *Options) (authn.Authorizer, interceptor.Authenticate, error) {
 }
 
 func (a *app) checks() []gateway.Check {
-	return []gateway.Check{
-		{Name: "draining", Run: func() error {
-			select {
-			case <-a.draining:
-				return interceptor.ErrDraining
-			default:
-				return nil
-			}
-		}},
-		{Name: "cache-rayclusters", Run: a.clusters.Ready},
+	checks := []gateway.Check{{Name: "draining", Run: func() error {
+		select {
+		case <-a.draining:
+			return interceptor.ErrDraining
+		default:
+			return nil
+		}
+	}}}
+	for _, s := range a.stores {
+		checks = append(checks, gateway.Check{Name: "cache-" + s.Kind().Resource, Run: func() error { return ready(s) }})
 	}
+	return checks
+}
+
+// ready says why a store is no good yet. A kind that is not installed is nothing to wait for.
+func ready(s *store.Store) error {
+	if err := s.Ready(); !errors.Is(err, store.ErrNotServed) {
+		return err
+	}
+	return nil
 }

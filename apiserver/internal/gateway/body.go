@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -23,6 +24,8 @@ type body struct {
 	data    []byte
 	message proto.Message
 	err     error
+	// document is what the service sees of the body.
+	document document.Body
 }
 
 // Close implements io.Closer.

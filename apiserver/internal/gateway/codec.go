@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -112,7 +114,10 @@ func (m marshaler) streamMessage(msg proto.Message) ([]byte, error) {
 		return data, err
 	}
 	event, id := "message", ""
-	if w, ok := msg.(*raygatev2.WatchClustersResponse); ok {
+	if w, ok := msg.(interface {
+		GetType() string
+		GetResumeToken() string
+	}); ok {
 		event, id = w.GetType(), w.GetResumeToken()
 	}
 	return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s", id, event, data), nil
@@ -191,9 +196,29 @@ func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		} else {
 			b.err = m.Unmarshal(b.data, v)
 			b.message, _ = messageOf(v)
+			b.pass(m.contentType)
 		}
 		return b.err
 	})
+}
+
+// pass hands the document itself on to the service. Fields that the message does not have are not the end of the call: the service knows whether
+// the API server has them.
+func (b *body) pass(contentType string) {
+	if bad, ok := errors.AsType[*codec.Error](b.err); b.err != nil && (!ok || slices.ContainsFunc(bad.Violations, func(v codec.Violation) bool { return v.Reason != mistake.UnknownField })) {
+		return
+	}
+	if _, ok := b.message.(interface{ GetMetadata() *raygatev2.ObjectMeta }); !ok {
+		return // only objects are looked at again
+	}
+	data := b.data
+	if contentType == typeYAML {
+		var err error
+		if data, err = yaml.YAMLToJSON(b.data); err != nil {
+			return
+		}
+	}
+	b.document.JSON, b.err = data, nil
 }
 
 // NewEncoder implements runtime.Marshaler.

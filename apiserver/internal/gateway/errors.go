@@ -107,9 +107,12 @@ func retryAfter(st *status.Status) int {
 
 // routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
 func (g *Gateway) routingError(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	allow := g.methodsOf(r)
+	if len(allow) == 0 && code == http.StatusMethodNotAllowed {
+		code = http.StatusNotFound // a verb that there is not, behind a name
+	}
 	switch code {
 	case http.StatusMethodNotAllowed:
-		allow := g.methodsOf(r)
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		g.writeError(w, m, &rpcstatus.Error{
 			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + cleanPath(r) + ": use " + strings.Join(allow, ", "),

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -62,11 +65,28 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	if err := raygatev2.RegisterClusterServiceHandlerClient(ctx, g.mux, raygatev2.NewClusterServiceClient(o.Conn)); err != nil {
-		return nil, fmt.Errorf("registering ClusterService: %w", err)
+	if err := errors.Join(
+		raygatev2.RegisterClusterServiceHandlerClient(ctx, g.mux, raygatev2.NewClusterServiceClient(o.Conn)),
+		raygatev2.RegisterJobServiceHandlerClient(ctx, g.mux, raygatev2.NewJobServiceClient(o.Conn)),
+		raygatev2.RegisterServeServiceHandlerClient(ctx, g.mux, raygatev2.NewServeServiceClient(o.Conn)),
+		raygatev2.RegisterCronJobServiceHandlerClient(ctx, g.mux, raygatev2.NewCronJobServiceClient(o.Conn)),
+	); err != nil {
+		return nil, fmt.Errorf("registering services: %w", err)
 	}
-	g.routes = routesOf(raygatev2.File_raygate_v2_cluster_service_proto.Services().ByName("ClusterService"))
+	g.routes = routesOf(Services()...)
 	return g, nil
+}
+
+// Services are those that REST serves.
+func Services() []protoreflect.ServiceDescriptor {
+	var all []protoreflect.ServiceDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		raygatev2.File_raygate_v2_cluster_service_proto, raygatev2.File_raygate_v2_job_service_proto,
+		raygatev2.File_raygate_v2_serve_service_proto, raygatev2.File_raygate_v2_cronjob_service_proto,
+	} {
+		all = append(all, file.Services().Get(0))
+	}
+	return all
 }
 
 // incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
@@ -75,6 +95,8 @@ func incomingHeader(name string) (string, bool) {
 	switch http.CanonicalHeaderKey(name) {
 	case "X-Request-Id", "X-Min-Resource-Version", "Traceparent", "Tracestate":
 		return strings.ToLower(name), true
+	case "User-Agent":
+		return runtime.MetadataPrefix + "user-agent", true
 	}
 	return "", false
 }
@@ -94,17 +116,30 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		w.Header().Set("X-Accel-Buffering", "no")
 		return nil
 	}
-	if r, ok := m.(interface{ GetCluster() *raygatev2.RayCluster }); ok {
-		meta := r.GetCluster().GetMetadata()
-		if rv := meta.GetResourceVersion(); rv != "" {
-			w.Header().Set("ETag", `"`+rv+`"`)
-		}
-		if strings.HasPrefix(rpc, "Create") {
-			w.Header().Set("Location", "/apis/v2/namespaces/"+meta.GetNamespace()+"/clusters/"+meta.GetName())
-			w.WriteHeader(http.StatusCreated)
-		}
+	meta := objectMeta(m)
+	if rv := meta.GetResourceVersion(); rv != "" {
+		w.Header().Set("ETag", `"`+rv+`"`)
+	}
+	if pattern, ok := runtime.HTTPPathPattern(ctx); ok && strings.HasPrefix(rpc, "Create") {
+		w.Header().Set("Location", strings.ReplaceAll(pattern, "{namespace}", meta.GetNamespace())+"/"+meta.GetName())
+		w.WriteHeader(http.StatusCreated)
 	}
 	return nil
+}
+
+// objectMeta returns the metadata of the object that a response holds; nil if it holds none, or a list.
+func objectMeta(m proto.Message) *raygatev2.ObjectMeta {
+	var meta *raygatev2.ObjectMeta
+	m.ProtoReflect().Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if fd.Message() == nil || fd.IsList() || fd.IsMap() {
+			return true
+		}
+		if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
+			meta = object.GetMetadata()
+		}
+		return meta == nil
+	})
+	return meta
 }
 
 // ServeHTTP implements http.Handler.
@@ -168,5 +203,5 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = control.SetReadDeadline(time.Time{}) // or the connection of a watch would be cut off
 	a := &answer{ResponseWriter: w, control: control, request: r}
-	g.mux.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), answerKey{}, a)))
+	g.mux.ServeHTTP(a, r.WithContext(document.WithBody(context.WithValue(r.Context(), answerKey{}, a), &r.Body.(*body).document)))
 }

@@ -10,57 +10,87 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/gateway"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// stub is a store that keeps nothing: what is created exists at once and nothing else does.
-type stub struct{}
+// stub is a store that keeps nothing: what is created exists at once and nothing else does, but for an object with the name there. As the API
+// server does, it refuses fields outside of its schema when asked to, but knows one that the gateway does not: spec.newer.
+type stub struct{ resource.Store }
 
-func stored(rc *rayv1.RayCluster) *service.Cluster {
-	rc.ResourceVersion = "7"
-	return &service.Cluster{Object: rc}
+func stored(obj map[string]any, strict bool) (*store.Item, error) {
+	spec, _ := obj["spec"].(map[string]any)
+	if _, known := spec["newer"]; strict && !known {
+		return nil, apierrors.NewBadRequest(`strict decoding error: unknown field "x"`)
+	}
+	if meta, ok := obj["metadata"].(map[string]any); ok {
+		meta["resourceVersion"] = "7"
+	}
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	return store.ParseItem(data)
 }
 
-func (stub) Create(_ context.Context, rc *rayv1.RayCluster, _ store.CreateOptions) (*service.Cluster, error) {
-	return stored(rc), nil
+func (stub) Create(_ context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error) {
+	return stored(obj.Object, o.Strict)
 }
 
-func (stub) Get(_ context.Context, key types.NamespacedName, _ store.ReadOptions) (*service.Cluster, error) {
+func (stub) Get(_ context.Context, key types.NamespacedName, _ store.ReadOptions) (*store.Item, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: "ray.io", Resource: "rayclusters"}, key.Name)
 }
 
-func (stub) List(context.Context, store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
-	return &store.Page[*rayv1.RayCluster]{Version: "9"}, nil
+func (stub) List(context.Context, store.ListOptions) (*store.Page, error) {
+	return &store.Page{Version: "9"}, nil
 }
 
-func (stub) Replace(_ context.Context, rc *rayv1.RayCluster, _ store.ReplaceOptions) (*service.Cluster, error) {
-	return stored(rc), nil
+func (stub) Version(types.NamespacedName, string) *store.Item { return nil }
+
+func (stub) Read(_ context.Context, key types.NamespacedName) (*store.Item, error) {
+	item, err := store.ParseItem([]byte(strings.Replace(good, `"name":"demo"`, `"name":"demo","namespace":"default","resourceVersion":"7"`, 1)))
+	return item, err
+}
+
+func (stub) Replace(_ context.Context, obj *store.Object, _ *store.Item, o store.WriteOptions) (*store.Item, error) {
+	return stored(obj.Object, o.Strict)
+}
+
+func (s stub) Patch(ctx context.Context, key types.NamespacedName, _ map[string]any, o store.PatchOptions) (*store.Item, error) {
+	if o.Strict {
+		return stored(map[string]any{}, true)
+	}
+	return s.Read(ctx, key)
 }
 
 func (stub) Delete(context.Context, types.NamespacedName, store.DeleteOptions) (types.UID, error) {
 	return "uid", nil
 }
 
-func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
-	rc := &rayv1.RayCluster{}
-	rc.Name = "demo"
-	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Added, Item: &service.Cluster{Object: rc}, Token: "t1"}); err != nil {
+func (stub) Age() time.Duration { return 0 }
+
+func (stub) Watch(_ context.Context, _ store.WatchOptions, send func(store.Event) error) error {
+	item, err := store.ParseItem([]byte(`{"metadata":{"name":"demo"}}`))
+	if err != nil {
 		return err
 	}
-	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Synced, Token: "t2"}); err != nil {
+	if err := send(store.Event{Type: store.Added, Item: item, Token: "t1"}); err != nil {
+		return err
+	}
+	if err := send(store.Event{Type: store.Synced, Token: "t2"}); err != nil {
 		return err
 	}
 	return store.ErrSlowWatcher
@@ -70,11 +100,12 @@ func (stub) Watch(_ context.Context, _ store.WatchOptions[*rayv1.RayCluster], se
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
+	svc := service.NewClusters(resource.Options{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
 	conn := interceptor.Channel([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	})
 	raygatev2.RegisterClusterServiceServer(conn, svc)
+	raygatev2.RegisterJobServiceServer(conn, service.NewJobs(resource.Options{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning}))
 	g, err := gateway.New(context.Background(), gateway.Options{Conn: conn, Table: table, OpenAPI: []byte(`{}`), Review: svc.Review, Local: local, Checks: []gateway.Check{{Name: "cache", Run: func() error { return nil }}}})
 	if err != nil {
 		tb.Fatal(err)
@@ -197,7 +228,17 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"long name":          {"GET", clusters + "/" + strings.Repeat("a", 5000), "", nil, want{400, "INVALID_ARGUMENT", []string{"name"}}},
 		"HEAD of a watch":    {"HEAD", clusters + ":watch", "", nil, want{405, "METHOD_NOT_ALLOWED", nil}},
 		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
-		"form and content":   {"POST", clusters, strings.Replace(strings.Replace(good, `"image"`, `"imag":1,"image"`, 1), `"rayVersion"`, `"rayVersoin":"2","workerGroupSpecs":[{"groupName":"a","minReplicas":-1,"template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}],"rayVersion"`, 1), js, want{400, "MALFORMED_BODY", []string{"spec.rayVersoin", "spec.headGroupSpec.template.spec.containers[0].imag", "spec.workerGroupSpecs[0].minReplicas"}}},
+		"bad mask":           {"PATCH", clusters + "/demo?updateMask=spec.colour,status", `{"spec":{}}`, js, want{400, "INVALID_ARGUMENT", []string{"update_mask", "update_mask"}}},
+		"patch of a field":   {"PATCH", clusters + "/demo", `{"spec":{"suspendd":true}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspendd"}}},
+		"group not there":    {"POST", clusters + "/demo:scale", `{"replicas":1}`, js, want{400, "WRONG_STATE", nil}},
+		"nothing to scale":   {"POST", clusters + "/demo:scale", `{}`, js, want{400, "INVALID_ARGUMENT", []string{"replicas"}}},
+		"unknown verb":       {"POST", clusters + "/demo:fly", "", nil, want{404, "PATH_NOT_FOUND", nil}},
+		"verb of others":     {"POST", "/apis/v2/namespaces/default/jobs/demo:scale", `{}`, js, want{404, "PATH_NOT_FOUND", nil}},
+		"wait for what":      {"GET", clusters + "/demo:wait?for=lunch", "", nil, want{400, "INVALID_ARGUMENT", []string{"for"}}},
+		"wait too long":      {"GET", clusters + "/demo:wait?for=ready&timeout=3600s", "", nil, want{400, "INVALID_ARGUMENT", []string{"timeout"}}},
+		"wait for nothing":   {"GET", clusters + "/demo:wait?for=ready", "", nil, want{404, "NOT_FOUND", nil}},
+		"cluster as a job":   {"POST", "/apis/v2/namespaces/default/jobs", good, js, want{Code: 400, Reason: "MALFORMED_BODY"}},
+		"form and content":   {"POST", clusters, strings.Replace(strings.Replace(good, `"image"`, `"imag":1,"image"`, 1), `"rayVersion"`, `"rayVersoin":"2","workerGroupSpecs":[{"groupName":"a","minReplicas":-1,"template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}],"rayVersion"`, 1), js, want{400, "MALFORMED_BODY", []string{"spec.headGroupSpec.template.spec.containers[0].imag", "spec.rayVersoin", "spec.workerGroupSpecs[0].minReplicas"}}},
 		"rules and the form": {"POST", clusters, `{"metadata":{"name":"demo"},"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":-1}]}}`, js, want{Code: 400, Reason: "INVALID_SPEC"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,6 +283,12 @@ func TestGoodRequests(t *testing.T) {
 		"YAML in, YAML out":     {"POST", clusters, goodYAML, []string{"Content-Type", "text/yaml", "Accept", "application/yaml"}, 201, "application/yaml", "name: demo", `"7"`},
 		"pretty":                {"POST", clusters + "?pretty", good, nil, 201, "application/json", "\n  \"metadata\"", `"7"`},
 		"replace with If-Match": {"PUT", clusters + "/demo", good, []string{"If-Match", `W/"7"`}, 200, "application/json", `"name":"demo"`, `"7"`},
+		"newer than we are":     {"POST", clusters, strings.Replace(good, `"spec":{`, `"spec":{"newer":{"a":1},`, 1), nil, 201, "application/json", `"newer":{"a":1}`, `"7"`},
+		"newer, by YAML":        {"PUT", clusters + "/demo?allowOverwrite=true", strings.Replace(goodYAML, "spec:", "spec:\n  newer: {a: 1}", 1), []string{"Content-Type", "application/yaml", "Accept", "application/yaml"}, 200, "application/yaml", "newer:\n    a: 1", `"7"`},
+		"update":                {"PATCH", clusters + "/demo", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"update by mask":        {"PATCH", clusters + "/demo?updateMask=spec.suspend,metadata.labels", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"suspend":               {"POST", clusters + "/demo:suspend?validateOnly=true", "", nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"suspend with a body":   {"POST", clusters + "/demo:suspend", "{}", nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},

@@ -72,6 +72,8 @@ func (r *route) matches(path string) bool {
 		if path, ok = strings.CutSuffix(path, ":"+r.verb); !ok {
 			return false
 		}
+	} else if strings.Contains(path[strings.LastIndex(path, "/")+1:], ":") {
+		return false
 	}
 	parts := strings.Split(path, "/")
 	if len(parts) != len(r.segments) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Deadline bounds unary calls whose client sets no deadline. Streams live as long as their client.
@@ -14,7 +15,11 @@ func Deadline(d time.Duration) Interceptor {
 			if _, ok := ctx.Deadline(); ok {
 				return next(ctx, req)
 			}
-			ctx, cancel := context.WithTimeout(ctx, d)
+			limit := d
+			if w, ok := req.(interface{ GetTimeout() *durationpb.Duration }); ok {
+				limit += w.GetTimeout().AsDuration() // what it is asked to wait is no reason to end it
+			}
+			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			return next(ctx, req)
 		},
