@@ -237,6 +237,75 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 	}
 }
 
+// What was just written here is among the present objects of a watch, though the upstream watch has not brought it yet.
+func TestWatchBeginsWithPendingWrites(t *testing.T) {
+	s := newTestStore(t, Options{FreshWait: 5 * time.Second})
+	item := configMap("a", "1", 120)
+	s.note(&pendingWrite{key: item.key, item: item})
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		_ = s.cache.Update(configMap("a", "1", 120))
+	}()
+	got, _, err := collect(t, s, WatchOptions{Namespace: "a"}, 2, nil)
+	must(t, err)
+	if diff := cmp.Diff([]string{"ADDED 1", "SYNCED"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// 5,000 objects are paged, in every order, while others come, change and go: none is shown twice, and none that stays is missed.
+func TestPagingWhileObjectsChange(t *testing.T) {
+	const stable = 5000
+	var objs []any
+	for n := range stable {
+		objs = append(objs, itemOf(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("ns%d", n%7), Name: fmt.Sprintf("stable-%d", n), ResourceVersion: strconv.Itoa(n + 1), CreationTimestamp: metav1.NewTime(time.Unix(int64(n%50), 0))},
+			Data:       map[string]string{"state": strconv.Itoa(n % 3)},
+		}))
+	}
+	s := New(configMaps, Options{})
+	must(t, s.cache.Replace(objs, "10000"))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for rv := 10001; ctx.Err() == nil; rv++ {
+			name := fmt.Sprintf("passing-%d", rv%500)
+			if rv%3 == 0 {
+				_ = s.cache.Delete(configMap("ns3", name, rv))
+			} else {
+				_ = s.cache.Update(configMap("ns3", name, rv))
+			}
+		}
+	}()
+	defer func() { cancel(); <-done }()
+	for _, text := range []string{"", "name desc", "create_time desc, name", "state, create_time"} {
+		order, err := ParseOrder(text)
+		must(t, err)
+		seen := map[types.NamespacedName]bool{}
+		found := 0
+		for o := (ListOptions{OrderBy: order}); ; {
+			page, err := s.List(t.Context(), o)
+			must(t, err)
+			for _, item := range page.Items {
+				if seen[item.key] {
+					t.Fatalf("order %q shows %s twice", text, item.key)
+				}
+				seen[item.key] = true
+				if strings.HasPrefix(item.Name, "stable-") {
+					found++
+				}
+			}
+			if o.PageToken = page.NextPageToken; o.PageToken == "" {
+				break
+			}
+		}
+		if found != stable {
+			t.Errorf("order %q shows %d of %d objects that stay", text, found, stable)
+		}
+	}
+}
+
 // A list after a lost upstream watch appears to watchers as the changes it implies, and none of its deletions is lost by resuming between them.
 func TestRelistBecomesChanges(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))

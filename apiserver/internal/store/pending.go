@@ -114,3 +114,14 @@ func (p *pendingWrites) inNamespace(namespace string) ([]*pendingWrite, uint64) 
 	}
 	return all, p.floor
 }
+
+// newest returns the newest version among what is pending in a namespace, or everywhere when it is empty.
+func (p *pendingWrites) newest(namespace string) uint64 {
+	all, version := p.inNamespace(namespace)
+	for _, w := range all {
+		if w.item != nil {
+			version = max(version, w.item.rv)
+		}
+	}
+	return version
+}

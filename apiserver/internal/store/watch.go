@@ -87,6 +87,9 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
 		return err
 	}
+	// What was written here just now belongs to what is there. Should the watch be broken, what is there is shown all the same.
+	written := w.s.pending.newest(w.o.Namespace)
+	w.s.await(ctx, func() bool { return c.version >= written })
 	// A token may come from a replica that is ahead of this one. When it stays ahead, the token is no use here.
 	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= resume })
 	if err := ctx.Err(); err != nil {
