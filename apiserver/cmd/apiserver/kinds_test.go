@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +35,7 @@ func TestKinds(t *testing.T) {
 			t.Run(s.Checks.Kind+"/"+transport, func(t *testing.T) { testMethods(t, env, s, c, strings.ToLower(s.name)+"-"+transport) })
 		}
 	}
+	t.Run("samples", func(t *testing.T) { testSamples(t, p) })
 	t.Run("events and diagnosis", func(t *testing.T) { testEvents(t, env, callers) })
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
 	t.Run("unknown fields", func(t *testing.T) { testUnknownFields(t, env, callers) })
@@ -40,9 +46,7 @@ func TestKinds(t *testing.T) {
 func testMethods(t *testing.T, env *envtest.Env, s served, c caller, name string) {
 	one := func(more object) object {
 		req := object{"namespace": "default", "name": name}
-		for k, v := range more {
-			req[k] = v
-		}
+		maps.Copy(req, more)
 		return req
 	}
 	refused := func(what string, verb, suffix string, req object, want codes.Code) {
@@ -153,6 +157,31 @@ func testMethods(t *testing.T, env *envtest.Env, s served, c caller, name string
 	s.must(t, c, s.method(t, "Delete", ""), object{"namespace": "default", "name": name + "-new"})
 	refused("delete again", "Delete", "", object{"namespace": "default", "name": name + "-new"}, codes.NotFound)
 	waitForStatus(t, env, s, c, name+"-state")
+}
+
+// testSamples posts every sample as the comments in them do.
+func testSamples(t *testing.T, p *process) {
+	files, err := filepath.Glob("../../../samples/ray*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("finding samples: %v, %d found", err, len(files))
+	}
+	collections := map[string]string{"raycluster": "clusters", "rayjob": "jobs", "rayservice": "services", "raycronjob": "cronjobs"}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(filepath.Base(file), ".")
+		resp, err := restDoor{base: p.http, contentType: "application/yaml"}.send(t.Context(), "POST", "/apis/v2/namespaces/default/"+collections[kind]+"?validateOnly=true", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated && !strings.Contains(string(answer), "feature gate") {
+			t.Errorf("%s: %d %s", file, resp.StatusCode, answer)
+		}
+	}
 }
 
 func lowerFirst(field string) string { // cron_job becomes cronJob

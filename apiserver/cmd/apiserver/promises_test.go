@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,9 +131,7 @@ func testUnknownFields(t *testing.T, env *envtest.Env, callers map[string]caller
 				}
 				one := func(more object) object {
 					req := object{"namespace": "default", "name": name}
-					for key, v := range more {
-						req[key] = v
-					}
+					maps.Copy(req, more)
 					return req
 				}
 				var got object
@@ -224,7 +224,7 @@ func testRights(t *testing.T, env *envtest.Env) {
 						}
 						want := true
 						for _, v := range needs {
-							want = want && contains(has, v)
+							want = want && slices.Contains(has, v)
 						}
 						name := strings.ToLower(fmt.Sprintf("r-%s-%s-%s", user, transport, verb))
 						var stored *unstructured.Unstructured
@@ -248,15 +248,6 @@ func testRights(t *testing.T, env *envtest.Env) {
 			}
 		}
 	}
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 func tokenWith(t *testing.T, kube kubernetes.Interface, user string, has []string) string {

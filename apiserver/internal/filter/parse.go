@@ -264,14 +264,13 @@ func (p *parser) comparison() (node, error) {
 	}
 	c.text = p.tok.text
 	c.present = p.tok.kind == tokWord && p.tok.text == "*"
-	switch {
-	case c.present && c.op != ":":
+	if c.present && c.op != ":" {
 		return nil, p.fail("* goes with : only")
-	case c.present:
-	case c.typ == composite && c.op != ":":
+	}
+	if c.typ == composite && c.op != ":" {
 		return nil, p.failAt(start, "%s has no value of its own: use : to ask what it has", strings.Join(path, "."))
-	case c.op == ":" && (c.typ == text || c.typ == release || c.typ == moment):
-	default:
+	}
+	if !c.present && !(c.op == ":" && c.typ.isText()) {
 		if problem := c.read(c.typ); problem != "" {
 			return nil, p.fail("%s %s", strings.Join(path, "."), problem)
 		}
@@ -282,40 +281,28 @@ func (p *parser) comparison() (node, error) {
 // resolve finds the field at the end of a path.
 func (p *parser) resolve(path []string) (t valueType, list int, problem string) {
 	md, t, list := p.message, composite, -1
-	for i, name := range path {
+	for i := 0; i < len(path); i++ {
 		if md == nil {
 			return t, list, strings.Join(path[:i], ".") + " has no fields"
 		}
-		fd := md.Fields().ByJSONName(name)
+		fd := md.Fields().ByJSONName(path[i])
 		if fd == nil {
-			return t, list, name + " is no field of " + string(md.Name())
+			return t, list, path[i] + " is no field of " + string(md.Name())
 		}
 		if fd.IsList() && list < 0 {
 			list = i
 		}
-		t, md = typeOf(fd), nil
-		switch {
-		case fd.IsMap() && i+1 < len(path):
-			if t, md = typeOf(fd.MapValue()), fd.MapValue().Message(); t == text {
-				t = key
+		if t, md = typeOf(fd), fd.Message(); fd.IsMap() {
+			md = nil
+			if i+1 < len(path) { // past the key
+				i++
+				if t, md = typeOf(fd.MapValue()), fd.MapValue().Message(); t == text {
+					t = key
+				}
 			}
-			if i+2 >= len(path) {
-				return t, list, ""
-			}
-			if md == nil {
-				return t, list, strings.Join(path[:i+2], ".") + " has no fields"
-			}
-			rest, below, problem := (&parser{message: md}).resolve(path[i+2:])
-			if list < 0 && below >= 0 {
-				list = below + i + 2
-			}
-			return rest, list, problem
-		case fd.Message() != nil && fd.Message().FullName() == "google.protobuf.Struct":
-			if i+1 < len(path) {
-				return untyped, list, ""
-			}
-		case t == composite && !fd.IsMap():
-			md = fd.Message()
+		}
+		if md != nil && md.FullName() == "google.protobuf.Struct" && i+1 < len(path) {
+			return untyped, list, ""
 		}
 	}
 	return t, list, ""

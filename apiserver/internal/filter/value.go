@@ -32,6 +32,9 @@ const (
 	composite
 )
 
+// isText tells whether : looks for a part of the text.
+func (t valueType) isText() bool { return t == text || t == key || t == release || t == moment }
+
 func typeOf(fd protoreflect.FieldDescriptor) valueType {
 	switch fd.Kind() { //nolint:exhaustive // the others are numbers
 	case protoreflect.StringKind:
@@ -106,7 +109,7 @@ func parseRelease(text string) *version.Version {
 }
 
 // order compares a value with the literal; comparable is false when there is no answer, which only != takes for a yes.
-func (l *literal) order(v gjson.Result, t valueType) (order int, comparable bool) { //nolint:gocyclo // one case per type
+func (l *literal) order(v gjson.Result, t valueType) (order int, comparable bool) {
 	switch t {
 	case untyped:
 		switch v.Type {

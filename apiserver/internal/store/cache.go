@@ -299,12 +299,6 @@ func (c *watchCache) find(key types.NamespacedName) *Item {
 	return nil
 }
 
-func (c *watchCache) get(key types.NamespacedName) *Item {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.find(key)
-}
-
 func (c *watchCache) listLocked(namespace string) []*Item {
 	if namespace == "" {
 		return slices.Clone(c.items)

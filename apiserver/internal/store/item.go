@@ -126,7 +126,7 @@ func (i *Item) Key() types.NamespacedName { return i.key }
 // DeepCopyObject implements runtime.Object. The JSON is shared: it never changes.
 func (i *Item) DeepCopyObject() runtime.Object {
 	out := &Item{TypeMeta: i.TypeMeta, raw: i.raw, key: i.key, rv: i.rv}
-	i.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	i.DeepCopyInto(&out.ObjectMeta)
 	return out
 }
 
@@ -139,11 +139,11 @@ type itemList struct {
 
 // DeepCopyObject implements runtime.Object.
 func (l *itemList) DeepCopyObject() runtime.Object {
-	out := &itemList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy(), Items: make([]Item, len(l.Items))}
+	out := &itemList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy(), Items: make([]Item, len(l.Items))}
 	for n := range l.Items {
 		one := &l.Items[n]
 		out.Items[n] = Item{TypeMeta: one.TypeMeta, raw: one.raw, key: one.key, rv: one.rv}
-		one.ObjectMeta.DeepCopyInto(&out.Items[n].ObjectMeta)
+		one.DeepCopyInto(&out.Items[n].ObjectMeta)
 	}
 	return out
 }
