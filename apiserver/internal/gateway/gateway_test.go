@@ -350,9 +350,13 @@ func FuzzREST(f *testing.F) {
 			f.Add(body, contentType, "validateOnly=true", uint8(0))
 		}
 	}
+	f.Add(good, "", "updateMask=spec.suspend,metadata.labels[a.b]", uint8(4))
+	f.Add(good, "", "fieldManager=x&force=true", uint8(5))
+	f.Add(`{"replicas":1,"workerGroup":"a"}`, "", "", uint8(6))
+	f.Add("", "", "for=condition=A=B&timeout=1s", uint8(7))
 	f.Add("", "", "filter=%28&pageToken=AAAA&labelSelector=a&orderBy=x&view=FULL", uint8(2))
 	f.Fuzz(func(t *testing.T, body, contentType, query string, which uint8) {
-		targets := []struct{ method, path string }{{"POST", clusters}, {"PUT", clusters + "/demo"}, {"GET", clusters}, {"DELETE", clusters + "/demo"}}
+		targets := []struct{ method, path string }{{"POST", clusters}, {"PUT", clusters + "/demo"}, {"GET", clusters}, {"DELETE", clusters + "/demo"}, {"PATCH", clusters + "/demo"}, {"POST", clusters + "/demo:apply"}, {"POST", clusters + "/demo:scale"}, {"GET", clusters + "/demo:wait"}, {"POST", "/apis/v2/namespaces/default/jobs"}}
 		target := targets[int(which)%len(targets)]
 		r := httptest.NewRequest(target.method, target.path, io.NopCloser(bytes.NewReader([]byte(body))))
 		r.URL.RawQuery = query

@@ -87,12 +87,17 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
 	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
-	for _, look := range []func(*evidence, *Resource){
+	e.look(r)
+	return ready, e.findings, nil
+}
+
+// look goes through the places where something may be wrong, the most decisive first.
+func (e *evidence) look(r *Resource) {
+	for _, at := range []func(*evidence, *Resource){
 		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtEvents, lookAtConditions,
 	} {
-		look(e, r)
+		at(e, r)
 	}
-	return ready, e.findings, nil
 }
 
 func logsOf(ctx context.Context, r *Resource, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -46,14 +47,14 @@ func IsYAML(contentType string) (bool, error) {
 // Decode reads data into m, which it resets first. All mistakes are returned together as an *Error; m then holds what had
 // none. A content type other than JSON (also when empty) and YAML is ErrUnsupported.
 func Decode(data []byte, contentType string, m proto.Message) error {
-	yaml, err := IsYAML(contentType)
+	asYAML, err := IsYAML(contentType)
 	if err != nil {
 		return err
 	}
 	proto.Reset(m)
 	p := &problems{}
 	var root node
-	if yaml {
+	if asYAML {
 		root = parseYAML(data, p)
 	} else {
 		root = parseJSON(data, p)
@@ -68,13 +69,13 @@ func Decode(data []byte, contentType string, m proto.Message) error {
 // Encode writes m the way Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers, keys of maps are
 // sorted. The same message always gives the same bytes. JSON has no line break at its end, YAML has one.
 func Encode(m proto.Message, contentType string) ([]byte, error) {
-	yaml, err := IsYAML(contentType)
+	asYAML, err := IsYAML(contentType)
 	if err != nil {
 		return nil, err
 	}
 	data, err := AppendJSON(nil, m)
-	if err != nil || !yaml {
+	if err != nil || !asYAML {
 		return data, err
 	}
-	return jsonToYAML(data)
+	return yaml.JSONToYAML(data)
 }
