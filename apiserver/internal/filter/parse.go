@@ -256,26 +256,34 @@ func (p *parser) comparison() (node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
+	if err := p.value(c, start); err != nil {
+		return nil, err
+	}
+	return c, p.advance()
+}
+
+// value reads the value that a comparison, which begins at start, is with.
+func (p *parser) value(c *comparison, start int) error {
 	if p.tok.kind != tokWord && p.tok.kind != tokString {
-		return nil, p.fail("expected a value after %s but found %s", c.op, p.tok)
+		return p.fail("expected a value after %s but found %s", c.op, p.tok)
 	}
 	if p.keyword("AND") || p.keyword("OR") || p.keyword("NOT") {
-		return nil, p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
+		return p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
 	}
 	c.text = p.tok.text
 	c.present = p.tok.kind == tokWord && p.tok.text == "*"
-	if c.present && c.op != ":" {
-		return nil, p.fail("* goes with : only")
+	switch {
+	case c.present && c.op != ":":
+		return p.fail("* goes with : only")
+	case c.typ == composite && c.op != ":":
+		return p.failAt(start, "%s has no value of its own: use : to ask what it has", strings.Join(c.path, "."))
+	case c.present, c.op == ":" && c.typ.isText():
+		return nil
 	}
-	if c.typ == composite && c.op != ":" {
-		return nil, p.failAt(start, "%s has no value of its own: use : to ask what it has", strings.Join(path, "."))
+	if problem := c.read(c.typ); problem != "" {
+		return p.fail("%s %s", strings.Join(c.path, "."), problem)
 	}
-	if !c.present && !(c.op == ":" && c.typ.isText()) {
-		if problem := c.read(c.typ); problem != "" {
-			return nil, p.fail("%s %s", strings.Join(path, "."), problem)
-		}
-	}
-	return c, p.advance()
+	return nil
 }
 
 // resolve finds the field at the end of a path.

@@ -93,7 +93,7 @@ func Services() []protoreflect.ServiceDescriptor {
 // else does: no header of a proxy can pass for an identity.
 func incomingHeader(name string) (string, bool) {
 	switch http.CanonicalHeaderKey(name) {
-	case "X-Request-Id", "X-Min-Resource-Version", "Traceparent", "Tracestate":
+	case "X-Request-Id", "X-Min-Resource-Version", "If-Match", "Traceparent", "Tracestate":
 		return strings.ToLower(name), true
 	case "User-Agent":
 		return runtime.MetadataPrefix + "user-agent", true

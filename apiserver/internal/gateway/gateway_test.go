@@ -230,6 +230,8 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
 		"bad mask":           {"PATCH", clusters + "/demo?updateMask=spec.colour,status", `{"spec":{}}`, js, want{400, "INVALID_ARGUMENT", []string{"update_mask", "update_mask"}}},
 		"patch of a field":   {"PATCH", clusters + "/demo", `{"spec":{"suspendd":true}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspendd"}}},
+		"scale of a version": {"POST", clusters + "/demo:scale", `{"replicas":1}`, []string{"If-Match", `"9"`}, want{409, "CONFLICT", nil}},
+		"apply of a version": {"POST", clusters + "/demo:apply?etag=8", `{"spec":{}}`, []string{"If-Match", `"9"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"group not there":    {"POST", clusters + "/demo:scale", `{"replicas":1}`, js, want{400, "WRONG_STATE", nil}},
 		"nothing to scale":   {"POST", clusters + "/demo:scale", `{}`, js, want{400, "INVALID_ARGUMENT", []string{"replicas"}}},
 		"unknown verb":       {"POST", clusters + "/demo:fly", "", nil, want{404, "PATH_NOT_FOUND", nil}},
@@ -297,6 +299,7 @@ func TestGoodRequests(t *testing.T) {
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
 		"watch as SSE":          {"GET", "/apis/v2/clusters:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t2\nevent: SYNCED\ndata: {\"type\":\"SYNCED\"", ""},
+		"watch of jobs as SSE":  {"GET", "/apis/v2/namespaces/default/jobs:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t1\nevent: ADDED\ndata: {\"type\":\"ADDED\",\"job\":{\"metadata\":{\"name\":\"demo\"}},\"resumeToken\":\"t1\"}\n\nid: t2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := call(h, tc.method, tc.target, tc.body, tc.headers...)

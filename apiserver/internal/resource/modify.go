@@ -117,7 +117,11 @@ func (r *Resource) verb(ctx context.Context, req verbRequest, resp proto.Message
 	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
 		return err
 	}
-	version, err := versionOf(req.GetEtag(), "")
+	etag, err := etagOf(ctx, req.GetEtag())
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(etag, "")
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,21 @@ func parseView(view string, fallback bool) (bool, error) {
 	return false, rpcstatus.BadField("view", "%q is not a view: use BASIC or FULL", view)
 }
 
+// etagOf is the etag of a request, which on REST may also stand in If-Match where it is no query parameter.
+func etagOf(ctx context.Context, etag string) (string, error) {
+	header := ""
+	for _, value := range metadata.ValueFromIncomingContext(ctx, "if-match") {
+		header = strings.Trim(strings.TrimPrefix(strings.TrimSpace(value), "W/"), `"`)
+	}
+	switch {
+	case header == "" || header == etag:
+		return etag, nil
+	case etag != "":
+		return "", rpcstatus.BadField("etag", "%q is not %q, which If-Match says: send one of them, or the same in both", etag, header)
+	}
+	return header, nil
+}
+
 // userAgents are the metadata keys under which a client names itself, by REST and by gRPC.
 var userAgents = []string{"grpcgateway-user-agent", "user-agent"}
 

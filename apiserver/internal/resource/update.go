@@ -224,7 +224,11 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, body, resp proto
 	if err := r.checkForm(ctx, in, false); err != nil {
 		return err
 	}
-	version, err := versionOf(req.GetEtag(), in.typed.GetResourceVersion())
+	etag, err := etagOf(ctx, req.GetEtag())
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(etag, in.typed.GetResourceVersion())
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/test/envtest"
@@ -236,6 +237,25 @@ func TestOnAPIServer(t *testing.T) {
 		must(t, err)
 		if _, err := s.Delete(t.Context(), types.NamespacedName{Namespace: "default", Name: "never"}, DeleteOptions{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "\"never\" not found") {
 			t.Errorf("missing: %v, want not found", err)
+		}
+	})
+
+	t.Run("a kind that is not installed", func(t *testing.T) {
+		gvk := schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayCluster"}
+		client, err := NewClient(env.Config, NewScheme(gvk), gvk.GroupVersion(), ClientOptions{})
+		must(t, err)
+		none := New(Kind{GroupVersionKind: gvk, Resource: "rayclusters"}, Options{Reader: client, Writer: client})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { none.Run(ctx); close(done) }()
+		defer func() { cancel(); <-done }()
+		for deadline := time.Now().Add(time.Minute); !errors.Is(none.Ready(), ErrNotServed); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("Ready says %v, want ErrNotServed", none.Ready())
+			}
+		}
+		if _, err := none.List(t.Context(), ListOptions{}); !errors.Is(err, ErrNotServed) {
+			t.Errorf("list: %v, want ErrNotServed", err)
 		}
 	})
 
