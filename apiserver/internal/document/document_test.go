@@ -80,7 +80,7 @@ func TestCarry(t *testing.T) {
 		t.Error("an empty message carries something")
 	}
 	for _, data := range []string{"", "{}", strings.Repeat("x", 1<<16)} {
-		Carry(m, []byte(data))
+		Carry(m, Frame([]byte(data)))
 		if got := Carried(m.ProtoReflect()); string(got) != data {
 			t.Errorf("carried %d bytes, got %d", len(data), len(got))
 		}

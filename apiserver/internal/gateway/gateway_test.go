@@ -99,8 +99,13 @@ func (stub) Watch(_ context.Context, _ store.WatchOptions, send func(store.Event
 // newGateway returns the REST door over the real service and interceptors, and the stub.
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
+	return newGatewayOf(tb, stub{}, local)
+}
+
+func newGatewayOf(tb testing.TB, s resource.Store, local bool) http.Handler {
+	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	svc := service.NewClusters(resource.Options{Store: stub{}, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
+	svc := service.NewClusters(resource.Options{Store: s, Authorizer: authn.AllowAll{}, Warn: interceptor.AddWarning})
 	conn := interceptor.Channel([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	})

@@ -60,15 +60,16 @@ func (r *Resource) objectField(md protoreflect.MessageDescriptor) protoreflect.F
 
 // carrier returns a message that stands for the item on the way to REST: what headers are made of, and the JSON.
 func (r *Resource) carrier(item *store.Item, full bool) (protoreflect.Message, error) {
-	data := item.JSON()
+	frame := item.Frame()
 	if !full {
 		var err error
-		data, err = r.Views.Get(&item.Views, document.JSONBasic, func() ([]byte, error) {
+		frame, err = r.Views.Get(&item.Views, document.JSONBasic, func() ([]byte, error) {
 			tree, err := r.basicTree(item)
 			if err != nil {
 				return nil, err
 			}
-			return json.Marshal(tree)
+			data, err := json.Marshal(tree)
+			return document.Frame(data), err
 		})
 		if err != nil {
 			return nil, err
@@ -77,7 +78,7 @@ func (r *Resource) carrier(item *store.Item, full bool) (protoreflect.Message, e
 	m := r.message.New()
 	meta := &raygatev2.ObjectMeta{Namespace: item.Namespace, Name: item.Name, ResourceVersion: item.ResourceVersion}
 	m.Set(m.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
-	document.Carry(m.Interface(), data)
+	document.Carry(m.Interface(), frame)
 	return m, nil
 }
 
