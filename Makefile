@@ -8,6 +8,8 @@ TOOL    := $(GO) tool -modfile=go.tools.mod
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.1.0-dev+$$(git describe --always --dirty 2>/dev/null || echo unknown))
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 FUZZTIME ?= 60s
+# SIMULATE=false: no simulated Ray behind head Pods, and nothing of Pods runs on this machine.
+SIMULATE ?= true
 
 .PHONY: help
 help: ## Show this list
@@ -33,12 +35,12 @@ localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes
 ##@ Run
 
 .PHONY: run
-run: build ## Start a control plane, the operator and the gateway; Ctrl-C stops all
-	@exec bin/raygate-local run
+run: build ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray)
+	@exec bin/raygate-local run --simulate=$(SIMULATE)
 
 .PHONY: up
 up: build ## The same in the background
-	@bin/raygate-local up
+	@bin/raygate-local up --simulate=$(SIMULATE)
 
 .PHONY: down
 down: ## Stop what `make up` started

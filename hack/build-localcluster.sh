@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the local cluster: bin/k8s/{etcd,kube-apiserver,kube-controller-manager,
-# kube-scheduler,kubectl} and bin/raygate-local.
+# kube-scheduler,kubectl}, bin/raygate-local, and in bin/standins the programs that
+# stand in for those of Ray's image in containers that run as processes.
 #
 # Kubernetes is compiled from its Go modules, which takes some minutes the first
 # time. What is up to date is skipped: the key is a hash of the sources, of the
@@ -11,6 +12,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 src=$root/localcluster
 out=$root/bin
 k8s=$out/k8s
+standins=$out/standins
 mkdir -p "$k8s"
 
 say() { printf '%s\n' "localcluster: $*"; }
@@ -36,7 +38,8 @@ else
 	cksum_cmd() { shasum -a 256 | cut -d' ' -f1; }
 fi
 
-sources() { find "$@" -name '*.go' ! -name '*_test.go' | LC_ALL=C sort; }
+# -L: internal/raysim is a link into the main module.
+sources() { find -L "$@" -name '*.go' ! -name '*_test.go' | LC_ALL=C sort; }
 
 # up_to_date STAMP HASH FILE...: the stamp holds this hash and all files exist
 up_to_date() {
@@ -133,5 +136,18 @@ build_supervisor() {
 	echo "$key" >"$k8s/.key-raygate-local"
 }
 
+build_standins() {
+	key=$(hash_of go.mod go.sum $(sources cmd/ray))
+	if ! up_to_date "$k8s/.key-standins" "$key" "$standins/ray"; then
+		rm -f "$k8s/.key-standins"
+		mkdir -p "$standins"
+		ticking "stand-ins for Ray's programs" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" -o "$standins/ray.new" ./cmd/ray
+		mv -f "$standins/ray.new" "$standins/ray"
+		echo "$key" >"$k8s/.key-standins"
+	fi
+	for name in python python3; do ln -sf ray "$standins/$name"; done
+}
+
 build_kube
 build_supervisor
+build_standins

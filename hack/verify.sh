@@ -26,4 +26,5 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 go tool -modfile=go.tools.mod buf format --diff --exit-code proto
-echo "verify: generated files and formatting are as they should be"
+go tool -modfile=go.tools.mod buf breaking proto --against proto/released.binpb # of the last release, by hack/release-protos.sh
+echo "verify: generated files and formatting are as they should be, and the protos break no client"

@@ -89,6 +89,7 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 			},
 			MatchConditions: []admissionv1.MatchCondition{
 				{Name: "not-being-deleted", Expression: "request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp)"},
+				{Name: "managed-here", Expression: "object.?spec.?managedBy.orValue('') != 'kueue.x-k8s.io/multikueue'"},
 				{Name: "not-only-finalizers-or-owners", Expression: "request.operation != 'UPDATE' || object.?spec != oldObject.?spec || " +
 					"object.metadata.?labels != oldObject.metadata.?labels || object.metadata.?annotations != oldObject.metadata.?annotations"},
 			},

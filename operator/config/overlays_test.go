@@ -119,7 +119,8 @@ func names(objects []*unstructured.Unstructured) []string {
 
 var (
 	always = []string{
-		"ClusterRole raygate-operator", "ClusterRoleBinding raygate-operator", "Deployment raygate-system/raygate-operator", "Namespace raygate-system",
+		"ClusterRole raygate-operator", "ClusterRole raygate-operator-token-auth",
+		"ClusterRoleBinding raygate-operator", "ClusterRoleBinding raygate-operator-token-auth", "Deployment raygate-system/raygate-operator", "Namespace raygate-system",
 		"PodDisruptionBudget raygate-system/raygate-operator", "Role raygate-system/raygate-operator-leader-election",
 		"RoleBinding raygate-system/raygate-operator-leader-election", "Service raygate-system/raygate-operator-metrics", "ServiceAccount raygate-system/raygate-operator",
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Decode writes s into the Kubernetes struct or map that into points to and returns every mistake with its path: unknown
+// Decode writes s into the Kubernetes struct or map that into points to and returns every mistake, up to 100, with its path: unknown
 // field, wrong case, wrong type, number out of range, malformed quantity or time, null inside a list or map. What had no
 // mistake is written even if there are some. A nil s writes nothing.
 //
@@ -50,13 +50,21 @@ func Problem(path *field.Path, reason, detail string) *field.Error {
 	return e.WithOrigin(reason)
 }
 
+// maxMistakes bounds what is said about a hopeless document.
+const maxMistakes = 100
+
 type decoder struct {
 	errs field.ErrorList
 }
 
 func (d *decoder) problem(path *field.Path, reason, detail string) {
-	d.errs = append(d.errs, Problem(path, reason, detail))
+	if !d.full() {
+		d.errs = append(d.errs, Problem(path, reason, detail))
+	}
 }
+
+// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
+func (d *decoder) full() bool { return len(d.errs) >= maxMistakes }
 
 func (d *decoder) wrongType(path *field.Path, want string, got *structpb.Value) {
 	d.problem(path, mistake.WrongType, mistake.Type(want, describe(got)))
@@ -188,11 +196,11 @@ func (d *decoder) decodeStruct(v *structpb.Value, rv reflect.Value, path *field.
 		}
 		d.decode(value, rv.FieldByIndex(f.index), path.Child(f.name))
 	}
-	if found == len(fields) {
+	if found == len(fields) || d.full() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if _, known := plan.byName[name]; !known {
+		if _, known := plan.byName[name]; !known && !d.full() {
 			d.problem(path.Child(name), mistake.UnknownField, mistake.Unknown(name, plan.names))
 		}
 	}

@@ -125,7 +125,7 @@ func warnWorkerRestarts(c *cluster, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	for i := range c.spec.WorkerGroupSpecs {
 		if policy := c.spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy; policy != corev1.RestartPolicyNever {
-			warnings = append(warnings, invalid("RC-118", path.Index(i).Child("template", "spec", "restartPolicy"), string(policy),
+			warnings = append(warnings, invalid(RuleAutoscalerRestartPolicy, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy),
 				"use Never with the autoscaler v1, which replaces workers by itself"))
 		}
 	}

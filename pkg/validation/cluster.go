@@ -25,6 +25,9 @@ type cluster struct {
 	tokenAuth    bool
 	tls          bool
 
+	// nameLength is how long the name of the cluster is going to be.
+	nameLength int
+
 	// within is the kind of the object around, RayJob or RayService. Empty for a RayCluster.
 	within string
 	// sidecarSubmitter says that the operator adds the submitter of a RayJob to the head Pod.
@@ -35,7 +38,7 @@ func newCluster(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o Options) 
 	if meta == nil {
 		meta = &metav1.ObjectMeta{}
 	}
-	c := &cluster{spec: spec, meta: meta, options: o}
+	c := &cluster{spec: spec, meta: meta, options: o, nameLength: nameLength(meta)}
 	head := rayContainer(&spec.HeadGroupSpec.Template)
 	c.autoscaling = isTrue(spec.EnableInTreeAutoscaling)
 	c.autoscalerV2 = c.versionOption() == rayv1.AutoscalerVersionV2 || wantsAutoscalerV2(head)
@@ -45,6 +48,13 @@ func newCluster(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o Options) 
 	c.tls = spec.TLSOptions != nil && isTrue(spec.TLSOptions.Enabled)
 	return c
 }
+
+// Lengths of what names of children add to those of their owners: a dash and five characters on the cluster of a RayJob or a
+// RayService; a dash and the minutes since 1970 on the RayJob of a RayCronJob.
+const (
+	addedByOwner   = 6
+	addedByCronJob = 9
+)
 
 // versionOption is autoscalerOptions.version, or empty.
 func (c *cluster) versionOption() rayv1.AutoscalerVersion {
@@ -83,7 +93,24 @@ func warnClusterSpec(c *cluster, path *field.Path) field.ErrorList {
 	warnings = append(warnings, warnAuth(c, path)...)
 	warnings = append(warnings, warnNetworkPolicy(c, path)...)
 	warnings = append(warnings, warnHostNetwork(c, path)...)
+	warnings = append(warnings, warnGates(c, path)...)
 	warnings = append(warnings, warnFacts(c, path)...)
+	return warnings
+}
+
+// warnGates tells of fields that need feature gates of which nobody knows here whether they are on. That of the embedded
+// store is told with its options.
+func warnGates(c *cluster, path *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	if c.spec.HistoryServerOptions != nil {
+		warnings = append(warnings, c.options.mayNeed(GateHistoryServer, forbidden("RC-078", path.Child("historyServerOptions"), GateHistoryServer.missing()))...)
+	}
+	if c.spec.NetworkPolicy != nil {
+		warnings = append(warnings, c.options.mayNeed(GateNetworkPolicy, forbidden("RC-097", path.Child("networkPolicy"), GateNetworkPolicy.missing()))...)
+	}
+	if c.spec.TLSOptions != nil {
+		warnings = append(warnings, c.options.mayNeed(GateMTLS, needsTLS(path.Child("tlsOptions")))...)
+	}
 	return warnings
 }
 

@@ -31,21 +31,21 @@ func validateFacts(c *cluster, path *field.Path) field.ErrorList {
 	for i := range c.spec.WorkerGroupSpecs {
 		g := &c.spec.WorkerGroupSpecs[i]
 		if wanted, known := f.WantedPods[g.GroupName]; known && g.NumOfHosts > 1 && wanted%int64(g.NumOfHosts) != 0 {
-			errs = append(errs, invalid("RC-121", path.Child("workerGroupSpecs").Index(i).Child("numOfHosts"), g.NumOfHosts,
+			errs = append(errs, invalid(RuleUnevenReplicas, path.Child("workerGroupSpecs").Index(i).Child("numOfHosts"), g.NumOfHosts,
 				fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted)))
 		}
 	}
 	if c.spec.NetworkPolicy != nil {
 		for _, name := range f.ForeignNetworkPolicies {
-			errs = append(errs, forbidden("RC-122", path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name)))
+			errs = append(errs, forbidden(RuleNetworkPolicyNames, path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name)))
 		}
 	}
 	if account := c.spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.autoscaling && account != "" && f.ServiceAccountMissing {
-		errs = append(errs, missing("RC-123", path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account,
+		errs = append(errs, missing(RuleAutoscalerServiceAccount, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account,
 			"make a ServiceAccount of this name, or leave the field out"))
 	}
 	if a := c.spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
-		errs = append(errs, missing("RC-124", path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token"))
+		errs = append(errs, missing(RuleAuthSecret, path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token"))
 	}
 	return errs
 }
@@ -70,7 +70,7 @@ func warnFacts(c *cluster, path *field.Path) field.ErrorList {
 		}
 		for k, name := range g.ScaleStrategy.WorkersToDelete {
 			if !slices.Contains(pods, name) {
-				warnings = append(warnings, invalid("RC-511", path.Child("workerGroupSpecs").Index(i).Child("scaleStrategy", "workersToDelete").Index(k), name,
+				warnings = append(warnings, invalid(RuleWorkersToDelete, path.Child("workerGroupSpecs").Index(i).Child("scaleStrategy", "workersToDelete").Index(k), name,
 					"is no Pod of this group and is left alone"))
 			}
 		}
@@ -86,7 +86,7 @@ func warnLiveClaim(c *cluster, path *field.Path) field.ErrorList {
 	}
 	s := c.spec.GcsFaultToleranceOptions.Storage
 	differs := func(name, live string) *field.Error {
-		return forbidden("RC-125", path.Child(name), "has no effect on the PersistentVolumeClaim that exists, where it is "+live)
+		return forbidden(RuleClaim, path.Child(name), "has no effect on the PersistentVolumeClaim that exists, where it is "+live)
 	}
 	var warnings field.ErrorList
 	if live := claim.Resources.Requests.Storage(); s.Size != nil && live.Cmp(*s.Size) != 0 {

@@ -96,11 +96,13 @@ func validateCredential(credential *rayv1.RedisCredential, path *field.Path) fie
 	return field.ErrorList{forbidden("RC-539", path, "give value or valueFrom, not both")}
 }
 
+func needsRocksDB(o *rayv1.GcsFaultToleranceOptions, path *field.Path) *field.Error {
+	return invalid("RC-059", path.Child("backend"), string(o.Backend), GateEmbeddedGCSStorage.missing())
+}
+
 func validateRocksDB(c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if !c.options.enabled(GateEmbeddedGCSStorage) {
-		errs = append(errs, invalid("RC-059", path.Child("backend"), string(o.Backend), GateEmbeddedGCSStorage.missing()))
-	}
+	errs = append(errs, c.options.needs(GateEmbeddedGCSStorage, needsRocksDB(o, path))...)
 	const remedy = "belongs to the backend redis; remove it"
 	if o.RedisAddress != "" {
 		errs = append(errs, forbidden("RC-060", path.Child("redisAddress"), remedy))
@@ -166,9 +168,6 @@ func validateGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.Err
 
 func validateStorageNames(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
-		errs = append(errs, invalid("RC-545", path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots"))
-	}
 	if s.StorageClassName != nil && *s.StorageClassName != "" && len(validation.IsDNS1123Subdomain(*s.StorageClassName)) > 0 {
 		errs = append(errs, invalid("RC-545", path.Child("storageClassName"), *s.StorageClassName, "must be the name of a StorageClass: lower-case letters, digits, dashes and dots"))
 	}
@@ -180,15 +179,31 @@ func validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.
 	seen := map[corev1.PersistentVolumeAccessMode]bool{}
 	for i, mode := range modes {
 		errs = append(errs, notIn("RC-544", path.Index(i), mode, accessModes...)...)
-		if seen[mode] {
-			errs = append(errs, duplicate("RC-544", path.Index(i), mode, "list each mode once"))
-		}
 		seen[mode] = true
 	}
 	if seen[corev1.ReadWriteOncePod] && len(seen) > 1 {
 		errs = append(errs, forbidden("RC-544", path, "ReadWriteOncePod must stand alone"))
 	}
 	return errs
+}
+
+// warnGCSStorage tells of what the API server takes and the user did not mean.
+func warnGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	var warnings field.ErrorList
+	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
+		warnings = append(warnings, invalid("RC-545", path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots"))
+	}
+	seen := map[corev1.PersistentVolumeAccessMode]bool{}
+	for i, mode := range s.AccessModes {
+		if seen[mode] {
+			warnings = append(warnings, duplicate("RC-544", path.Child("accessModes").Index(i), mode, "list each mode once"))
+		}
+		seen[mode] = true
+	}
+	return warnings
 }
 
 func warnGCSFaultTolerance(c *cluster, path *field.Path) field.ErrorList {
@@ -198,6 +213,10 @@ func warnGCSFaultTolerance(c *cluster, path *field.Path) field.ErrorList {
 	}
 	path = path.Child("gcsFaultToleranceOptions")
 	var warnings field.ErrorList
+	if c.rocksdb {
+		warnings = append(warnings, c.options.mayNeed(GateEmbeddedGCSStorage, needsRocksDB(o, path))...)
+	}
+	warnings = append(warnings, warnGCSStorage(o.Storage, path.Child("storage"))...)
 	if !c.rocksdb && o.RedisAddress == "" {
 		warnings = append(warnings, required("RC-538", path.Child("redisAddress"), "give host:port of Redis, or the head does not start"))
 	}

@@ -15,9 +15,9 @@ import (
 func validateHeadGroup(c *cluster, path *field.Path) field.ErrorList {
 	h := &c.spec.HeadGroupSpec
 	errs := validateNodeGroup(c, headGroup(h), path)
-	errs = append(errs, validateServiceType(h.ServiceType, path.Child("serviceType"))...)
+	errs = append(errs, validateServiceType(h, path.Child("serviceType"))...)
 	errs = append(errs, validateHeadService(h, path.Child("headService"))...)
-	errs = append(errs, validateIngress(h.IngressOptions, path.Child("ingressOptions"))...)
+	errs = append(errs, validateIngress(h, path.Child("ingressOptions"))...)
 	return errs
 }
 
@@ -32,11 +32,12 @@ func warnHeadGroup(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-func validateServiceType(t corev1.ServiceType, path *field.Path) field.ErrorList {
-	if t == "" {
+// validateServiceType looks at the type of the head Service, unless headService has one of its own.
+func validateServiceType(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
+	if h.ServiceType == "" || h.HeadService != nil && h.HeadService.Spec.Type != "" {
 		return nil
 	}
-	return notIn("RC-557", path, t, serviceTypes...)
+	return notIn("RC-557", path, h.ServiceType, serviceTypes...)
 }
 
 var serviceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
@@ -128,7 +129,9 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-func validateIngress(o *rayv1.IngressOptions, path *field.Path) field.ErrorList {
+// validateIngress looks for what the API server refuses in the Ingress, if there is one.
+func validateIngress(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
+	o := h.IngressOptions
 	if o == nil {
 		return nil
 	}
@@ -138,6 +141,9 @@ func validateIngress(o *rayv1.IngressOptions, path *field.Path) field.ErrorList 
 		errs = append(errs, notIn("RC-012", path.Child("pathType"), *o.PathType,
 			rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)...)
 		free = *o.PathType == rayv1.IngressPathTypeImplementationSpecific
+	}
+	if !isTrue(h.EnableIngress) {
+		return errs
 	}
 	if o.Path != nil && !free && !strings.HasPrefix(*o.Path, "/") {
 		errs = append(errs, invalid("RC-562", path.Child("path"), *o.Path, "must begin with a slash unless pathType is ImplementationSpecific"))

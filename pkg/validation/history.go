@@ -25,9 +25,7 @@ func validateHistoryServer(c *cluster, path *field.Path) field.ErrorList {
 	}
 	path = path.Child("historyServerOptions")
 	var errs field.ErrorList
-	if !c.options.enabled(GateHistoryServer) {
-		errs = append(errs, forbidden("RC-078", path, GateHistoryServer.missing()))
-	}
+	errs = append(errs, c.options.needs(GateHistoryServer, forbidden("RC-078", path, GateHistoryServer.missing()))...)
 	collector, path := o.CollectorOptions, path.Child("collectorOptions")
 	if collector == nil {
 		return append(errs, required("RC-079", path, "describe the collector: its image, and env with "+envStorageBackend))

@@ -51,12 +51,21 @@ func validateOwnedCluster(c *cluster, ids ownedRules, path *field.Path) field.Er
 	if s := c.spec.UpgradeStrategy; s != nil && s.Type != nil {
 		errs = append(errs, invalid(ids.upgrade, path.Child("upgradeStrategy", "type"), string(*s.Type), "the cluster belongs to a "+c.within+", which decides about upgrades; remove it"))
 	}
-	container := rayContainer(&c.spec.HeadGroupSpec.Template)
-	if container != nil && len(container.Ports) > 0 && !slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard)) {
+	if !findsDashboard(&c.spec.HeadGroupSpec) {
 		errs = append(errs, required(ids.dashboard, path.Child("headGroupSpec", "template", "spec", "containers").Index(0).Child("ports"),
 			"ports are listed, but none is named dashboard, by which the operator finds Ray; add it, with containerPort 8265 usually"))
 	}
 	return errs
+}
+
+// findsDashboard reports whether the head Service has a port named dashboard, from the container or from headService, by which
+// the operator finds Ray.
+func findsDashboard(h *rayv1.HeadGroupSpec) bool {
+	if h.HeadService != nil && slices.ContainsFunc(h.HeadService.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }) {
+		return true
+	}
+	container := rayContainer(&h.Template)
+	return container == nil || len(container.Ports) == 0 || slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard))
 }
 
 func named(name string) func(corev1.ContainerPort) bool {

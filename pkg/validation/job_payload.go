@@ -31,34 +31,39 @@ func validateJobPayload(j *job, path *field.Path) field.ErrorList {
 		}
 	}
 	if n := j.spec.EntrypointNumCpus; n < 0 {
-		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumCpus"), n, "must be at least 0"))
+		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumCpus"), n, "is skipped; must be at least 0"))
 	}
 	if n := j.spec.EntrypointNumGpus; n < 0 {
-		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumGpus"), n, "must be at least 0"))
+		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumGpus"), n, "is skipped; must be at least 0"))
 	}
-	if j.spec.SubmissionMode == rayv1.HTTPMode {
-		errs = append(errs, checkEntrypointResources(j, path.Child("entrypointResources"))...)
+	if _, read := entrypointResources(j); !read && j.spec.SubmissionMode == rayv1.HTTPMode {
+		errs = append(errs, invalid("RJ-514", path.Child("entrypointResources"), clipped(j.spec.EntrypointResources), resourcesRemedy))
 	}
 	return errs
 }
 
-// checkEntrypointResources is an error where the operator reads the text, and a warning where only Ray does.
-func checkEntrypointResources(j *job, path *field.Path) field.ErrorList {
-	text := j.spec.EntrypointResources
-	if text == "" {
+const resourcesRemedy = `must be a JSON map of numbers of at least 0, as in {"special": 1}`
+
+// entrypointResources reads the text as the operator does in HTTPMode. Empty text gives no amounts.
+func entrypointResources(j *job) (amounts map[string]float64, read bool) {
+	if j.spec.EntrypointResources == "" {
+		return nil, true
+	}
+	err := json.Unmarshal([]byte(j.spec.EntrypointResources), &amounts)
+	return amounts, err == nil
+}
+
+// warnEntrypointResources tells of what Ray refuses, which the operator passes on.
+func warnEntrypointResources(j *job, path *field.Path) field.ErrorList {
+	amounts, read := entrypointResources(j)
+	negative := false
+	for _, amount := range amounts {
+		negative = negative || amount < 0
+	}
+	if read && !negative || !read && j.spec.SubmissionMode == rayv1.HTTPMode {
 		return nil
 	}
-	const remedy = `must be a JSON map of numbers of at least 0, as in {"special": 1}`
-	var amounts map[string]float64
-	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
-		return field.ErrorList{invalid("RJ-514", path, clipped(text), remedy)}
-	}
-	for _, key := range slices.Sorted(maps.Keys(amounts)) {
-		if amounts[key] < 0 {
-			return field.ErrorList{invalid("RJ-514", path, clipped(text), remedy)}
-		}
-	}
-	return nil
+	return field.ErrorList{invalid("RJ-514", path, clipped(j.spec.EntrypointResources), resourcesRemedy)}
 }
 
 // yamlMap reads YAML for a map. Empty text gives an empty map. Keys that are given twice are no error here.
@@ -85,9 +90,7 @@ var runtimeEnvKeys = paramSet("working_dir", "py_modules", "py_executable", "pip
 
 func warnJobPayload(j *job, path *field.Path) field.ErrorList {
 	warnings := warnRuntimeEnv(j.spec.RuntimeEnvYAML, path.Child("runtimeEnvYAML"))
-	if j.spec.SubmissionMode != rayv1.HTTPMode {
-		warnings = append(warnings, checkEntrypointResources(j, path.Child("entrypointResources"))...)
-	}
+	warnings = append(warnings, warnEntrypointResources(j, path.Child("entrypointResources"))...)
 	warnings = append(warnings, warnJobMetadata(j, path.Child("metadata"))...)
 	return append(warnings, warnJobID(j, path.Child("jobId"))...)
 }

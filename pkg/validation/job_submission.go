@@ -78,14 +78,18 @@ func validateSubmitter(j *job, path *field.Path) field.ErrorList {
 		errs = append(errs, validateSubmitterPod(t, templatePath.Child("spec"))...)
 	}
 	if c := j.spec.SubmitterConfig; c != nil {
-		if sidecar && !j.options.enabled(GateSidecarSubmitterRestart) {
-			errs = append(errs, forbidden("RJ-052", configPath, "needs the feature gate "+string(GateSidecarSubmitterRestart)+" in SidecarMode; remove it"))
+		if sidecar {
+			errs = append(errs, j.options.needs(GateSidecarSubmitterRestart, needsSubmitterRestart(configPath))...)
 		}
 		if c.BackoffLimit != nil && *c.BackoffLimit < 0 {
 			errs = append(errs, invalid("RJ-511", configPath.Child("backoffLimit"), *c.BackoffLimit, "must be at least 0"))
 		}
 	}
 	return errs
+}
+
+func needsSubmitterRestart(path *field.Path) *field.Error {
+	return forbidden("RJ-052", path, "needs the feature gate "+string(GateSidecarSubmitterRestart)+" in SidecarMode; remove it")
 }
 
 func validateSubmitterPod(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
@@ -129,6 +133,9 @@ func warnSubmitter(j *job, path *field.Path) field.ErrorList {
 			warnings = append(warnings, forbidden("RJ-534", templatePath.Child("spec", "containers").Index(0).Child("command"),
 				"replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"))
 		}
+	}
+	if j.spec.SubmitterConfig != nil && mode == rayv1.SidecarMode {
+		warnings = append(warnings, j.options.mayNeed(GateSidecarSubmitterRestart, needsSubmitterRestart(path.Child("submitterConfig")))...)
 	}
 	if j.spec.SubmitterConfig != nil && idle {
 		warnings = append(warnings, forbidden("RJ-512", path.Child("submitterConfig"), "is ignored in "+string(mode)+"; remove it, or use K8sJobMode"))

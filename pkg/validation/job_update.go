@@ -16,9 +16,10 @@ func jobTransitions(rj, old *rayv1.RayJob, _ Options) field.ErrorList {
 	if rj.Spec.SubmissionMode != old.Spec.SubmissionMode {
 		switch state := old.Status.JobDeploymentStatus; state {
 		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
+		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 says that nothing has an effect
 		default:
 			errs = append(errs, invalid("RJ-524", path.Child("submissionMode"), string(rj.Spec.SubmissionMode),
-				"cannot change from "+clipped(string(old.Spec.SubmissionMode))+" while the job is "+clipped(string(state))+"; suspend the job first, or make a new one"))
+				"is changed from "+clipped(string(old.Spec.SubmissionMode))+" while the job is "+clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one"))
 		}
 	}
 	return errs

@@ -54,12 +54,29 @@ func validateObjectName(meta *metav1.ObjectMeta, r nameRules) field.ErrorList {
 	return errs
 }
 
-// validateSchedulerLabels checks labels that become fields of a Volcano PodGroup.
-func validateSchedulerLabels(labels map[string]string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if mode, set := labels[rayv1.LabelVolcanoNetworkTopologyMode]; set {
-		errs = append(errs, notIn("RC-579", path.Key(rayv1.LabelVolcanoNetworkTopologyMode), mode, "hard", "soft")...)
+// nameLength is how long the name is, or is going to be.
+func nameLength(meta *metav1.ObjectMeta) int {
+	if meta.Name == "" && meta.GenerateName != "" {
+		return len(meta.GenerateName) + generatedSuffix
 	}
+	return len(meta.Name)
+}
+
+// validateSchedulerLabels checks labels that become fields of a PodGroup where Volcano is known to be in use.
+func validateSchedulerLabels(labels map[string]string, o Options, path *field.Path) field.ErrorList {
+	if o.scheduler() != "volcano" {
+		return nil
+	}
+	return checkTopologyLabels(labels, path)
+}
+
+// checkTopologyLabels is an error with Volcano, and a warning where nobody knows whether Volcano reads the labels.
+func checkTopologyLabels(labels map[string]string, path *field.Path) field.ErrorList {
+	mode := labels[rayv1.LabelVolcanoNetworkTopologyMode]
+	if mode == "" {
+		return nil // the other label is read only next to this one
+	}
+	errs := notIn("RC-579", path.Key(rayv1.LabelVolcanoNetworkTopologyMode), mode, "hard", "soft")
 	if tier, set := labels[rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed]; set {
 		if n, err := strconv.ParseInt(tier, 10, 32); err != nil || n < 1 {
 			errs = append(errs, invalid("RC-579", path.Key(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed), tier, "must be a whole number of at least 1"))
@@ -134,6 +151,9 @@ func warnLabels(meta *metav1.ObjectMeta, o Options, path *field.Path) field.Erro
 		warnings = append(warnings, invalid("RC-577", path.Key(rayv1.LabelGangSchedulingEnabled), v, "turns gang scheduling on, whatever its value; remove the label to turn it off"))
 	}
 	warnings = append(warnings, warnForeignScheduler(labels, o.BatchScheduler, path)...)
+	if o.BatchScheduler == nil {
+		warnings = append(warnings, checkTopologyLabels(labels, path)...)
+	}
 	if metav1.GetControllerOf(meta) == nil {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			if strings.HasPrefix(key, originPrefix) {

@@ -27,9 +27,7 @@ func validateNetworkPolicy(c *cluster, path *field.Path) field.ErrorList {
 	}
 	policyPath := path.Child("networkPolicy")
 	var errs field.ErrorList
-	if !c.options.enabled(GateNetworkPolicy) {
-		errs = append(errs, forbidden("RC-097", policyPath, GateNetworkPolicy.missing()))
-	}
+	errs = append(errs, c.options.needs(GateNetworkPolicy, forbidden("RC-097", policyPath, GateNetworkPolicy.missing()))...)
 	mode := networkMode(p)
 	errs = append(errs, notIn("RC-013", policyPath.Child("mode"), mode,
 		rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)...)

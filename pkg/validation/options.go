@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Gate is the name of a feature gate of the operator that decides about a field.
@@ -49,11 +50,20 @@ func (g Gate) Known() bool {
 	return known
 }
 
-// Options are what the rules know besides the object. The zero value stands for an operator with the defaults of
-// KubeRay 1.7, in a Kubernetes cluster of which nothing is known.
+// Options are what the rules know besides the object. The zero value stands for an operator of which nothing is known but
+// that KubeRay 1.7 has the same feature gates, in a Kubernetes cluster of which nothing is known.
 type Options struct {
-	// Gates overrides defaults of feature gates. A gate that is not a key has its default.
+	// Gates are the feature gates that are known. Of one that is not a key, a gate that is on by default counts as on; one
+	// that is off by default may be either, so that a field that needs it is a warning.
 	Gates map[Gate]bool
+
+	// FromOperator says that these are the options of the operator that acts on the object. What is not set then has its
+	// default. A gateway and a command line cannot know that; where something is not known, it is no error.
+	FromOperator bool
+
+	// EmptyIsAbsent says that whoever read the object cannot tell an empty name of a worker group from none, as a protobuf message
+	// cannot. The schema demands the field, and lets an empty one pass.
+	EmptyIsAbsent bool
 
 	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
 	// "" says that it has none. Nil means not known, and silences the warnings about scheduler labels.
@@ -63,7 +73,7 @@ type Options struct {
 	CertManagerMissing bool
 
 	// NoInitContainers says that the operator does not add the container that makes workers wait for the head
-	// (ENABLE_INIT_CONTAINER_INJECTION=false).
+	// (ENABLE_INIT_CONTAINER_INJECTION=false). False says something with FromOperator alone.
 	NoInitContainers bool
 
 	// HeadSidecars and WorkerSidecars are the names of containers that the operator's own configuration adds to Ray Pods.
@@ -118,6 +128,28 @@ func (o Options) enabled(g Gate) bool {
 		return on
 	}
 	return gateDefaults[g]
+}
+
+// knows reports whether enabled is more than a guess.
+func (o Options) knows(g Gate) bool {
+	_, set := o.Gates[g]
+	return set || o.FromOperator || gateDefaults[g]
+}
+
+// needs returns the problem with a field whose gate is off, nil if it is on or not known. Its counterpart is mayNeed.
+func (o Options) needs(g Gate, problem *field.Error) field.ErrorList {
+	if o.enabled(g) || !o.knows(g) {
+		return nil
+	}
+	return field.ErrorList{problem}
+}
+
+// mayNeed is needs for a gate of which nobody knows whether it is on.
+func (o Options) mayNeed(g Gate, problem *field.Error) field.ErrorList {
+	if o.knows(g) {
+		return nil
+	}
+	return field.ErrorList{problem}
 }
 
 // facts is never nil.

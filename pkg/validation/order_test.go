@@ -13,7 +13,7 @@ import (
 
 func fieldsOf(v validation.Verdict) []string {
 	var fields []string
-	for _, v := range validation.Violations(v.Errors) {
+	for _, v := range validation.Violations(append(v.Errors, v.Warnings...)) {
 		fields = append(fields, v.Field)
 	}
 	return fields
@@ -38,7 +38,7 @@ func TestViolationsAreInTheOrderOfTheirKind(t *testing.T) {
 			"workerGroupSpecs[0].groupName", "workerGroupSpecs[0].minReplicas", "workerGroupSpecs[0].numOfHosts",
 			"workerGroupSpecs[0].rayStartParams[num-cpus]", "workerGroupSpecs[0].rayStartParams[num-gpus]",
 			"workerGroupSpecs[0].template.spec.containers[0].ports[0].name", "workerGroupSpecs[0].template.spec.containers[0].ports[0].containerPort",
-			"autoscalerOptions.version", "managedBy",
+			"autoscalerOptions", "autoscalerOptions.version", "managedBy",
 		}
 		for i := range fields {
 			fields[i] = root + "." + fields[i]
@@ -80,7 +80,7 @@ func TestViolationsAreInTheOrderOfTheirKind(t *testing.T) {
 		"RayJob":     {job, append([]string{"metadata.name"}, inJob("spec")...)},
 		"RayService": {service, append(append([]string{"metadata.annotations[ray.io/initializing-timeout]"}, inCluster("spec.rayClusterConfig")...),
 			"spec.serveConfigV2", "spec.upgradeStrategy.type", "spec.rayClusterDeletionDelaySeconds", "spec.managedBy")},
-		"RayCronJob": {cron, append([]string{"spec.schedule", "spec.timeZone"}, inJob("spec.jobTemplate")...)},
+		"RayCronJob": {cron, append([]string{"kind", "spec.schedule", "spec.timeZone"}, inJob("spec.jobTemplate")...)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // the Pod validation: what people get wrong, not all that can be.
 func validatePodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 	spec, t := path.Child("spec"), g.template
-	errs := validateTemplateMetadata(t, path.Child("metadata"))
+	errs := validateTemplateMetadata(g, path.Child("metadata"))
 	if len(t.Spec.Containers) == 0 {
 		errs = append(errs, required(g.rule("RC-033", "RC-038"), spec.Child("containers"), "give at least one container; the first runs Ray"))
 	}
@@ -35,11 +35,15 @@ func validatePodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorL
 	return errs
 }
 
-func validateTemplateMetadata(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func validateTemplateMetadata(g nodeGroup, path *field.Path) field.ErrorList {
+	t := g.template
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
 		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
 			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), key, strings.Join(msgs, "; ")))
+		}
+		if overwritten(g, key) {
+			continue
 		}
 		if msgs := validation.IsValidLabelValue(t.Labels[key]); len(msgs) > 0 {
 			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; ")))
@@ -55,6 +59,12 @@ func validateTemplateMetadata(t *corev1.PodTemplateSpec, path *field.Path) field
 		errs = append(errs, invalid("RC-530", path.Child("annotations"), field.OmitValueType{}, err.Error()))
 	}
 	return errs
+}
+
+// overwritten reports whether Pods get another value of the label than that of the template.
+func overwritten(g nodeGroup, key string) bool {
+	_, byGroup := g.labels[key]
+	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
 }
 
 func validateRestartPolicy(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
@@ -80,49 +90,72 @@ func podVolumes(t *corev1.PodTemplateSpec) map[string]bool {
 	return names
 }
 
-// reservedName tells whether the operator puts a container of this name into the Pod, by the id of the rule.
-func reservedName(c *cluster, g nodeGroup, name string, isInit bool) (id, why string) {
+// reservedWait guards the name of the init container that the operator adds to workers. Whether it does, it alone knows.
+func reservedWait(c *cluster, g nodeGroup, isInit bool) *reserved {
+	if g.head || c.options.NoInitContainers {
+		return nil
+	}
+	id := "RC-525"
+	if isInit {
+		id = "RC-526"
+	}
+	return &reserved{id: id, why: "the operator adds an init container of this name to workers", maybe: !c.options.FromOperator}
+}
+
+// reserved is the name of a container that the operator adds to a Pod.
+type reserved struct {
+	id, why string
+	// maybe says that the operator can be told not to, and nobody knows here whether it was.
+	maybe bool
+}
+
+func (r *reserved) problem(name string, path *field.Path) *field.Error {
+	return invalid(r.id, path, name, r.why+"; use another name")
+}
+
+// reservedName returns nil for a name that the operator does not use in the Pod.
+func reservedName(c *cluster, g nodeGroup, name string, isInit bool) *reserved {
 	switch name {
 	case rayv1.ContainerAutoscaler:
 		if g.head && c.autoscaling {
-			return "RC-524", "the operator adds a container of this name with enableInTreeAutoscaling"
+			return &reserved{id: "RC-524", why: "the operator adds a container of this name with enableInTreeAutoscaling"}
 		}
 	case rayv1.ContainerHistoryCollector:
-		return reservedCollector(c, g, isInit)
+		if c.spec.HistoryServerOptions == nil {
+			break
+		}
+		id := g.rule("RC-089", "RC-090")
+		if isInit {
+			id = "RC-525"
+		}
+		return &reserved{id: id, why: "the operator adds a container of this name with historyServerOptions"}
 	case rayv1.ContainerJobSubmitter:
 		if g.head && isInit && c.sidecarSubmitter {
-			return "RC-525", "the operator adds a container of this name in SidecarMode"
+			return &reserved{id: "RC-525", why: "the operator adds a container of this name in SidecarMode"}
 		}
 	case rayv1.ContainerWaitTLS:
 		if c.tls {
-			return "RC-525", "the operator adds an init container of this name with tlsOptions.enabled"
+			return &reserved{id: "RC-525", why: "the operator adds an init container of this name with tlsOptions.enabled"}
 		}
 	case rayv1.ContainerWaitGCSReady:
 		return reservedWait(c, g, isInit)
 	}
-	return "", ""
+	return nil
 }
 
-func reservedCollector(c *cluster, g nodeGroup, isInit bool) (id, why string) {
-	if c.spec.HistoryServerOptions == nil {
-		return "", ""
+// warnReservedNames tells of names that the operator uses if nobody told it not to.
+func warnReservedNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
+	var warnings field.ErrorList
+	check := func(containers []corev1.Container, path *field.Path, isInit bool) {
+		for i := range containers {
+			if r := reservedName(c, g, containers[i].Name, isInit); r != nil && r.maybe {
+				warnings = append(warnings, r.problem(containers[i].Name, path.Index(i).Child("name")))
+			}
+		}
 	}
-	id = g.rule("RC-089", "RC-090")
-	if isInit {
-		id = "RC-525"
-	}
-	return id, "the operator adds a container of this name with historyServerOptions"
-}
-
-func reservedWait(c *cluster, g nodeGroup, isInit bool) (id, why string) {
-	if g.head || c.options.NoInitContainers {
-		return "", ""
-	}
-	id = "RC-525"
-	if isInit {
-		id = "RC-526"
-	}
-	return id, "the operator adds an init container of this name to workers"
+	check(g.template.Spec.Containers, spec.Child("containers"), false)
+	check(g.template.Spec.InitContainers, spec.Child("initContainers"), true)
+	return warnings
 }
 
 // sidecars are the containers that the operator's configuration adds to the Pod.
@@ -157,8 +190,8 @@ func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.Err
 			if len(validation.IsDNS1123Label(name)) > 0 {
 				errs = append(errs, invalid("RC-540", p, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"))
 			}
-			if id, why := reservedName(c, g, name, isInit); id != "" {
-				errs = append(errs, invalid(id, p, name, why+"; use another name"))
+			if r := reservedName(c, g, name, isInit); r != nil && !r.maybe {
+				errs = append(errs, r.problem(name, p))
 			} else if slices.Contains(sidecars(c, g), name) {
 				errs = append(errs, invalid("RC-525", p, name, "the configuration of the operator adds a container of this name; use another name"))
 			}

@@ -17,6 +17,7 @@ func warnPodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList 
 	warnings = append(warnings, warnRayContainer(g.template, spec.Child("containers"))...)
 	warnings = append(warnings, warnOperatorEnv(rayContainer(g.template), spec.Child("containers").Index(0).Child("env"))...)
 	warnings = append(warnings, warnSharedPorts(g, spec.Child("containers"))...)
+	warnings = append(warnings, warnReservedNames(c, g, spec)...)
 	return warnings
 }
 

@@ -157,9 +157,10 @@ func TestKnownErrorsAreFreshWhenTheirReasonChanges(t *testing.T) {
 			change: func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{"a": "b"} },
 		},
 		"gate turned off, and the field changed": {
-			before: func(rc *rayv1.RayCluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} },
-			change: func(rc *rayv1.RayCluster) { rc.Spec.TLSOptions.Enabled = new(true) },
-			want:   []string{"RC-106"},
+			before:  func(rc *rayv1.RayCluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} },
+			change:  func(rc *rayv1.RayCluster) { rc.Spec.TLSOptions.Enabled = new(true) },
+			options: validation.Options{Gates: map[validation.Gate]bool{validation.GateMTLS: false}},
+			want:    []string{"RC-106"},
 		},
 		"container moved": {
 			before: func(rc *rayv1.RayCluster) {

@@ -12,22 +12,23 @@ var clusterRules = &kindRules[rayv1.RayCluster]{
 	meta:        func(rc *rayv1.RayCluster) *metav1.ObjectMeta { return &rc.ObjectMeta },
 	spec:        func(rc *rayv1.RayCluster) any { return &rc.Spec },
 	roots:       ruleRoots{cluster: "spec"},
-	errors:      clusterErrors,
-	warnings:    clusterWarnings,
+	problems:    clusterErrors,
+	advice:      clusterWarnings,
 	status:      RayClusterStatus,
 	transitions: clusterTransitions,
 	changes:     clusterChanges,
+	object:      func(rc *rayv1.RayCluster) Object { return rc },
 }
 
 // RayCluster returns every error of a RayCluster that is being created. A nil object counts as one without a spec.
 // The object is expected to have its schema defaults; without them only the rules that need a value say so.
 func RayCluster(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterRules.createErrors(rc, o)
+	return clusterRules.create(rc, o).Errors
 }
 
 // RayClusterWarningList returns what works in a RayCluster but may surprise its author.
 func RayClusterWarningList(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterRules.createWarnings(rc, o)
+	return clusterRules.create(rc, o).Warnings
 }
 
 // RayClusterWarnings is RayClusterWarningList as text, "path: text (rule)", in the order of the fields.
@@ -61,7 +62,7 @@ func RayClusterStatus(rc *rayv1.RayCluster, _ Options) field.ErrorList {
 
 func clusterErrors(rc *rayv1.RayCluster, o Options) field.ErrorList {
 	errs := validateObjectName(&rc.ObjectMeta, clusterNameRules)
-	errs = append(errs, validateSchedulerLabels(rc.Labels, field.NewPath("metadata", "labels"))...)
+	errs = append(errs, validateSchedulerLabels(rc.Labels, o, field.NewPath("metadata", "labels"))...)
 	if equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{}) {
 		return append(errs, required("RC-581", field.NewPath("spec"), "describe the cluster: at least headGroupSpec with a Pod template"))
 	}
@@ -94,24 +95,6 @@ func clusterTransitions(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
 		errs = append(errs, checkGroupsKept(rc, old, path.Child("workerGroupSpecs"))...)
 	}
 	return errs
-}
-
-// ClusterSpec returns every error of a RayClusterSpec that stands in another object, at the path given: RayJob's
-// spec.rayClusterSpec, RayService's spec.rayClusterConfig. The metadata is that of the object around it, whose
-// annotations the cluster will get. Nil metadata means none; a nil spec has no errors.
-func ClusterSpec(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
-	if spec == nil {
-		return nil
-	}
-	return validateClusterSpec(newCluster(spec, meta, o), path)
-}
-
-// ClusterSpecWarningList is ClusterSpec for what works but may surprise.
-func ClusterSpecWarningList(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o Options, path *field.Path) field.ErrorList {
-	if spec == nil {
-		return nil
-	}
-	return warnClusterSpec(newCluster(spec, meta, o), path)
 }
 
 // validateSuspendConditions guards the state machine of suspending: of its two conditions one at most is true.

@@ -23,22 +23,24 @@ var cronJobRules = &kindRules[rayv1.RayCronJob]{
 	meta:        func(cj *rayv1.RayCronJob) *metav1.ObjectMeta { return &cj.ObjectMeta },
 	spec:        func(cj *rayv1.RayCronJob) any { return &cj.Spec },
 	roots:       ruleRoots{cluster: "spec.jobTemplate.rayClusterSpec", job: "spec.jobTemplate"},
-	errors:      cronJobErrors,
-	warnings:    cronJobWarnings,
+	problems:    cronJobErrors,
+	advice:      cronJobWarnings,
 	status:      RayCronJobStatus,
 	transitions: cronJobTransitions,
 	changes:     cronJobChanges,
+	unused:      cronJobUnused,
+	object:      func(cj *rayv1.RayCronJob) Object { return cj },
 }
 
 // RayCronJob returns every error of a RayCronJob that is being created, with its schema defaults. A nil object counts as
 // one without a spec.
 func RayCronJob(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.createErrors(cj, o)
+	return cronJobRules.create(cj, o).Errors
 }
 
 // RayCronJobWarningList returns what works in a RayCronJob but may surprise its author.
 func RayCronJobWarningList(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.createWarnings(cj, o)
+	return cronJobRules.create(cj, o).Warnings
 }
 
 // RayCronJobUpdate is RayClusterUpdate for a RayCronJob.
@@ -53,6 +55,10 @@ func RayCronJobUpdateWarningList(cj, old *rayv1.RayCronJob, o Options) field.Err
 
 // RayCronJobStatus returns the errors in the status alone. No rule is about the status of a RayCronJob.
 func RayCronJobStatus(*rayv1.RayCronJob, Options) field.ErrorList { return nil }
+
+func cronJobUnused(cj *rayv1.RayCronJob, _ Options) []string {
+	return unusedOfJob(&cj.Spec.JobTemplate, "spec.jobTemplate")
+}
 
 func emptyCronJobSpec(spec *rayv1.RayCronJobSpec) bool {
 	return spec.Schedule == "" && spec.TimeZone == nil && spec.Suspend == nil && emptyJobSpec(&spec.JobTemplate)
@@ -70,8 +76,16 @@ func cronJobErrors(cj *rayv1.RayCronJob, o Options) field.ErrorList {
 	if emptyJobSpec(&cj.Spec.JobTemplate) {
 		return append(errs, required("CJ-002", templatePath, "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector"))
 	}
-	// The RayJobs do not get the annotations of the RayCronJob, so none count.
-	return append(errs, validateJobSpec(newJob(&cj.Spec.JobTemplate, nil, o), templatePath)...)
+	return append(errs, validateJobSpec(newCronJob(cj, o), templatePath)...)
+}
+
+// newCronJob is the job in the template. The RayJobs do not get the annotations of the RayCronJob, so none count.
+func newCronJob(cj *rayv1.RayCronJob, o Options) *job {
+	j := newJob(&cj.Spec.JobTemplate, nil, o)
+	if j.cluster != nil {
+		j.cluster.nameLength = nameLength(&cj.ObjectMeta) + addedByCronJob + addedByOwner
+	}
+	return j
 }
 
 const scheduleRemedy = "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m"
@@ -130,7 +144,7 @@ func validateTimeZone(zone *string, path *field.Path) field.ErrorList {
 	case *zone == "":
 		return field.ErrorList{required("CJ-003", path, "name a time zone, as in UTC or Europe/Vienna, or leave the field out")}
 	case *zone == "Local":
-		return field.ErrorList{invalid("CJ-508", path, *zone, "is the zone of the operator's container; name it, as in UTC or Europe/Vienna")}
+		return field.ErrorList{invalid("CJ-508", path, *zone, "is the zone of the operator's container; name one to be sure, as in UTC or Europe/Vienna")}
 	}
 	if _, err := time.LoadLocation(*zone); err != nil {
 		return field.ErrorList{invalid("CJ-014", path, clipped(*zone), remedy)}
@@ -161,7 +175,7 @@ func cronJobWarnings(cj *rayv1.RayCronJob, o Options) field.ErrorList {
 	}
 	templatePath := path.Child("jobTemplate")
 	warnings = append(warnings, warnJobTemplate(template, templatePath)...)
-	warnings = append(warnings, warnJobSpec(newJob(template, nil, o), templatePath)...)
+	warnings = append(warnings, warnJobSpec(newCronJob(cj, o), templatePath)...)
 	return append(warnings, warnObjectSize(cj)...)
 }
 

@@ -17,20 +17,22 @@ var jobRules = &kindRules[rayv1.RayJob]{
 	meta:        func(rj *rayv1.RayJob) *metav1.ObjectMeta { return &rj.ObjectMeta },
 	spec:        func(rj *rayv1.RayJob) any { return &rj.Spec },
 	roots:       ruleRoots{cluster: "spec.rayClusterSpec", job: "spec"},
-	errors:      jobErrors,
-	warnings:    jobWarnings,
+	problems:    jobErrors,
+	advice:      jobWarnings,
 	status:      RayJobStatus,
 	transitions: jobTransitions,
 	changes:     jobChanges,
+	unused:      jobUnused,
+	object:      func(rj *rayv1.RayJob) Object { return rj },
 }
 
 // RayJob returns every error of a RayJob that is being created, with its schema defaults. A nil object counts as one
 // without a spec.
-func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobRules.createErrors(rj, o) }
+func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobRules.create(rj, o).Errors }
 
 // RayJobWarningList returns what works in a RayJob but may surprise its author.
 func RayJobWarningList(rj *rayv1.RayJob, o Options) field.ErrorList {
-	return jobRules.createWarnings(rj, o)
+	return jobRules.create(rj, o).Warnings
 }
 
 // RayJobUpdate is RayClusterUpdate for a RayJob.
@@ -54,7 +56,7 @@ func RayJobStatus(rj *rayv1.RayJob, _ Options) field.ErrorList {
 
 func jobErrors(rj *rayv1.RayJob, o Options) field.ErrorList {
 	errs := validateObjectName(&rj.ObjectMeta, jobNameRules)
-	errs = append(errs, validateSchedulerLabels(rj.Labels, field.NewPath("metadata", "labels"))...)
+	errs = append(errs, validateSchedulerLabels(rj.Labels, o, field.NewPath("metadata", "labels"))...)
 	if emptyJobSpec(&rj.Spec) {
 		return append(errs, required("RJ-581", field.NewPath("spec"), "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"))
 	}
@@ -79,6 +81,21 @@ func jobWarnings(rj *rayv1.RayJob, o Options) field.ErrorList {
 			"does not count while the job is suspended"))
 	}
 	return append(warnings, warnObjectSize(rj)...)
+}
+
+func jobUnused(rj *rayv1.RayJob, _ Options) []string { return unusedOfJob(&rj.Spec, "spec") }
+
+// unusedOfJob are the parts of a RayJobSpec at the path that no child is made from: the cluster where one that exists is
+// named, and the submitter where no Job submits.
+func unusedOfJob(spec *rayv1.RayJobSpec, path string) []string {
+	var unused []string
+	if len(spec.ClusterSelector) > 0 {
+		unused = append(unused, path+".rayClusterSpec")
+	}
+	if spec.SubmissionMode != "" && spec.SubmissionMode != rayv1.K8sJobMode {
+		unused = append(unused, path+".submitterPodTemplate", path+".submitterConfig")
+	}
+	return unused
 }
 
 // emptyJobSpec reports whether there is nothing but what the API server fills in.
@@ -114,6 +131,7 @@ func newJob(spec *rayv1.RayJobSpec, meta *metav1.ObjectMeta, o Options) *job {
 	if spec.RayClusterSpec != nil {
 		j.cluster = newCluster(spec.RayClusterSpec, meta, o)
 		j.cluster.within = "RayJob"
+		j.cluster.nameLength += addedByOwner
 		j.cluster.sidecarSubmitter = spec.SubmissionMode == rayv1.SidecarMode
 	}
 	return j

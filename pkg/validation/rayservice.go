@@ -24,22 +24,24 @@ var serviceRules = &kindRules[rayv1.RayService]{
 	meta:        func(rs *rayv1.RayService) *metav1.ObjectMeta { return &rs.ObjectMeta },
 	spec:        func(rs *rayv1.RayService) any { return &rs.Spec },
 	roots:       ruleRoots{cluster: "spec.rayClusterConfig"},
-	errors:      serviceErrors,
-	warnings:    serviceWarnings,
+	problems:    serviceErrors,
+	advice:      serviceWarnings,
 	status:      RayServiceStatus,
 	transitions: serviceTransitions,
 	changes:     serviceChanges,
+	unused:      serviceUnused,
+	object:      func(rs *rayv1.RayService) Object { return rs },
 }
 
 // RayService returns every error of a RayService that is being created, with its schema defaults. A nil object counts as
 // one without a spec.
 func RayService(rs *rayv1.RayService, o Options) field.ErrorList {
-	return serviceRules.createErrors(rs, o)
+	return serviceRules.create(rs, o).Errors
 }
 
 // RayServiceWarningList returns what works in a RayService but may surprise its author.
 func RayServiceWarningList(rs *rayv1.RayService, o Options) field.ErrorList {
-	return serviceRules.createWarnings(rs, o)
+	return serviceRules.create(rs, o).Warnings
 }
 
 // RayServiceUpdate is RayClusterUpdate for a RayService.
@@ -55,6 +57,14 @@ func RayServiceUpdateWarningList(rs, old *rayv1.RayService, o Options) field.Err
 // RayServiceStatus returns the errors in the status alone. No rule is about the status of a RayService.
 func RayServiceStatus(*rayv1.RayService, Options) field.ErrorList { return nil }
 
+// serviceUnused leaves out the template of the serve Service where each cluster has one of its own.
+func serviceUnused(rs *rayv1.RayService, o Options) []string {
+	if s := newService(rs, o); s.incremental() && o.enabled(GateIncrementalUpgrade) {
+		return []string{"spec.serveService"}
+	}
+	return nil
+}
+
 // service is one RayService under test.
 type service struct {
 	*rayv1.RayService
@@ -68,6 +78,7 @@ func newService(rs *rayv1.RayService, o Options) *service {
 	path := field.NewPath("spec")
 	s := &service{RayService: rs, cluster: newCluster(&rs.Spec.RayClusterSpec, &rs.ObjectMeta, o), path: path, clusterPath: path.Child("rayClusterConfig")}
 	s.cluster.within = "RayService"
+	s.cluster.nameLength += addedByOwner
 	return s
 }
 
@@ -103,7 +114,7 @@ func emptyServiceSpec(spec *rayv1.RayServiceSpec) bool {
 func serviceErrors(rs *rayv1.RayService, o Options) field.ErrorList {
 	meta := field.NewPath("metadata")
 	errs := validateObjectName(&rs.ObjectMeta, serviceNameRules)
-	errs = append(errs, validateSchedulerLabels(rs.Labels, meta.Child("labels"))...)
+	errs = append(errs, validateSchedulerLabels(rs.Labels, o, meta.Child("labels"))...)
 	errs = append(errs, validateInitializingTimeout(rs.Annotations, meta.Child("annotations"))...)
 	if emptyServiceSpec(&rs.Spec) {
 		return append(errs, required("RS-581", field.NewPath("spec"), "describe the service: at least rayClusterConfig and serveConfigV2"))
@@ -161,12 +172,9 @@ func validateServeService(s *service) field.ErrorList {
 	path := s.path.Child("serveService")
 	var errs field.ErrorList
 	if name := svc.Name; name != "" {
-		switch head := s.Name + "-head-svc"; {
-		case len(validation.IsDNS1035Label(name)) > 0:
+		if len(validation.IsDNS1035Label(name)) > 0 {
 			errs = append(errs, invalid("RS-515", path.Child("metadata", "name"), name,
 				"use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"))
-		case name == head:
-			errs = append(errs, invalid("RS-515", path.Child("metadata", "name"), name, "is the name of the head Service; use another"))
 		}
 	}
 	errs = append(errs, validateServicePorts(svc.Spec.Ports, path.Child("spec"))...)
@@ -209,6 +217,9 @@ func warnServeService(s *service) field.ErrorList {
 	}
 	path := s.path.Child("serveService", "spec")
 	var warnings field.ErrorList
+	if name := svc.Name; name == s.Name+"-head-svc" {
+		warnings = append(warnings, invalid("RS-515", s.path.Child("serveService", "metadata", "name"), name, "is the name of the head Service; use another"))
+	}
 	if len(svc.Spec.Ports) > 0 && !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return isServePort(p.Name) }) {
 		warnings = append(warnings, required("RS-514", path.Child("ports"), "none is named serve, and ports of other names are dropped when the head lists a port named serve"))
 	}

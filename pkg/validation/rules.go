@@ -4,11 +4,38 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Severity says what a rule does to an object that breaks it.
+// Tier says why there is a rule, and with that where it may refuse an object.
+type Tier string
+
+const (
+	// TierPeer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new
+	// objects and the errors that an update brings in, everywhere but where they depend on what is not known. A controller
+	// stops where that of KubeRay stops.
+	TierPeer Tier = "peer"
+	// TierKubernetes rules are about children that the API server would always refuse, whatever mode, feature gate or webhook
+	// is in play. They refuse as those of the peer do, but never stop what runs already.
+	TierKubernetes Tier = "kubernetes"
+	// TierAdvice rules are all others. They only warn, everywhere in the same words.
+	TierAdvice Tier = "advice"
+)
+
+// PeerLayer is a part of KubeRay that refuses an object, or fails because of it.
+type PeerLayer string
+
+const (
+	// PeerSchema is its CRDs: the schema, CEL, and what the API server asks of each object.
+	PeerSchema PeerLayer = "schema"
+	// PeerWebhook is its validating webhook, which is off by default.
+	PeerWebhook PeerLayer = "webhook"
+	// PeerSpec is the check at the top of its reconcile, which does nothing for an object that fails.
+	PeerSpec PeerLayer = "controller"
+	// PeerStep is a later step of its controller, which fails and is tried again for ever.
+	PeerStep PeerLayer = "step"
+)
+
+// Severity says what a rule does to an object that breaks it. It follows from the tier.
 type Severity string
 
 const (
@@ -58,17 +85,21 @@ type Rule struct {
 	Field string
 	// Condition says when the rule is broken.
 	Condition string
-	// Severity says what happens then.
-	Severity Severity
-	// Ratcheting says that objects which break the rule may run today. Beware of refusing those for a value that is stored
-	// already.
-	Ratcheting bool
+	// Tier says why, and where the rule may refuse.
+	Tier Tier
+	// Peer are the parts of KubeRay that refuse the object. Empty but for TierPeer.
+	Peer []PeerLayer
+	// Mixed says that some cases of the rule, as the condition tells, are of TierAdvice.
+	Mixed bool
+	// Depends names what decides about the rule besides the object: a feature gate, the batch scheduler, the environment of
+	// the operator, other objects. No CRD holds such a rule, and where the thing is not known it is no error.
+	Depends string
+	// OptIn says that an option of the operator makes errors of the warnings.
+	OptIn bool
 	// Transition says that the rule is about the way from the old object to the new one, and so has a say in updates only.
 	Transition bool
 	// Layers are the places that enforce the rule, but for those in the API server that package celrules has tables of.
 	Layers []Layer
-	// Stop says that a controller must not act on an object that breaks the rule, even if it ran before.
-	Stop bool
 	// Same are ids of the catalogue that say the same; problems carry ID.
 	Same []string
 	// Reads are the other fields that decide, beyond Field and those that stand in the message: below the part that Kind
@@ -93,19 +124,17 @@ var rulesByID = sync.OnceValue(func() map[string]Rule {
 	return byID
 })
 
-// Blocking returns the errors for which a controller must not act on an object that exists already: those of rules that
-// KubeRay 1.7 enforces in its controller too, and of rules marked Stop. Other errors refuse new objects only.
-func Blocking(errs field.ErrorList) field.ErrorList {
-	var blocking field.ErrorList
-	for _, err := range errs {
-		if isPeerRule(err.Origin) || rulesByID()[err.Origin].Stop {
-			blocking = append(blocking, err)
-		}
+// Severity is what becomes of an object that breaks the rule.
+func (r Rule) Severity() Severity {
+	switch {
+	case r.Tier == TierAdvice && !r.OptIn:
+		return SeverityWarning
+	case r.Mixed || r.OptIn:
+		return SeverityBoth
 	}
-	return blocking
+	return SeverityError
 }
 
-// isPeerRule reports whether the number is below 500, as in RC-042.
-func isPeerRule(id string) bool {
-	return len(id) > 3 && id[len(id)-3] < '5'
-}
+// Stops reports whether a controller does not act on an object that breaks the rule, even if it acted on it before, as the
+// controller of KubeRay does not.
+func (r Rule) Stops() bool { return slices.Contains(r.Peer, PeerSpec) }

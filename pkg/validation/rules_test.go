@@ -141,8 +141,8 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 			r, known := described[err.Origin]
 			if !known {
 				t.Errorf("%s: rule %q is not described: %v", e, err.Origin, err)
-			} else if r.Severity != severity && r.Severity != validation.SeverityBoth {
-				t.Errorf("%s: %s is reported as %s but described as %s", e, r.ID, severity, r.Severity)
+			} else if r.Severity() != severity && r.Severity() != validation.SeverityBoth {
+				t.Errorf("%s: %s is reported as %s but described as %s", e, r.ID, severity, r.Severity())
 			}
 		}
 	}

@@ -111,10 +111,10 @@ func warnServiceUpgrade(s *service) field.ErrorList {
 	return warnings
 }
 
-func serviceTransitions(rs, old *rayv1.RayService, _ Options) field.ErrorList {
+func serviceTransitions(rs, old *rayv1.RayService, o Options) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateManagerKept("RS-004", rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
-	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, Options{}).incremental() {
+	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.enabled(GateIncrementalUpgrade) {
 		errs = append(errs, required("RS-027", path.Child("upgradeStrategy", "clusterUpgradeOptions"), "cannot be removed while an upgrade in steps runs; wait for its end"))
 	}
 	return append(errs, validateTransition(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec, path.Child("rayClusterConfig"))...)

@@ -19,8 +19,9 @@ var wholeNumber = regexp.MustCompile(`^[0-9]+$`)
 // secretParams are the start parameters whose values must not be shown.
 var secretParams = map[string]bool{"redis-password": true, "redis-username": true}
 
-// byShell reports whether the shell fills in the value, so that nothing can be said about it before.
-func byShell(value string) bool { return strings.Contains(value, "$") }
+// byShell reports whether a shell makes something else of the value, so that nothing can be said about it before: it expands
+// variables and commands, and removes quotes.
+func byShell(value string) bool { return strings.ContainsAny(value, "$`'\"\\") }
 
 // keepsCommand reports whether the user's own command runs instead of the generated `ray start`: an annotation says so, or
 // the command starts Ray itself.
@@ -33,7 +34,7 @@ func keepsCommand(c *cluster, g nodeGroup) bool {
 	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
-// validateStartParams refuses counts with which `ray start` exits at once.
+// validateStartParams finds counts with which `ray start` exits at once.
 func validateStartParams(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 	if keepsCommand(c, g) {
 		return nil
@@ -171,7 +172,7 @@ func aboveMemoryLimit(g nodeGroup, value string) bool {
 // warnResourcesParam reads the value as the operator does, which needs plain JSON after one pair of quotes.
 func warnResourcesParam(g nodeGroup, path *field.Path) field.ErrorList {
 	value := g.rayStartParams["resources"]
-	if value == "" || byShell(value) {
+	if value == "" || strings.Contains(value, "$") {
 		return nil
 	}
 	text := value
@@ -227,9 +228,7 @@ func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 	}
 	var warnings field.ErrorList
 	portsPath := path.Child("template", "spec", "containers").Index(0).Child("ports")
-	dashboard := false
 	for i, port := range container.Ports {
-		dashboard = dashboard || port.Name == rayv1.PortDashboard
 		for _, s := range servicePorts {
 			if s.name != port.Name {
 				continue
@@ -248,8 +247,8 @@ func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 			}
 		}
 	}
-	// In a RayJob and a RayService it is an error, which another rule tells.
-	if !dashboard && c.within == "" {
+	// In a RayJob and a RayService another rule tells it.
+	if c.within == "" && !findsDashboard(&c.spec.HeadGroupSpec) {
 		warnings = append(warnings, required("RC-559", portsPath, "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"))
 	}
 	return warnings

@@ -13,15 +13,17 @@ var tlsEnv = paramSet("RAY_USE_TLS", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"
 // tlsRules are the ids of one set of rules at one place.
 type tlsRules struct{ env, mountName, mountPath string }
 
+func needsTLS(path *field.Path) *field.Error {
+	return forbidden("RC-106", path, GateMTLS.missing()+", even where it says enabled: false")
+}
+
 func validateTLS(c *cluster, path *field.Path) field.ErrorList {
 	if c.spec.TLSOptions == nil {
 		return nil
 	}
 	tlsPath := path.Child("tlsOptions")
 	var errs field.ErrorList
-	if !c.options.enabled(GateMTLS) {
-		errs = append(errs, forbidden("RC-106", tlsPath, GateMTLS.missing()+", even where it says enabled: false"))
-	}
+	errs = append(errs, c.options.needs(GateMTLS, needsTLS(tlsPath))...)
 	if c.tls && c.options.CertManagerMissing {
 		errs = append(errs, invalid("RC-119", tlsPath.Child("enabled"), true, "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"))
 	}

@@ -27,24 +27,23 @@ func validateManagerKept(id string, new, old *string, path *field.Path) field.Er
 	return field.ErrorList{invalid(id, path, *new, managerKept+"object anew")}
 }
 
-// validateClusterManager does not let it appear or go away either.
+// validateClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
 func validateClusterManager(new, old *string, path *field.Path) field.ErrorList {
-	const remedy = managerKept + "cluster anew"
-	switch {
-	case new == nil && old == nil:
-		return nil
-	case new == nil:
-		return field.ErrorList{invalid("RC-550", path, field.OmitValueType{}, "cannot be removed; "+remedy)}
-	case old == nil:
-		return field.ErrorList{invalid("RC-550", path, *new, remedy)}
-	case *new != *old:
-		return field.ErrorList{invalid("RC-021", path, *new, remedy)}
+	if new != nil && old != nil {
+		return validateManagerKept("RC-021", new, old, path)
 	}
-	return nil
+	if manager(new) == manager(old) {
+		return nil
+	}
+	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
+	if new == nil {
+		return field.ErrorList{invalid("RC-550", path, field.OmitValueType{}, "is removed, which "+handed)}
+	}
+	return field.ErrorList{invalid("RC-550", path, *new, handed)}
 }
 
 func validateBackendTransition(new, old rayv1.GcsFaultToleranceBackend, path *field.Path) field.ErrorList {
-	const remedy = "cannot change, since the metadata would be lost; make the cluster anew"
+	const remedy = "cannot change without losing the metadata; make the cluster anew"
 	effective := func(b rayv1.GcsFaultToleranceBackend) rayv1.GcsFaultToleranceBackend {
 		if b == "" {
 			return rayv1.GcsFTBackendRedis

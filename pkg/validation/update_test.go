@@ -18,37 +18,37 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 		g.GroupName = name
 		rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *g)
 	}
-	negativeHosts := func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].NumOfHosts = -1 }
+	wrongPolicy := func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Template.Spec.RestartPolicy = "Perhaps" }
 	tests := map[string]struct {
 		before, change func(*rayv1.RayCluster)
 		want           []string
 		wantKnown      []string
 	}{
 		"known error passes when another field changes": {
-			before:    negativeHosts,
+			before:    wrongPolicy,
 			change:    func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) },
-			wantKnown: []string{"RC-509"},
+			wantKnown: []string{"RC-560"},
 		},
 		"known error passes when its group moves": {
-			before: negativeHosts,
+			before: wrongPolicy,
 			change: func(rc *rayv1.RayCluster) {
 				addGroup(rc, "first")
 				g := rc.Spec.WorkerGroupSpecs
-				g[1].NumOfHosts = 1
+				g[1].Template.Spec.RestartPolicy = ""
 				g[0], g[1] = g[1], g[0]
 			},
-			wantKnown: []string{"RC-509"},
+			wantKnown: []string{"RC-560"},
 		},
 		"known error with a new bad value is refused": {
-			before: negativeHosts,
-			change: func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].NumOfHosts = -2 },
-			want:   []string{"RC-509"},
+			before: wrongPolicy,
+			change: func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Template.Spec.RestartPolicy = "Sometimes" },
+			want:   []string{"RC-560"},
 		},
 		"same error in a new group is refused": {
-			before:    negativeHosts,
+			before:    wrongPolicy,
 			change:    func(rc *rayv1.RayCluster) { addGroup(rc, "second") },
-			want:      []string{"RC-509"},
-			wantKnown: []string{"RC-509"},
+			want:      []string{"RC-560"},
+			wantKnown: []string{"RC-560"},
 		},
 		"third group of one name is refused, second passes": {
 			before:    func(rc *rayv1.RayCluster) { addGroup(rc, "cpu") },
@@ -65,17 +65,18 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 		},
 		"deletion passes": {
 			change: func(rc *rayv1.RayCluster) {
-				negativeHosts(rc)
+				wrongPolicy(rc)
 				rc.DeletionTimestamp = &metav1.Time{}
 			},
 		},
 		"finalizers pass": {
-			before: negativeHosts,
+			before: wrongPolicy,
 			change: func(rc *rayv1.RayCluster) { rc.Finalizers = []string{"a/b"} },
 		},
 		"transition rules are never ratcheted": {
-			change: func(rc *rayv1.RayCluster) { rc.Spec.ManagedBy = new(rayv1.ManagedByMultiKueue) },
-			want:   []string{"RC-550"},
+			before: func(rc *rayv1.RayCluster) { rc.Spec.ManagedBy = new("someone") },
+			change: func(rc *rayv1.RayCluster) { rc.Spec.ManagedBy = new("someone else") },
+			want:   []string{"RC-022", "RC-021"},
 		},
 	}
 	for name, tc := range tests {
@@ -95,7 +96,7 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 			}
 			errors := map[string]bool{}
 			for _, r := range validation.Rules() {
-				errors[r.ID] = r.Severity != validation.SeverityWarning
+				errors[r.ID] = r.Severity() != validation.SeverityWarning
 			}
 			var known []string
 			for _, w := range validation.Violations(validation.RayClusterUpdateWarningList(changed, old, validation.Options{})) {

@@ -104,31 +104,33 @@ type kindRules[T any] struct {
 	spec func(*T) any
 	// roots are the places in the object that rules are about.
 	roots ruleRoots
-	// errors and warnings look at one object, status at its status alone. The errors include those of the status.
-	errors, warnings, status func(*T, Options) field.ErrorList
-	// transitions are errors in the way from the old object to the new one. They are never ratcheted.
+	// problems and advice look at one object, status at its status alone. The problems include those of the status. What is
+	// an error among them the tiers of the rules say; advice never is.
+	problems, advice, status func(*T, Options) field.ErrorList
+	// transitions are problems in the way from the old object to the new one. They are never ratcheted.
 	transitions func(object, old *T, o Options) field.ErrorList
 	// changes are warnings about that way.
 	changes func(object, old *T, o Options) field.ErrorList
+	// unused are the paths of parts of the object that no child is made from. Nil means none.
+	unused func(*T, Options) []string
+	// object makes the interface of the pointer.
+	object func(*T) Object
+}
+
+func (k *kindRules[T]) situation(object *T, o Options) situation {
+	s := situation{options: o, elsewhere: ManagedElsewhere(k.object(object))}
+	if k.unused != nil {
+		s.unused = k.unused(object, o)
+	}
+	return s
 }
 
 // create gives the verdict on an object alone. A nil object counts as an empty one.
 func (k *kindRules[T]) create(object *T, o Options) Verdict {
-	return Verdict{Errors: k.createErrors(object, o), Warnings: k.createWarnings(object, o)}
-}
-
-func (k *kindRules[T]) createErrors(object *T, o Options) field.ErrorList {
 	if object == nil {
 		object = new(T)
 	}
-	return k.errors(object, o)
-}
-
-func (k *kindRules[T]) createWarnings(object *T, o Options) field.ErrorList {
-	if object == nil {
-		object = new(T)
-	}
-	return k.warnings(object, o)
+	return k.situation(object, o).verdict(found{problems: k.problems(object, o), advice: k.advice(object, o)})
 }
 
 func (k *kindRules[T]) checkStatus(object *T, o Options) field.ErrorList {
@@ -147,9 +149,11 @@ func (k *kindRules[T]) update(object, old *T, o Options) Verdict {
 	if k.exempt(object, old) {
 		return Verdict{}
 	}
-	fresh, known := ratchet(k.errors(object, o), func() field.ErrorList { return k.errors(old, o) }, object, old, k.roots)
-	v := Verdict{Errors: fresh, Warnings: k.warnings(object, o)}
-	v.Errors = append(v.Errors, k.transitions(object, old, o)...)
+	v := k.situation(object, o).verdict(found{
+		problems: append(k.problems(object, o), k.transitions(object, old, o)...), advice: k.advice(object, o),
+	})
+	var known field.ErrorList
+	v.Errors, known = ratchet(v.Errors, func() field.ErrorList { return k.problems(old, o) }, object, old, k.roots)
 	v.Warnings = append(v.Warnings, known...)
 	v.Warnings = append(v.Warnings, k.changes(object, old, o)...)
 	return v

@@ -53,14 +53,14 @@ func validateGroupNamesUnique(groups []rayv1.WorkerGroupSpec, path *field.Path) 
 
 func validateGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	name := g.GroupName
-	if name == "" {
-		return field.ErrorList{required("RC-502", path, "give the group a name, as in cpu-workers")}
-	}
 	var errs field.ErrorList
+	if name == "" && c.options.EmptyIsAbsent {
+		return field.ErrorList{required("RC-003", path, "give the group a name, as in cpu-workers")}
+	}
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
 		errs = append(errs, invalid("RC-502", path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; ")))
-	case strings.Contains(name, "_"):
+	case underscoreInPods(c, name):
 		errs = append(errs, invalid("RC-503", path, name, "becomes part of Pod names, which cannot have an underscore; use a dash"))
 	}
 	if name == rayv1.HeadGroupName {
@@ -70,6 +70,15 @@ func validateGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) f
 		errs = append(errs, invalid("RC-564", path, name, fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName)))
 	}
 	return errs
+}
+
+// podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
+const podPrefix = 50
+
+// underscoreInPods reports whether Pods get a name with an underscore, which is cut off behind a long name of the cluster.
+func underscoreInPods(c *cluster, group string) bool {
+	at := strings.Index(group, "_")
+	return at >= 0 && c.nameLength+1+at < podPrefix
 }
 
 func validateReplicas(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
@@ -184,7 +193,7 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	warnings = append(warnings, warnGroupNamesAlike(groups, path)...)
 	for i := range groups {
 		g, p := &groups[i], path.Index(i)
-		warnings = append(warnings, warnGroupName(g, p.Child("groupName"))...)
+		warnings = append(warnings, warnGroupName(c, g, p.Child("groupName"))...)
 		warnings = append(warnings, warnReplicas(g, p)...)
 		warnings = append(warnings, warnWorkersToDelete(c, g, p.Child("scaleStrategy", "workersToDelete"))...)
 		warnings = append(warnings, warnGroupAutoscaling(c, g, p)...)
@@ -193,10 +202,13 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-func warnGroupName(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+func warnGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
+	if g.GroupName == "" && !c.options.EmptyIsAbsent {
+		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))
+	}
 	if g.GroupName != strings.ToLower(g.GroupName) {
-		warnings = append(warnings, invalid("RC-504", path, g.GroupName, "is lower-cased in Pod names and cannot be used with networkPolicy; prefer "+strings.ToLower(g.GroupName)))
+		warnings = append(warnings, invalid("RC-504", path, g.GroupName, "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case"))
 	}
 	if g.GroupName == rayv1.SubmitterGroupName {
 		warnings = append(warnings, invalid("RC-506", path, g.GroupName, "is the group of the Pod that submits a RayJob; choose another name"))
@@ -247,12 +259,12 @@ func warnWorkersToDelete(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path)
 	}
 	var warnings field.ErrorList
 	if !c.autoscaling {
-		warnings = append(warnings, invalid("RC-511", path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too"))
+		warnings = append(warnings, invalid(RuleWorkersToDelete, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too"))
 	}
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
 		if seen[name] {
-			warnings = append(warnings, duplicate("RC-511", path.Index(i), name, "name each Pod once"))
+			warnings = append(warnings, duplicate(RuleWorkersToDelete, path.Index(i), name, "name each Pod once"))
 		}
 		seen[name] = true
 	}

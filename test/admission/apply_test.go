@@ -146,7 +146,7 @@ func TestApplyByAnAutoscaler(t *testing.T) {
 // an apply then conflicts. With ours, the same manifests apply again to what is stored.
 func TestApplyAcrossTheChangeOfCRDs(t *testing.T) {
 	manifest := []string{groupOf("a", "v1", ""), groupOf("b", "v1", "")}
-	bad := smallest(t, "rayclusters", "v1", "bad", "", ", numOfHosts: 0")
+	bad := smallest(t, "rayclusters", "v1", "bad", "", ", minReplicas: -1")
 	beforeTheRules(t, "rayclusters", bad, func() {
 		wantRefusal(t, "a cluster", byGitOps(t, "moved", manifest...)(), "")
 		wantRefusal(t, "another", byGitOps(t, "dropping", manifest...)(), "")

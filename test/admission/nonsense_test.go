@@ -81,9 +81,9 @@ func TestNonsenseNamesTheField(t *testing.T) {
 		"a number beyond 64 bits":        {body: group("replicas: 99999999999999999999"), code: 422, want: "spec.workerGroupSpecs[0].replicas"},
 		"a number beyond all":            {body: strings.Replace(asJSON(group("replicas: 7")), `"replicas":7`, `"replicas":1e999`, 1), code: 400, want: "1e999", json: true},
 		"no number at all":               {body: group("replicas: .nan"), code: 400, want: "NaN"},
-		"fewer than none":                {body: group("replicas: -1"), code: 422, want: "spec.workerGroupSpecs[0].replicas"},
+		"fewer than none, as KubeRay":    {body: group("replicas: -1"), code: 201},
 		"negative bounds":                {body: group("minReplicas: -2147483648"), code: 422, want: "spec.workerGroupSpecs[0].minReplicas"},
-		"no hosts":                       {body: group("numOfHosts: 0"), code: 422, want: "spec.workerGroupSpecs[0].numOfHosts"},
+		"no hosts, as KubeRay":           {body: group("numOfHosts: 0"), code: 201},
 		"a quantity that is a word":      {body: container("resources: {limits: {cpu: lots}}"), code: 422, want: "spec.headGroupSpec.template.spec.containers[0].resources.limits.cpu"},
 		"a quantity of a thousand nines": {body: container("resources: {limits: {cpu: '" + strings.Repeat("9", 1000) + "x'}}"), code: 422, want: "containers[0].resources.limits.cpu"},
 		"a quantity that takes hours":    {body: cluster("gcsFaultToleranceOptions: {backend: rocksdb, storage: {size: '1e-999999999'}}"), code: 422, want: "spec.gcsFaultToleranceOptions.storage.size"},
@@ -95,7 +95,7 @@ func TestNonsenseNamesTheField(t *testing.T) {
 		"too many labels":            {body: group("labels: {" + strings.Trim(repeat(129, "k#: v"), "[]") + "}"), code: 422, want: "spec.workerGroupSpecs[0].labels: Too many"},
 		"a version that is a novel":  {body: cluster("rayVersion: '" + strings.Repeat("2.", 5000) + "'"), code: 422, want: "spec.rayVersion: Too long"},
 		"more than the server takes": {body: cluster("rayVersion: '" + strings.Repeat("2", 4<<20) + "'"), code: 413, want: "too large"},
-		"a hundred wrong groups":     {body: cluster("workerGroupSpecs: " + repeat(100, "{groupName: g#, replicas: -1, "+pod+"}")), code: 422, want: "spec.workerGroupSpecs[99].replicas"},
+		"a hundred wrong groups":     {body: cluster("workerGroupSpecs: " + repeat(100, "{groupName: g#, minReplicas: -1, "+pod+"}")), code: 422, want: "spec.workerGroupSpecs[99].minReplicas"},
 		"a deep nest":                {body: strings.Replace(asJSON(cluster("suspend: false")), `"suspend":false`, `"x":`+strings.Repeat(`{"x":`, 500)+"1"+strings.Repeat("}", 500), 1), code: 400, want: `unknown field "spec.x"`, json: true},
 		"a bottomless nest":          {body: strings.Replace(asJSON(cluster("suspend: false")), `"suspend":false`, `"x":`+strings.Repeat(`[`, 20000)+strings.Repeat("]", 20000), 1), code: 400, want: "exceeded max depth", json: true},
 		"a nest of aliases": {body: "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n" +
@@ -149,7 +149,7 @@ func TestNonsenseByKubectl(t *testing.T) {
 	const pod = "template: {spec: {containers: [{name: ray}]}}"
 	for name, tc := range map[string]struct{ manifest, want string }{
 		"a typo":            {"{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {" + pod + "}, workerGroups: []}}", `unknown field "spec.workerGroups"`},
-		"two mistakes":      {"{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {" + pod + ", serviceType: Internal}, workerGroupSpecs: [{groupName: a_b, " + pod + "}]}}", "* spec.workerGroupSpecs[0].groupName: "},
+		"two mistakes":      {"{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {" + pod + ", serviceType: Internal}, workerGroupSpecs: [{groupName: a b, " + pod + "}]}}", "* spec.workerGroupSpecs[0].groupName: "},
 		"a number too many": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: a}, spec: {entrypoint: x, backoffLimit: -1, rayClusterSpec: {headGroupSpec: {" + pod + "}}}}", "spec.backoffLimit"},
 	} {
 		t.Run(name, func(t *testing.T) {

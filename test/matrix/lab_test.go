@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +39,8 @@ const settle = 3 * time.Minute
 type setting struct {
 	name  string
 	gates map[validation.Gate]bool
+	// noInitContainers says that the operator adds no init containers, which is said by its environment.
+	noInitContainers bool
 
 	operator, gateway *programs.Program
 	rest              string // base URL
@@ -53,7 +57,11 @@ var settings = []*setting{
 		validation.GateNetworkPolicy: true, validation.GateMTLS: true, validation.GateHistoryServer: true,
 		validation.GateEmbeddedGCSStorage: true, validation.GateCronJob: true,
 	}},
-	{name: "off", gates: map[validation.Gate]bool{validation.GateDeletionPolicy: false, validation.GateIncrementalUpgrade: false}},
+	{name: "off", noInitContainers: true, gates: map[validation.Gate]bool{
+		validation.GateDeletionPolicy: false, validation.GateIncrementalUpgrade: false, validation.GateMultiHostIndexing: false,
+		validation.GateNetworkPolicy: false, validation.GateMTLS: false, validation.GateHistoryServer: false,
+		validation.GateEmbeddedGCSStorage: false, validation.GateSidecarSubmitterRestart: false, validation.GateCronJob: false,
+	}},
 }
 
 // lab is what all tests share.
@@ -62,6 +70,7 @@ var lab struct {
 	dynamic dynamic.Interface
 	core    kubernetes.Interface
 	cases   []*testCase
+	corpus  []*corpusCase
 	conns   []*grpc.ClientConn
 }
 
@@ -126,6 +135,10 @@ func run(m *testing.M) (int, error) {
 // webhooks and policies.
 func prepare(ctx context.Context, dir string) error {
 	lab.cases = newCases()
+	var err error
+	if lab.corpus, err = newCorpus(); err != nil {
+		return err
+	}
 	steps := []struct {
 		what string
 		do   func(context.Context) error
@@ -133,6 +146,7 @@ func prepare(ctx context.Context, dir string) error {
 		{"installing CRDs without rules", func(ctx context.Context) error { return installCRDs(ctx, true) }},
 		{"making namespaces", makeNamespaces},
 		{"storing objects", storeObjects},
+		{"storing the corpus", storeCorpus},
 		{"starting the programs", func(ctx context.Context) error { return startPrograms(dir) }},
 		{"registering webhooks", registerWebhooks},
 		{"asking the webhooks", askWebhooksAlone},
@@ -169,6 +183,7 @@ func startPrograms(dir string) error {
 		s.webhookURL = "https://" + at(5)
 		s.operator = &programs.Program{
 			Path: programs.Binary("raygate-operator"), Log: filepath.Join(dir, "operator-"+s.name+".log"), Ready: "http://" + at(1) + "/readyz",
+			Env: []string{fmt.Sprintf("ENABLE_INIT_CONTAINER_INJECTION=%v", !s.noInitContainers)},
 			Args: append([]string{
 				"--kubeconfig", lab.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",
 				"--watch-namespace=" + strings.Join(s.stored, ","), "--enable-webhooks", fmt.Sprintf("--webhook-port=%d", ports[6*i+5]),
@@ -204,7 +219,7 @@ func forEach(n int, f func(i int) error) error {
 	var wg sync.WaitGroup
 	var once sync.Once
 	var first error
-	for range 6 {
+	for range 16 {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				if err := f(i); err != nil {
@@ -226,6 +241,9 @@ func eventually(ctx context.Context, what string, check func(context.Context) er
 		if err == nil {
 			return nil
 		}
+		if final := (*finalError)(nil); errors.As(err, &final) {
+			return final.err
+		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
@@ -233,6 +251,13 @@ func eventually(ctx context.Context, what string, check func(context.Context) er
 		}
 	}
 }
+
+// finalError ends the waiting of eventually.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+
+func stop(err error) error { return &finalError{err} }
 
 func kindOf(kind string) dynamic.NamespaceableResourceInterface {
 	return lab.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: strings.ToLower(kind) + "s"})
@@ -247,7 +272,14 @@ func makeNamespaces(ctx context.Context) error {
 	}
 	return forEach(len(names), func(i int) error {
 		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": names[i]}}}
-		_, err := lab.dynamic.Resource(namespaces).Create(ctx, ns, metav1.CreateOptions{})
+		if _, err := lab.dynamic.Resource(namespaces).Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(names[i], "corpus-") {
+			return nil
+		}
+		// There is no controller manager that makes it, and without it nobody can create Pods.
+		_, err := lab.core.CoreV1().ServiceAccounts(names[i]).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
 		return err
 	})
 }

@@ -23,6 +23,8 @@ type Program struct {
 	// Path of the program; see Binary.
 	Path string
 	Args []string
+	// Env is added to the environment, as NAME=VALUE.
+	Env []string
 	// Log is the file that gets its output. More is added at each start.
 	Log string
 	// Ready is the URL that answers 200 when the program serves.
@@ -47,6 +49,7 @@ func (p *Program) Start() error {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), p.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s (run `make build` first): %w", p.Path, err)

@@ -29,7 +29,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/raygate/raygate/apiserver/internal/gateway"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
@@ -104,7 +103,7 @@ func (c grpcCaller) call(ctx context.Context, m protoreflect.MethodDescriptor, r
 	if err != nil {
 		return nil, err
 	}
-	return parse(data), nil
+	return parseObject(data), nil
 }
 
 type restCaller struct{ base, token string }
@@ -155,13 +154,13 @@ func (c restCaller) call(ctx context.Context, m protoreflect.MethodDescriptor, r
 	defer resp.Body.Close()
 	if m.IsStreamingServer() && resp.StatusCode == http.StatusOK {
 		line, err := bufio.NewReader(resp.Body).ReadBytes('\n')
-		return parse(line), err
+		return parseObject(line), err
 	}
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
 	}
-	answer := parse(data)
+	answer := parseObject(data)
 	if resp.StatusCode >= 300 {
 		code, _ := answer["code"].(float64)
 		return answer, status.Error(codes.Code(code), fmt.Sprintf("%d %s", resp.StatusCode, data))
@@ -176,7 +175,7 @@ func jsonName(m protoreflect.MethodDescriptor, field string) string {
 	return field
 }
 
-func parse(data []byte) object {
+func parseObject(data []byte) object {
 	var out object
 	if err := json.Unmarshal(data, &out); err != nil {
 		return object{"not JSON": string(data)}
@@ -194,7 +193,8 @@ type served struct {
 
 func allServed() []served {
 	var all []served
-	for i, sd := range gateway.Services() {
+	for i, rest := range restServices {
+		sd := rest.Descriptor
 		name := strings.TrimPrefix(kinds[i].Checks.Kind, "Ray")
 		create := sd.Methods().ByName(protoreflect.Name("Create" + name))
 		body := proto.GetExtension(create.Options(), annotations.E_Http).(*annotations.HttpRule).GetBody()
@@ -223,7 +223,7 @@ func (s served) example(t *testing.T, name string) object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := parse(data)
+	out := parseObject(data)
 	out["apiVersion"], out["kind"], out["metadata"] = "ray.io/v1", s.Checks.Kind, object{"name": name, "namespace": "default"}
 	delete(out, "status")
 	dropNulls(out)

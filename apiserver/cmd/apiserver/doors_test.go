@@ -29,7 +29,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
-	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -37,23 +36,55 @@ import (
 
 // process is a running gateway.
 type process struct {
-	grpc, http string
-	stop       func() error
+	grpc, http, health string
+	stop               func() error
 }
 
-func startProcess(t *testing.T, config *rest.Config, mode authn.Mode) *process {
+func startProcess(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*Options)) *process {
+	t.Helper()
+	p := launch(t, config, mode, edits...)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if code, _ := p.ready(t); code == http.StatusOK {
+			return p
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the gateway did not become ready")
+		}
+	}
+}
+
+// ready returns the answer of /readyz?verbose, 0 when there is none.
+func (p *process) ready(t *testing.T) (int, string) {
+	t.Helper()
+	resp, err := http.Get("http://" + p.health + "/readyz?verbose")
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// launch starts a gateway and does not wait for it.
+func launch(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*Options)) *process {
 	t.Helper()
 	o := NewOptions()
-	o.Authentication, o.restConfig, o.MetricsAddress = string(mode), rest.CopyConfig(config), ""
+	o.Authentication, o.restConfig = string(mode), rest.CopyConfig(config)
 	o.restConfig.QPS = -1
 	p := &process{}
-	for _, a := range []struct{ option, address *string }{{&o.GRPCAddress, &p.grpc}, {&o.HTTPAddress, &p.http}} {
+	for _, a := range []struct{ option, address *string }{{&o.GRPCAddress, &p.grpc}, {&o.HTTPAddress, &p.http}, {&o.MetricsAddress, &p.health}} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		*a.address, *a.option = l.Addr().String(), l.Addr().String()
 		_ = l.Close()
+	}
+	for _, edit := range edits {
+		edit(o)
+	}
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -69,17 +100,7 @@ func startProcess(t *testing.T, config *rest.Config, mode authn.Mode) *process {
 		}
 	}
 	t.Cleanup(func() { _ = p.stop() })
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if resp, err := http.Get("http://" + p.http + "/readyz"); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return p
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the gateway did not become ready")
-		}
-	}
+	return p
 }
 
 // door is a way to call ClusterService; a case runs once through each.
@@ -295,7 +316,7 @@ func TestDoors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true})
+	env := shared.Env(t)
 	p := startProcess(t, env.Config, authn.None)
 	for name, d := range map[string]door{
 		"grpc": newGRPCDoor(t, p.grpc, ""),

@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apivalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -17,6 +22,7 @@ import (
 	"k8s.io/component-base/version"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -40,11 +46,30 @@ type Options struct {
 	// TLSCertFile and TLSKeyFile are PEM files, read again when they change. Empty means plain text.
 	TLSCertFile string
 	TLSKeyFile  string
+	// ClientCAFile is a PEM bundle, read again when it changes. With impersonate the certificates that it signed name their callers; with the other
+	// modes a connection without one is refused.
+	ClientCAFile string
+	// RequestHeader says which proxies name callers in headers, for impersonate; as the flags of the Kubernetes API server.
+	RequestHeader RequestHeader
+	// CORSAllowedOrigins are the sites whose pages may use the REST API.
+	CORSAllowedOrigins []string
+	// MaxConnectionAge is how long a gRPC connection and its streams live. Zero means without end.
+	MaxConnectionAge time.Duration
+
+	// Limits of what is in flight; see edge.Limits. They do not apply to single callers when there is one only.
+	Limits edge.Limits
+
+	// TracingEndpoint is host:port of an OpenTelemetry collector. Empty switches tracing off.
+	TracingEndpoint               string
+	TracingSamplingRatePerMillion int32
+
+	// Namespaces are those that are served. Empty means all, for which the process must be allowed to watch the whole cluster.
+	Namespaces []string
 
 	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
 	FeatureGates []string
 
-	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means a random one.
+	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means one made from the TLS key, else a random one.
 	PageTokenKeyFile string
 	// DrainDelay is how long the process goes on serving after it said that it is not ready.
 	DrainDelay time.Duration
@@ -59,12 +84,28 @@ type Options struct {
 	gates        map[validation.Gate]bool
 }
 
+// RequestHeader is how a trusted proxy names callers.
+type RequestHeader struct {
+	ClientCAFile        string
+	AllowedNames        []string
+	UsernameHeaders     []string
+	UIDHeaders          []string
+	GroupHeaders        []string
+	ExtraHeaderPrefixes []string
+}
+
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
-		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(),
+		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute,
+		RequestHeader: RequestHeader{
+			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
+		},
+		Limits: edge.Limits{
+			Calls: 1000, CallerCalls: 200, Long: 10000, CallerLong: 2000, Bytes: 512 << 20, CallerBytes: 64 << 20, CallerRate: 1000, CallerBurst: 2000, Unidentified: 256,
+		},
 	}
 }
 
@@ -73,15 +114,35 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig file. Without it: the service account of the Pod, else what kubectl would use.")
 	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests per second to the Kubernetes API server; negative means no limit of our own.")
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Burst above --kube-api-qps.")
-	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"none\" lets everybody act as this process, and listens on loopback only.")
+	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"impersonate\" acts as the user whom a client certificate or a trusted proxy names; \"none\" lets everybody act as this process, and listens on loopback only.")
 	fs.BoolVar(&o.InsecureAllowRemoteNone, "insecure-allow-remote-none", o.InsecureAllowRemoteNone, "Let --authentication=none listen beyond loopback: whoever reaches the port then has all rights of this process.")
 	fs.StringVar(&o.GRPCAddress, "grpc-address", o.GRPCAddress, "Address of the gRPC server.")
 	fs.StringVar(&o.HTTPAddress, "http-address", o.HTTPAddress, "Address of the REST server; empty switches it off.")
 	fs.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "Address of the Prometheus metrics; empty switches them off.")
 	fs.StringVar(&o.TLSCertFile, "tls-cert-file", o.TLSCertFile, "PEM certificate chain for gRPC and REST, read again when it changes. Without it both speak plain text.")
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
+	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
+	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs, read again when it changes. With --authentication=impersonate a client certificate that one of them signed names the caller (common name: user, organizations: groups); with passthrough connections without such a certificate are refused.")
+	h := &o.RequestHeader
+	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile, "PEM bundle of CAs of the proxies that may name callers in headers, for --authentication=impersonate.")
+	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames, "Common names that the certificate of such a proxy may have; empty means any.")
+	fs.StringSliceVar(&h.UsernameHeaders, "requestheader-username-headers", h.UsernameHeaders, "Headers with the user name.")
+	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the UID.")
+	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups.")
+	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
+	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org.")
+	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
+	l := &o.Limits
+	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
+	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
+	fs.IntVar(&l.CallerCalls, "max-caller-calls-in-flight", l.CallerCalls, "Short calls that each caller may have in flight.")
+	fs.IntVar(&l.CallerLong, "max-caller-streams", l.CallerLong, "Watches and waiting calls that each caller may have open.")
+	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
+	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
+	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
+	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
-	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts.")
+	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts. Without it the secret is made from the TLS key, if there is one.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	logsapi.AddFlags(o.Logging, fs)
@@ -105,6 +166,16 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		if o.pageTokenKey = key; len(key) < 32 {
 			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
 		}
+	}
+	if o.PageTokenKeyFile == "" && o.TLSKeyFile != "" {
+		// What replicas have in common. That tokens end when the key is replaced and the process restarted is no loss: they live for minutes.
+		key, err := os.ReadFile(o.TLSKeyFile)
+		if err != nil {
+			return fmt.Errorf("reading --tls-private-key-file: %w", err)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte("raygate page tokens"))
+		o.pageTokenKey = mac.Sum(nil)
 	}
 	var err error
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
@@ -135,27 +206,54 @@ func (o *Options) loadConfig() (*rest.Config, error) {
 // Validate returns everything that is wrong.
 func (o *Options) Validate() error {
 	var errs []error
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	impersonate := false
 	switch authn.Mode(o.Authentication) {
 	case authn.Passthrough:
+	case authn.Impersonate:
+		impersonate = true
+		check(o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == "",
+			"--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
-		for _, a := range []struct{ flag, address string }{{"--grpc-address", o.GRPCAddress}, {"--http-address", o.HTTPAddress}} {
-			if !o.InsecureAllowRemoteNone && a.address != "" && !isLoopback(a.address) {
-				errs = append(errs, fmt.Errorf("%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", a.flag, a.address))
-			}
+		for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
+			check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+				"%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address)
 		}
 	default:
-		errs = append(errs, fmt.Errorf("--authentication=%s is not known: use passthrough or none", o.Authentication))
+		check(true, "--authentication=%s is not known: use passthrough, impersonate or none", o.Authentication)
 	}
-	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
-		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together"))
+	check((o.TLSCertFile == "") != (o.TLSKeyFile == ""), "--tls-cert-file and --tls-private-key-file go together")
+	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
+	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
+	for _, ns := range o.Namespaces {
+		problems := apivalidation.IsDNS1123Label(ns)
+		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
-	if o.GRPCAddress == "" {
-		errs = append(errs, errors.New("--grpc-address is required"))
-	}
-	if o.DrainTimeout <= 0 || o.DrainDelay < 0 {
-		errs = append(errs, errors.New("--drain-timeout must be positive and --drain-delay not negative"))
-	}
+	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
+	check(o.GRPCAddress == "", "--grpc-address is required")
+	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
 	return errors.Join(errs...)
+}
+
+// inTheClear returns the addresses at which tokens would travel unencrypted beyond this machine.
+func (o *Options) inTheClear() []string {
+	if o.TLSCertFile != "" || o.Authentication == string(authn.None) {
+		return nil
+	}
+	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || isLoopback(address) })
+}
+
+// limits are without those of single callers when everybody is the same one.
+func (o *Options) limits() edge.Limits {
+	l := o.Limits
+	if o.Authentication == string(authn.None) {
+		l.CallerCalls, l.CallerLong, l.CallerRate, l.CallerBytes = 0, 0, 0, l.Bytes
+	}
+	return l
 }
 
 func isLoopback(address string) bool {

@@ -119,7 +119,7 @@ func testUnknownFields(t *testing.T, env *envtest.Env, callers map[string]caller
 						t.Fatal(err)
 					}
 					data, _ := json.Marshal(now.Object)
-					stored := parse(data)
+					stored := parseObject(data)
 					if diff := cmp.Diff(value, at(stored, "spec", "newer")); diff != "" {
 						t.Fatalf("after %s (-want +got):\n%s", what, diff)
 					}
@@ -288,7 +288,7 @@ func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescri
 		req[s.body] = object{"metadata": object{"labels": object{"a": "b"}}}
 	case "Replace":
 		data, _ := json.Marshal(stored.Object)
-		req[s.body] = parse(data)
+		req[s.body] = parseObject(data)
 	case "Scale":
 		req["replicas"] = 1
 	case "Wait":

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
+	cryptotls "crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -11,23 +11,33 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
-	"github.com/raygate/raygate/apiserver/internal/gateway"
-	"github.com/raygate/raygate/apiserver/internal/interceptor"
-	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
-
-var statusRows = []rpcstatus.Row{
-	{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING", RetryAfter: time.Second},
-}
 
 // run serves until ctx ends, and then drains.
 func run(ctx context.Context, o *Options) error {
-	a, err := newApp(ctx, o)
+	log := klog.FromContext(ctx)
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	certificates, err := loadCertificates(o)
+	if err != nil {
+		return err
+	}
+	var tls serverTLS
+	if certificates != nil {
+		if tls, err = certificates.follow(background, authn.Mode(o.Authentication)); err != nil {
+			return err
+		}
+	}
+	for _, address := range o.inTheClear() {
+		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
+	}
+	a, err := newApp(ctx, o, certificates, tls)
 	if err != nil {
 		return err
 	}
@@ -35,27 +45,27 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	config, err := tlsConfig(background, o)
-	if err != nil {
-		return err
-	}
-	for _, s := range a.stores {
-		go s.Run(background)
-	}
-	go a.followReadiness(background)
+	a.follow(background)
 
-	rest, metrics := gateway.NewServer(a.gateway), gateway.NewServer(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	var public http.Handler = a.rest
+	if a.tracing != nil {
+		public = tracing.WithTracing(public, a.tracing, "rest")
+		defer func() {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = a.tracing.Shutdown(last) // sends what is left
+		}()
+	}
+	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
-	serving.Go(func() error { return a.grpc.Serve(withTLS(listeners["grpc"], config, "h2")) })
-	for name, server := range map[string]*http.Server{"http": rest, "metrics": metrics} {
+	serving.Go(func() error { return a.grpc.Serve(listeners["grpc"]) })
+	for name, server := range map[string]*http.Server{"http": api, "metrics": metrics} {
 		l := listeners[name]
 		if l == nil {
 			continue
 		}
-		if name == "http" {
-			l = withTLS(l, config, "http/1.1")
+		if name == "http" && tls != nil {
+			l = cryptotls.NewListener(l, tls.config("http/1.1"))
 		}
 		serving.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -64,15 +74,25 @@ func run(ctx context.Context, o *Options) error {
 			return nil
 		})
 	}
-	klog.FromContext(ctx).Info("Serving", "grpc", listeners["grpc"].Addr().String(), "http", o.HTTPAddress, "authentication", o.Authentication, "tls", config != nil)
+	log.Info("Serving", "grpc", listeners["grpc"].Addr().String(), "http", o.HTTPAddress, "authentication", o.Authentication, "tls", tls != nil)
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():
 		return serving.Wait()
 	}
-	a.shutdown(klog.FromContext(ctx), rest, metrics)
+	a.shutdown(log, api, metrics)
 	stop()
 	return nil
+}
+
+// metricsHandler serves metrics, and health for probes, which have no client certificate.
+func (a *app) metricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
+		mux.HandleFunc(path, a.rest.ServeHealth)
+	}
+	return mux
 }
 
 // listen opens the ports, so that a port in use is an error at once and not a line in the log.
@@ -91,30 +111,12 @@ func listen(ctx context.Context, o *Options) (map[string]net.Listener, error) {
 	return all, nil
 }
 
-// tlsConfig returns nil for plain text.
-func tlsConfig(ctx context.Context, o *Options) (*tls.Config, error) {
-	if o.TLSCertFile == "" {
-		return nil, nil
+// follow fills the caches and keeps the health service up to date until ctx ends.
+func (a *app) follow(ctx context.Context) {
+	for _, s := range a.stores {
+		s.run(ctx)
 	}
-	watcher, err := certwatcher.New(o.TLSCertFile, o.TLSKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading the TLS certificate: %w", err)
-	}
-	go func() {
-		if err := watcher.Start(ctx); err != nil {
-			klog.FromContext(ctx).Error(err, "Watching the TLS certificate ended")
-		}
-	}()
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}, nil
-}
-
-func withTLS(l net.Listener, config *tls.Config, protocol string) net.Listener {
-	if config == nil {
-		return l
-	}
-	config = config.Clone()
-	config.NextProtos = []string{protocol}
-	return tls.NewListener(l, config)
+	go a.followReadiness(ctx)
 }
 
 // followReadiness keeps the gRPC health service at what the cache says, one entry per service.
@@ -123,12 +125,12 @@ func (a *app) followReadiness(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		all := healthpb.HealthCheckResponse_SERVING
-		for i, sd := range gateway.Services() { // in the order of kinds, as the stores
+		for i, served := range restServices {
 			state := healthpb.HealthCheckResponse_SERVING
-			if ready(a.stores[i]) != nil {
+			if a.stores[i].ready() != nil {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
-			a.health.SetServingStatus(string(sd.FullName()), state)
+			a.health.SetServingStatus(string(served.Descriptor.FullName()), state)
 		}
 		a.health.SetServingStatus("", all)
 		select {
@@ -149,6 +151,12 @@ func (a *app) shutdown(log klog.Logger, servers ...*http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.DrainTimeout)
 	defer cancel()
 	var all errgroup.Group
+	all.Go(func() error {
+		force := context.AfterFunc(ctx, a.grpc.Stop)
+		defer force()
+		a.grpc.GracefulStop()
+		return nil
+	})
 	for _, s := range servers {
 		all.Go(func() error {
 			if err := s.Shutdown(ctx); err != nil {
@@ -158,8 +166,5 @@ func (a *app) shutdown(log klog.Logger, servers ...*http.Server) {
 		})
 	}
 	_ = all.Wait()
-	force := context.AfterFunc(ctx, a.grpc.Stop)
-	defer force()
-	a.grpc.GracefulStop()
 	log.Info("Stopped")
 }

@@ -2,29 +2,35 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/component-base/tracing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/gateway"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -37,106 +43,124 @@ const (
 	// maxReceive bounds a gRPC request, maxSend a response: a page of full objects is long.
 	maxReceive = 4 << 20
 	maxSend    = 100 << 20
-	// defaultDeadline is for unary calls whose client sets none.
+	// defaultDeadline is for short calls whose client sets none; longestCall is that of the longest unary call, a wait.
 	defaultDeadline = 60 * time.Second
+	longestCall     = 10 * time.Minute
 )
+
+// statusRows are the errors of the packages that are wired here.
+var statusRows = []rpcstatus.Row{
+	{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING", RetryAfter: time.Second},
+	{Err: edge.ErrStalled, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
+	{Err: edge.ErrStreamAge, Code: codes.Unavailable, Reason: "STREAM_AGE", RetryAfter: time.Second},
+	{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+	{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
+	{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
+}
 
 // app is all parts of the process.
 type app struct {
 	opts     *Options
-	stores   []*store.Store // in the order of kinds
+	stores   []stores // in the order of kinds
 	grpc     *grpc.Server
-	gateway  *gateway.Gateway
+	rest     *rest.Server
 	health   *health.Server
 	registry *prometheus.Registry
+	tracing  tracing.TracerProvider // nil when it is off
 	// drain ends the streams when cancelled.
 	drain context.CancelFunc
 	// draining makes readiness fail.
 	draining chan struct{}
 }
 
-func newApp(ctx context.Context, o *Options) (*app, error) {
+func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
 	a := &app{opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
-	token := authn.Token
-	if o.Authentication == string(authn.None) {
-		token = nil
+	var err error
+	if a.tracing, err = newTracing(ctx, o); err != nil {
+		return nil, err
 	}
-	var gvks []schema.GroupVersionKind
+	if a.tracing != nil {
+		o.restConfig.Wrap(tracing.WrapperFor(a.tracing))
+	}
+	access, err := newAccess(o, certificates)
+	if err != nil {
+		return nil, err
+	}
+	gvks := make([]schema.GroupVersionKind, 0, len(kinds))
 	for i := range kinds {
 		gvks = append(gvks, kinds[i].StoreKind().GroupVersionKind)
 	}
 	scheme := store.NewScheme(gvks...)
-	reader, err := store.NewClient(o.restConfig, scheme, rayv1.GroupVersion, store.ClientOptions{})
+	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
 	}
-	writer, err := store.NewClient(o.restConfig, scheme, rayv1.GroupVersion, store.ClientOptions{Token: token, OnWarning: interceptor.AddWarning})
+	writer, err := store.NewClient(access.caller, scheme, rayv1.GroupVersion, store.ClientOptions{OnWarning: interceptor.AddWarning})
 	if err != nil {
 		return nil, err
 	}
-	core, err := store.NewClient(o.restConfig, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{Token: token})
+	core, err := store.NewClient(access.caller, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
 	}
 	views := document.NewCache(0)
 	for i := range kinds {
-		a.stores = append(a.stores, store.New(kinds[i].StoreKind(), store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+		a.stores = append(a.stores, newStores(kinds[i].StoreKind(), o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
 	}
 
-	authorizer, authenticate, err := accessOf(o)
-	if err != nil {
-		return nil, err
-	}
 	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)
+	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.drain = drain
-	// The way of every call, outermost first.
-	chain := []interceptor.Interceptor{
-		interceptor.RequestID(), // first: everything after it logs or returns the id
-		interceptor.Errors(table.Status),
-		interceptor.Recovery(), // a panic in what follows ends the call, not the process
-		{Unary: metrics.UnaryServerInterceptor(), Stream: metrics.StreamServerInterceptor()},
-		interceptor.AccessLog(),
-		interceptor.Deadline(defaultDeadline),
-		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
-		interceptor.Drain(stop),
-		interceptor.Authentication(authenticate), // nothing looks at a request before
-		interceptor.Warnings(),
-		interceptor.Recovery(), // so that a panic of a service is counted and logged as the failed call it is
-	}
-	a.grpc = grpc.NewServer(append(interceptor.ServerOptions(chain),
-		grpc.MaxRecvMsgSize(maxReceive), grpc.MaxSendMsgSize(maxSend), grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64<<10),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-	)...)
-	rest := interceptor.Channel(chain)
-	reviews := a.register(func(i int) resource.Options {
-		return resource.Options{Store: a.stores[i], Authorizer: authorizer, Validation: validation.Options{Gates: o.gates}, Warn: interceptor.AddWarning, Core: core, Views: views}
-	}, a.grpc, rest)
-	healthpb.RegisterHealthServer(a.grpc, a.health)
-	reflection.RegisterV1(a.grpc)
+	chain := interceptor.Chain(chainOf(stop, table, metrics))
+
+	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
+	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
+	inProcess := interceptor.Channel(chain)
+	review := register(func(i int) resource.Options {
+		return resource.Options{
+			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
+			Warn: interceptor.AddWarning, Core: core, Views: views,
+		}
+	}, services, inProcess)
+	healthpb.RegisterHealthServer(services, a.health)
+	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
-	a.registry.MustRegister(metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_encoded_bytes", Help: "Bytes of encoded objects kept for answers."}, func() float64 { return float64(views.Size()) }))
-	for _, s := range a.stores {
-		labels := prometheus.Labels{"resource": s.Kind().Resource}
-		a.registry.MustRegister(
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cached_objects", Help: "Objects in the watch cache.", ConstLabels: labels}, func() float64 { return float64(s.Size()) }),
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_cache_age_seconds", Help: "Time without contact to the API server.", ConstLabels: labels}, func() float64 { return s.Age().Seconds() }))
-	}
-	a.gateway, err = gateway.New(ctx, gateway.Options{
-		Conn: rest, Table: table, OpenAPI: openapi.V2, Review: reviews, Checks: a.checks(),
-		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone,
+
+	api, err := restv2.New(ctx, restv2.Options{
+		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review,
 	})
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	a.rest = rest.New(rest.Options{
+		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: openapi.V2, Checks: a.checks(),
+		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
+	})
+	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(views.Size()) }))
+	for i, s := range a.stores {
+		labels := prometheus.Labels{"resource": kinds[i].Resource}
+		a.registry.MustRegister(
+			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
+			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.Age().Seconds() }))
+	}
+	return a, nil
 }
 
-// kinds are what is served.
-var kinds = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
+func gauge(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
+}
+
+// kinds are what is served, restServices how REST serves them.
+var (
+	kinds        = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
+	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
+)
 
 // register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
-func (a *app) register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
+func register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
 	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
 	for _, s := range servers {
 		raygatev2.RegisterClusterServiceServer(s, clusters)
@@ -152,48 +176,55 @@ func (a *app) register(options func(int) resource.Options, servers ...grpc.Servi
 	}
 }
 
-// accessOf returns who decides on reads and how a call is told whose it is.
-func accessOf(o *Options) (authn.Authorizer, interceptor.Authenticate, error) {
-	if o.Authentication == string(authn.None) {
-		return authn.AllowAll{}, func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }, nil
+// chainOf is the way of every call behind the edge, outermost first.
+func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {
+	mutates := func(method string) bool { return edge.MethodOf(method).Mutates }
+	long := func(method string) bool { return edge.MethodOf(method).Long }
+	return []interceptor.Interceptor{
+		interceptor.RequestID(), // first: everything after it logs or returns the id
+		interceptor.Errors(table.Status),
+		interceptor.Recovery(), // a panic in what follows ends the call, not the process
+		{Unary: metrics.UnaryServerInterceptor(), Stream: metrics.StreamServerInterceptor()},
+		interceptor.AccessLog(mutates, long),
+		interceptor.Deadline(defaultDeadline, long),
+		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
+		interceptor.Drain(stop, long),
+		interceptor.Warnings(),
+		interceptor.Recovery(), // so that a panic of a service is counted and logged as the failed call it is
 	}
-	client, err := store.NewClient(o.restConfig, clientscheme.Scheme, authorizationv1.SchemeGroupVersion, store.ClientOptions{Token: authn.Token})
-	if err != nil {
-		return nil, nil, err
-	}
-	post := func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error) {
-		answer := &authorizationv1.SelfSubjectAccessReview{}
-		return answer, client.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
-	}
-	authenticate := func(ctx context.Context, header string) (context.Context, error) {
-		caller, err := authn.ParseBearer(header)
-		if err != nil {
-			return ctx, err
-		}
-		return authn.WithCaller(ctx, caller), nil
-	}
-	return authn.NewReviews(authn.SelfSubjectReview(post), nil), authenticate, nil
 }
 
-func (a *app) checks() []gateway.Check {
-	checks := []gateway.Check{{Name: "draining", Run: func() error {
+func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
+	options := []grpc.ServerOption{
+		grpc.MaxSendMsgSize(maxSend), grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64 << 10), grpc.ConnectionTimeout(10 * time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: 5 * time.Minute,
+			// Streams end by themselves at the same age, so that only what waits uses the grace.
+			MaxConnectionAge: a.opts.MaxConnectionAge, MaxConnectionAgeGrace: a.opts.MaxConnectionAge + longestCall,
+		}),
+	}
+	if tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(tls.config("h2"))))
+	}
+	if a.tracing != nil {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()))))
+	}
+	return options
+}
+
+// checks are those of readiness.
+func (a *app) checks() []rest.Check {
+	checks := []rest.Check{{Name: "draining", Run: func() (string, error) {
 		select {
 		case <-a.draining:
-			return interceptor.ErrDraining
+			return "", interceptor.ErrDraining
 		default:
-			return nil
+			return "", nil
 		}
 	}}}
-	for _, s := range a.stores {
-		checks = append(checks, gateway.Check{Name: "cache-" + s.Kind().Resource, Run: func() error { return ready(s) }})
+	for i, s := range a.stores {
+		checks = append(checks, rest.Check{Name: "cache-" + kinds[i].Resource, Run: s.check})
 	}
 	return checks
-}
-
-// ready says why a store is no good yet. A kind that is not installed is nothing to wait for.
-func ready(s *store.Store) error {
-	if err := s.Ready(); !errors.Is(err, store.ErrNotServed) {
-		return err
-	}
-	return nil
 }

@@ -2,17 +2,36 @@ package authn
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 )
+
+func withToken(header string) *http.Request {
+	r := &http.Request{Header: http.Header{}}
+	if header != "" {
+		r.Header.Set("Authorization", header)
+	}
+	return r
+}
 
 func TestParseBearer(t *testing.T) {
 	for header, want := range map[string]error{
@@ -27,72 +46,101 @@ func TestParseBearer(t *testing.T) {
 		"Bearer é":               ErrBadCredentials,
 		"Bearer " + strings.Repeat("x", maxTokenLength+1): ErrBadCredentials,
 	} {
-		c, err := ParseBearer(header)
+		c, err := parseBearer(header)
 		if !errors.Is(err, want) {
-			t.Errorf("ParseBearer(%.40q) = %v, want %v", header, err, want)
+			t.Errorf("parseBearer(%.40q) = %v, want %v", header, err, want)
 		}
-		if text := fmt.Sprintf("%v %+v %#v %s", c, c, c, c); strings.Contains(text, "abc") {
-			t.Errorf("printing shows the token: %s", text)
+		if c != nil {
+			if text := fmt.Sprintf("%v %+v %#v %s", c, c, c, c); strings.Contains(text, "abc") {
+				t.Errorf("printing shows the token: %s", text)
+			}
 		}
 	}
 }
 
-// asker counts reviews and answers by name.
-type asker struct{ asked atomic.Int32 }
-
-func (a *asker) review(_ context.Context, access Access) (bool, string, error) {
-	a.asked.Add(1)
-	switch access.Name {
-	case "broken":
-		return false, "", apierrors.NewServiceUnavailable("later")
-	case "denied":
-		return false, "no rule", nil
-	}
-	return true, "", nil
+// kubernetes knows the users a and b by tokens that begin with their names.
+type kubernetes struct {
+	asked atomic.Int32
+	away  atomic.Bool
 }
 
-func TestReviewsAreRemembered(t *testing.T) {
+func (k *kubernetes) review(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
+	k.asked.Add(1)
+	token := CallerFrom(ctx).token
+	switch {
+	case k.away.Load():
+		return nil, errors.New("away")
+	case !strings.HasPrefix(token, "a") && !strings.HasPrefix(token, "b"):
+		return nil, apierrors.NewUnauthorized("unknown")
+	}
+	return &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: token[:1], Groups: []string{"g"}}}}, nil
+}
+
+func TestTokens(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
-	ask := &asker{}
-	r := NewReviews(ask.review, now)
-	as := func(token string) context.Context { return WithCaller(t.Context(), NewCaller(token)) }
-	step := func(what string, ctx context.Context, name string, check func(error) bool, asked int32) {
+	k := &kubernetes{}
+	tokens := NewTokens(k.review, now)
+	step := func(what, token, wantName string, wantAsked int32) {
 		t.Helper()
-		if err := r.Authorize(ctx, Access{Verb: "get", Name: name}); !check(err) {
-			t.Errorf("%s: unexpected %v", what, err)
+		c, err := tokens.Identify(t.Context(), withToken("Bearer "+token))
+		if wantName == "" && !apierrors.IsUnauthorized(err) || wantName != "" && (err != nil || c.Name() != wantName || c.token != token) {
+			t.Errorf("%s: %v, %v; want %q", what, c, err, wantName)
 		}
-		if got := ask.asked.Load(); got != asked {
-			t.Errorf("%s: %d reviews so far, want %d", what, got, asked)
+		if got := k.asked.Load(); got != wantAsked {
+			t.Errorf("%s: asked %d times so far, want %d", what, got, wantAsked)
 		}
 	}
-	ok := func(err error) bool { return err == nil }
-	step("first", as("a"), "x", ok, 1)
-	step("remembered", as("a"), "x", ok, 1)
-	step("another caller", as("b"), "x", ok, 2)
-	step("another object", as("a"), "y", ok, 3)
-	now.SetTime(now.Now().Add(allowedLife + time.Second))
-	step("expired", as("a"), "x", ok, 4)
-	step("denied", as("a"), "denied", apierrors.IsForbidden, 5)
-	step("denial remembered", as("a"), "denied", apierrors.IsForbidden, 5)
-	now.SetTime(now.Now().Add(deniedLife + time.Second))
-	step("denial expired", as("a"), "denied", apierrors.IsForbidden, 6)
-	step("failure", as("a"), "broken", apierrors.IsServiceUnavailable, 7)
-	step("failure is not remembered", as("a"), "broken", apierrors.IsServiceUnavailable, 8)
-	step("nobody", t.Context(), "x", func(err error) bool { return errors.Is(err, ErrNoCredentials) }, 8)
+	if c, err := tokens.Known(withToken("Bearer a1")); c != nil || err != nil {
+		t.Errorf("a token never seen is %v, %v without asking", c, err)
+	}
+	step("first", "a1", "a", 1)
+	if c, err := tokens.Known(withToken("Bearer a1")); err != nil || c.Name() != "a" {
+		t.Errorf("a token seen is %v, %v without asking", c, err)
+	}
+	step("again", "a1", "a", 1)
+	step("another token", "a2", "a", 2)
+	step("no token", "x", "", 3)
+	step("no token again", "x", "", 3)
+	if _, err := tokens.Known(withToken("Bearer x")); !apierrors.IsUnauthorized(err) {
+		t.Errorf("a refused token is %v without asking", err)
+	}
+	now.SetTime(now.Now().Add(identityFresh + time.Second))
+	k.away.Store(true)
+	step("away", "a1", "a", 4)
+	now.SetTime(now.Now().Add(identityStale))
+	if _, err := tokens.Identify(t.Context(), withToken("Bearer a1")); err == nil {
+		t.Error("an identity stands for ever while the API server is away")
+	}
 }
 
-func TestReviewsAskOnceAndStayBounded(t *testing.T) {
-	ask := &asker{}
-	release := make(chan struct{})
-	r := NewReviews(func(ctx context.Context, a Access) (bool, string, error) {
-		<-release
-		return ask.review(ctx, a)
-	}, nil)
-	ctx := WithCaller(t.Context(), NewCaller("a"))
+// An identity ends with the token that proved it, also while the API server is away.
+func TestIdentityEndsWithItsToken(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	k := &kubernetes{}
+	tokens := NewTokens(k.review, now)
+	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, now.Now().Add(10*time.Second).Unix()))
+	jwt := withToken("Bearer a." + claims + ".sig")
+	if _, err := tokens.Identify(t.Context(), jwt); err != nil {
+		t.Fatal(err)
+	}
+	k.away.Store(true)
+	now.SetTime(now.Now().Add(11 * time.Second))
+	if c, err := tokens.Identify(t.Context(), jwt); err == nil {
+		t.Errorf("the token has expired and is still %v", c)
+	}
+}
+
+func TestVerdictsAreAskedForOnceAndBounded(t *testing.T) {
+	release, asked := make(chan struct{}), atomic.Int32{}
+	v := NewVerdicts[int](nil)
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if err := r.Authorize(ctx, Access{Verb: "list"}); err != nil {
+			if _, err := v.Get(t.Context(), "k", func(context.Context) (Answer[int], error) {
+				asked.Add(1)
+				<-release
+				return Answer[int]{Value: 1, Fresh: time.Minute}, nil
+			}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -100,13 +148,120 @@ func TestReviewsAskOnceAndStayBounded(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	close(release)
 	wg.Wait()
-	if got := ask.asked.Load(); got > 2 {
-		t.Errorf("%d reviews for one question asked at once", got)
+	if got := asked.Load(); got > 2 {
+		t.Errorf("asked %d times for one verdict", got)
 	}
-	for i := range maxAnswers + 100 {
-		r.remember(&answer{key: answerKey{access: Access{Name: fmt.Sprint(i)}}})
+	// Made-up tokens do not push out a real one.
+	for i := range maxVerdicts + 100 {
+		v.keep(fmt.Sprint(i), Answer[int]{Refusal: errors.New("no"), Fresh: time.Minute})
 	}
-	if len(r.entries) != maxAnswers || r.recent.Len() != maxAnswers {
-		t.Errorf("%d answers kept, want %d", len(r.entries), maxAnswers)
+	if _, _, ok := v.Known("k"); !ok {
+		t.Error("refusals pushed out a caller")
+	}
+	if n := len(v.no.Keys()); n > maxVerdicts {
+		t.Errorf("%d refusals kept, want at most %d", n, maxVerdicts)
+	}
+}
+
+func TestCallerConfig(t *testing.T) {
+	var got http.Header
+	answer, status := "{}", http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	base := &rest.Config{Host: server.URL, BearerToken: "own", QPS: -1}
+	send := func(config *rest.Config, caller *Caller) (string, error) {
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		if caller != nil {
+			ctx = WithCaller(ctx, caller)
+		}
+		r, _ := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+		resp, err := client.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return string(body), nil
+	}
+	ada := NewCaller(user.DefaultInfo{Name: "ada", UID: "u1", Groups: []string{"g1", "g2"}, Extra: map[string][]string{"example.org/team": {"x"}}}, "")
+
+	if _, err := send(CallerConfig(base, Passthrough), NewCaller(user.DefaultInfo{Name: "ada"}, "hers")); err != nil || got.Get("Authorization") != "Bearer hers" {
+		t.Errorf("passthrough sends %q, %v", got.Get("Authorization"), err)
+	}
+	for _, mode := range []Mode{Passthrough, Impersonate} {
+		if _, err := send(CallerConfig(base, mode), nil); err == nil {
+			t.Errorf("%s sends a request of nobody", mode)
+		}
+	}
+	if _, err := send(CallerConfig(base, Impersonate), ada); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{
+		"Authorization": {"Bearer own"}, "Impersonate-User": {"ada"}, "Impersonate-Uid": {"u1"}, "Impersonate-Group": {"g1", "g2"},
+		"Impersonate-Extra-Example.org%2fteam": {"x"},
+	}
+	for _, other := range []string{"Accept-Encoding", "User-Agent"} {
+		got.Del(other)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("impersonate sends (-want +got):\n%s", diff)
+	}
+
+	// What Kubernetes refuses the gateway is not what it refuses the caller.
+	for name, tc := range map[string]struct {
+		config  *rest.Config
+		status  int
+		answer  string
+		wantOwn bool
+	}{
+		"own, 403":                {OwnConfig(base, Passthrough), 403, `forbidden`, true},
+		"own, 401":                {OwnConfig(base, Passthrough), 401, `who?`, true},
+		"own, 404":                {OwnConfig(base, Passthrough), 404, `no such thing`, false},
+		"everybody is the owner":  {OwnConfig(base, None), 403, `forbidden`, false},
+		"impersonated, 403":       {CallerConfig(base, Impersonate), 403, `User "ada" cannot get resource "rayclusters"`, false},
+		"impersonating, 403":      {CallerConfig(base, Impersonate), 403, `User "gateway" cannot impersonate resource "users"`, true},
+		"impersonating, 401":      {CallerConfig(base, Impersonate), 401, `who?`, true},
+		"passthrough, caller 403": {CallerConfig(base, Passthrough), 403, `forbidden`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, answer = tc.status, tc.answer
+			body, err := send(tc.config, NewCaller(user.DefaultInfo{Name: "ada"}, "hers"))
+			if errors.Is(err, ErrOwnCredentials) != tc.wantOwn || !tc.wantOwn && body != tc.answer {
+				t.Errorf("got %q, %v", body, err)
+			}
+		})
+	}
+}
+
+func TestProven(t *testing.T) {
+	certified := &http.Request{Header: http.Header{}, TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}}
+	by := func(groups ...string) Proven {
+		no := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			return nil, false, errors.New("another CA")
+		})
+		yes := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			return &authenticator.Response{User: &user.DefaultInfo{Name: "ada", Groups: groups}}, true, nil
+		})
+		return Proven{By: []authenticator.Request{no, yes}}
+	}
+	if c, err := by("g").Identify(t.Context(), certified); err != nil || c.Name() != "ada" {
+		t.Errorf("a certificate gives %v, %v", c, err)
+	}
+	if _, err := by("g").Identify(t.Context(), withToken("Bearer a")); !errors.Is(err, ErrNoIdentity) {
+		t.Errorf("no certificate gives %v", err)
+	}
+	if _, err := by("g", "system:masters").Identify(t.Context(), certified); !errors.Is(err, ErrPrivileged) {
+		t.Errorf("a member of system:masters gives %v", err)
+	}
+	if _, err := (Proven{}).Identify(t.Context(), certified); !errors.Is(err, ErrNoIdentity) {
+		t.Errorf("a certificate that nobody knows gives %v", err)
 	}
 }

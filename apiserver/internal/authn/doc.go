@@ -1,6 +1,6 @@
-// Package authn finds out who calls, and asks Kubernetes what the caller may read.
+// Package authn finds out who calls. With passthrough the API server says it of the caller's own bearer token; with impersonate a verified client
+// certificate or a trusted proxy does; with none nobody is asked. It also makes the Kubernetes clients that act as the caller, so that Kubernetes
+// authorizes and audits the real user. It does not decide what a caller may do: that is package authz.
 //
-// It proves no identity itself: with passthrough the caller's bearer token goes with every write and with every access review, so that
-// Kubernetes authenticates, authorizes and audits the real user. Tokens are kept in memory only as long as a request runs; caches
-// hold hashes.
+// A token is kept only as long as its request runs; caches hold hashes.
 package authn

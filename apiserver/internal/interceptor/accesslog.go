@@ -7,41 +7,55 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/klog/v2"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
 // slowCall is from where on a unary call is worth a line at any verbosity.
 const slowCall = 5 * time.Second
 
-// AccessLog writes one line per call: never a payload, never a token.
-func AccessLog() Interceptor {
+// AccessLog writes a line per call at verbosity 2, and at any verbosity for a slow call. A call of a method that mutates gets an audit line, always,
+// which says who it was. Neither has a payload or a token.
+func AccessLog(mutates, long func(method string) bool) Interceptor {
 	return Interceptor{
 		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
 			resp, err := next(ctx, req)
-			logCall(ctx, info.FullMethod, req, start, err, time.Since(start) > slowCall)
+			if mutates(info.FullMethod) {
+				logCall(ctx, klog.FromContext(ctx).WithName("audit"), "Mutation", info.FullMethod, req, start, err)
+			}
+			if log := klog.FromContext(ctx); log.V(2).Enabled() || time.Since(start) > slowCall && !long(info.FullMethod) {
+				logCall(ctx, log, "Served", info.FullMethod, req, start, err)
+			}
 			return resp, err
 		},
 		Stream: func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
 			err := next(srv, s)
-			logCall(s.Context(), info.FullMethod, nil, start, err, false)
+			if log := klog.FromContext(s.Context()); log.V(2).Enabled() {
+				logCall(s.Context(), log, "Served", info.FullMethod, nil, start, err)
+			}
 			return err
 		},
 	}
 }
 
-func logCall(ctx context.Context, method string, req any, start time.Time, err error, always bool) {
-	log := klog.FromContext(ctx)
-	if !always && !log.V(2).Enabled() {
-		return
-	}
+func logCall(ctx context.Context, log klog.Logger, message, method string, req any, start time.Time, err error) {
 	fields := []any{"method", method, "code", status.Code(err).String(), "duration", time.Since(start), "requestID", RequestIDFrom(ctx)}
+	if c := authn.CallerFrom(ctx); c != nil {
+		fields = append(fields, "user", c.Name(), "groups", c.Groups())
+	}
 	if r, ok := req.(interface{ GetNamespace() string }); ok {
 		fields = append(fields, "namespace", r.GetNamespace())
 	}
-	if r, ok := req.(interface{ GetName() string }); ok {
-		fields = append(fields, "name", r.GetName())
+	if name := objectName(req); name != "" {
+		fields = append(fields, "name", name)
+	}
+	if r, ok := req.(interface{ GetValidateOnly() bool }); ok && r.GetValidateOnly() {
+		fields = append(fields, "validateOnly", true)
 	}
 	if p, ok := peer.FromContext(ctx); ok {
 		fields = append(fields, "peer", p.Addr.String())
@@ -49,5 +63,28 @@ func logCall(ctx context.Context, method string, req any, start time.Time, err e
 	if err != nil {
 		fields = append(fields, "error", status.Convert(err).Message())
 	}
-	log.Info("Served", fields...)
+	log.Info(message, fields...)
+}
+
+// objectName returns the name in a request, or in the metadata of the object that it carries.
+func objectName(req any) string {
+	if r, ok := req.(interface{ GetName() string }); ok {
+		return r.GetName()
+	}
+	m, ok := req.(proto.Message)
+	if !ok {
+		return ""
+	}
+	var name string
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Message() == nil || f.IsList() || f.IsMap() || f.Message().Fields().ByName("metadata") == nil {
+			return true
+		}
+		meta := v.Message().Get(f.Message().Fields().ByName("metadata")).Message().Interface()
+		if named, ok := meta.(interface{ GetName() string }); ok {
+			name = named.GetName()
+		}
+		return name == ""
+	})
+	return name
 }

@@ -3,22 +3,44 @@ package interceptor
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/fullstorydev/grpchan/inprocgrpc"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
-// Channel returns a connection to services of this process, which are registered with it, on which calls pass a list of interceptors,
-// outermost first. Calls cost neither a socket nor the encoding of messages: both sides see the same values, so that neither may change what
+// Channel returns a connection to services of this process, which are registered with it, on which calls pass interceptors.
+// Calls cost neither a socket nor the encoding of messages: both sides see the same values, so that neither may change what
 // it was given or has handed over.
-func Channel(chain []Interceptor) *inprocgrpc.Channel {
+func Channel(chain Interceptor) *inprocgrpc.Channel {
 	return new(inprocgrpc.Channel).
 		WithCloner(inprocgrpc.CopyFunc(share)).
-		WithServerUnaryInterceptor(chainUnary(chain)).
-		WithServerStreamInterceptor(chainStream(chain))
+		WithServerUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			return chain.Unary(inherit(ctx), req, info, next)
+		}).
+		WithServerStreamInterceptor(func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			return chain.Stream(srv, withContext(inherit(s.Context()), s), info, next)
+		})
+}
+
+// inherit adds to the context of a server what its client, which here is the REST edge, has found out: whose call it is, from where, and in which trace.
+func inherit(ctx context.Context) context.Context {
+	from := inprocgrpc.ClientContext(ctx)
+	if from == nil {
+		return ctx
+	}
+	if c := authn.CallerFrom(from); c != nil {
+		ctx = authn.WithCaller(ctx, c)
+	}
+	if p, ok := peer.FromContext(from); ok {
+		ctx = peer.NewContext(ctx, p)
+	}
+	return trace.ContextWithSpan(ctx, trace.SpanFromContext(from))
 }
 
 // share makes out a message with the fields of in, and not with copies of them.
@@ -34,30 +56,4 @@ func share(out, in any) error {
 		return true
 	})
 	return nil
-}
-
-// chainUnary is what grpc.ChainUnaryInterceptor does, for a server that takes one interceptor only.
-func chainUnary(chain []Interceptor) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		for _, i := range slices.Backward(chain) {
-			if step := i.Unary; step != nil {
-				next := handler
-				handler = func(ctx context.Context, req any) (any, error) { return step(ctx, req, info, next) }
-			}
-		}
-		return handler(ctx, req)
-	}
-}
-
-// chainStream is what grpc.ChainStreamInterceptor does.
-func chainStream(chain []Interceptor) grpc.StreamServerInterceptor {
-	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		for _, i := range slices.Backward(chain) {
-			if step := i.Stream; step != nil {
-				next := handler
-				handler = func(srv any, stream grpc.ServerStream) error { return step(srv, stream, info, next) }
-			}
-		}
-		return handler(srv, stream)
-	}
 }

@@ -3,18 +3,15 @@ package interceptor
 import (
 	"context"
 
+	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
 
-// streamWithContext is a server stream that shows another context.
-type streamWithContext struct {
-	grpc.ServerStream
-	ctx context.Context
+// withContext returns a server stream that shows another context.
+func withContext(ctx context.Context, s grpc.ServerStream) grpc.ServerStream {
+	return &middleware.WrappedServerStream{ServerStream: s, WrappedContext: ctx}
 }
-
-// Context implements grpc.ServerStream.
-func (s streamWithContext) Context() context.Context { return s.ctx }
 
 // incoming returns the first value of a metadata key, or nothing.
 func incoming(ctx context.Context, key string) string {

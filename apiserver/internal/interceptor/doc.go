@@ -1,8 +1,13 @@
-// Package interceptor holds what every call passes through, one file each. Calls by gRPC and by REST take the same way. The order is
-// written in one place, in the wiring of the process.
+// Package interceptor holds what every call passes through once the edge has let it in, one file each. Calls by gRPC and by REST take the same way.
+// The order is written in one place, in the wiring of the process.
 package interceptor
 
-import "google.golang.org/grpc"
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+)
 
 // Interceptor is one step of the chain, for both kinds of calls.
 type Interceptor struct {
@@ -10,17 +15,26 @@ type Interceptor struct {
 	Stream grpc.StreamServerInterceptor
 }
 
-// ServerOptions turns a list, outermost first, into options of a gRPC server.
-func ServerOptions(chain []Interceptor) []grpc.ServerOption {
-	unary := make([]grpc.UnaryServerInterceptor, 0, len(chain))
-	stream := make([]grpc.StreamServerInterceptor, 0, len(chain))
-	for _, i := range chain {
-		if i.Unary != nil {
-			unary = append(unary, i.Unary)
-		}
-		if i.Stream != nil {
-			stream = append(stream, i.Stream)
-		}
+// Chain makes one step of a list, outermost first. It is what grpc.ChainUnaryInterceptor does, for those that take one interceptor only.
+func Chain(list []Interceptor) Interceptor {
+	return Interceptor{
+		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+			for _, i := range slices.Backward(list) {
+				if step := i.Unary; step != nil {
+					next := handler
+					handler = func(ctx context.Context, req any) (any, error) { return step(ctx, req, info, next) }
+				}
+			}
+			return handler(ctx, req)
+		},
+		Stream: func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+			for _, i := range slices.Backward(list) {
+				if step := i.Stream; step != nil {
+					next := handler
+					handler = func(srv any, stream grpc.ServerStream) error { return step(srv, stream, info, next) }
+				}
+			}
+			return handler(srv, stream)
+		},
 	}
-	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...)}
 }

@@ -26,7 +26,7 @@ func RequestID() Interceptor {
 		Stream: func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			ctx, id := withRequestID(s.Context())
 			_ = s.SetHeader(metadata.Pairs(RequestIDKey, id))
-			return next(srv, streamWithContext{s, ctx})
+			return next(srv, withContext(ctx, s))
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
@@ -34,7 +34,7 @@ type Store interface {
 // Options of New. Store and Authorizer are required.
 type Options struct {
 	Store      Store
-	Authorizer authn.Authorizer
+	Authorizer authz.Authorizer
 	Validation validation.Options
 	// Views keeps encoded forms of objects. Nil means a cache of its own.
 	Views *document.Cache
@@ -82,7 +82,7 @@ func keyOf(req target) types.NamespacedName {
 }
 
 func (r *Resource) authorize(ctx context.Context, verb, namespace, name string) error {
-	return r.Authorizer.Authorize(ctx, authn.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: r.Resource, Namespace: namespace, Name: name})
+	return r.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: r.Resource, Namespace: namespace, Name: name})
 }
 
 // warnOfAge says how old an answer from the cache may be when the API server is away.

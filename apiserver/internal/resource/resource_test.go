@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
@@ -175,7 +176,7 @@ func (b beating) Watch(_ context.Context, o store.WatchOptions, send func(store.
 
 type authorizer func() error
 
-func (a authorizer) Authorize(context.Context, authn.Access) error { return a() }
+func (a authorizer) Authorize(context.Context, authz.Access) error { return a() }
 
 // A watch goes on while the API server cannot be asked about rights, and ends once they are taken away.
 func TestWatchOutlivesTheAPIServer(t *testing.T) {
@@ -205,6 +206,18 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	}
 }
 
+// What is no verdict of Kubernetes on the rights of a caller does not end a watch; that nobody can ask for one any more does.
+func TestWatchEndsByVerdictsOnly(t *testing.T) {
+	for err, ends := range map[error]bool{
+		apierrors.NewUnauthorized("expired"): true, authn.ErrNoCredentials: true, authn.ErrNoIdentity: true, authn.ErrOwnCredentials: true,
+		apierrors.NewServiceUnavailable("away"): false, context.DeadlineExceeded: false,
+	} {
+		if got := refusal(fmt.Errorf("asking: %w", err)) != nil; got != ends {
+			t.Errorf("%v ends a watch: %t, want %t", err, got, ends)
+		}
+	}
+}
+
 // many is a store of a page of full objects.
 type many struct {
 	Store
@@ -225,7 +238,7 @@ func TestListEncodesOnce(t *testing.T) {
 		page.Items = append(page.Items, item)
 	}
 	views := document.NewCache(0)
-	r := clusters(Options{Store: many{page: page}, Authorizer: authn.AllowAll{}, Views: views})
+	r := clusters(Options{Store: many{page: page}, Authorizer: authz.AllowAll{}, Views: views})
 	for _, view := range []string{"FULL", "BASIC"} {
 		list := func() *raygatev2.ListClustersResponse {
 			resp := &raygatev2.ListClustersResponse{}

@@ -68,11 +68,16 @@ var eventTypes = map[store.EventType]string{
 	store.Synced: "SYNCED", store.Heartbeat: "HEARTBEAT", store.Reset: "RESET",
 }
 
-// refusal returns err if it is a verdict on the caller. That the API server cannot be asked is none: a watch that was allowed goes on and
-// shows nothing that it would not have shown before, because nothing new arrives from the API server either.
+// refusal returns err if it is a verdict on the caller, or on the gateway, which then cannot ask for one. That the API server cannot be asked is none:
+// a watch that was allowed goes on and shows nothing that it would not have shown before, because nothing new arrives from the API server either.
 func refusal(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, authn.ErrNoCredentials) || errors.Is(err, authn.ErrBadCredentials) {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err
+	}
+	for _, verdict := range []error{authn.ErrNoCredentials, authn.ErrBadCredentials, authn.ErrNoIdentity, authn.ErrPrivileged, authn.ErrOwnCredentials} {
+		if errors.Is(err, verdict) {
+			return err
+		}
 	}
 	return nil
 }

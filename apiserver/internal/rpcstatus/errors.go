@@ -3,6 +3,7 @@ package rpcstatus
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 )
@@ -69,6 +70,8 @@ type Error struct {
 	Reason   string
 	Message  string
 	Metadata map[string]string
+	// RetryAfter is the hint to the client when to try again. Zero means no hint.
+	RetryAfter time.Duration
 }
 
 // Error implements error.

@@ -88,7 +88,7 @@ func (t *Table) problem(err error) *problem {
 		return invalid.problem()
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata}
+		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata, retryAfter: e.RetryAfter}
 	}
 	for _, row := range t.rows {
 		if !errors.Is(err, row.Err) {

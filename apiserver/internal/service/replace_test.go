@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -72,7 +72,7 @@ func TestReplaceJudgesTheChange(t *testing.T) {
 			in := &raygatev2.RayCluster{}
 			modelv2.Fill(in, tree)
 			var warned []string
-			s := NewClusters(resource.Options{Store: oneCluster{now: stored(t, old)}, Authorizer: authn.AllowAll{}, Warn: func(_ context.Context, text string) {
+			s := NewClusters(resource.Options{Store: oneCluster{now: stored(t, old)}, Authorizer: authz.AllowAll{}, Warn: func(_ context.Context, text string) {
 				warned = append(warned, text[len(text)-len("RC-034)"):len(text)-1])
 			}})
 			_, err = s.ReplaceCluster(t.Context(), &raygatev2.ReplaceClusterRequest{Namespace: rc.Namespace, Name: rc.Name, Cluster: in})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
@@ -51,6 +52,8 @@ type watchCache struct {
 	lost        bool
 	// absent is set while the API server does not know the kind.
 	absent bool
+	// refused is what Kubernetes says while the gateway itself may not read; nil when it may.
+	refused error
 }
 
 // change is one step from prev to next; one of them is nil on creation and deletion.
@@ -90,6 +93,10 @@ func (c *watchCache) contact(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.absent = apierrors.IsNotFound(err)
+	c.refused = nil
+	if errors.Is(err, authn.ErrOwnCredentials) {
+		c.refused = err
+	}
 	var answered apierrors.APIStatus // a refusal is an answer, but for those of a proxy in front of nothing
 	if c.lost = err != nil && !(errors.As(err, &answered) && answered.Status().Code < http.StatusInternalServerError); !c.lost {
 		c.lastContact = c.clock.Now()

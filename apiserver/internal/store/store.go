@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -28,6 +29,8 @@ const (
 type Options struct {
 	// Reader lists and watches with the gateway's own credentials. Its scheme is NewScheme's. Required.
 	Reader rest.Interface
+	// Namespace is the one whose objects are cached. Empty means all.
+	Namespace string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
 	// TokenKey authenticates page tokens; replicas must share it for tokens to work on all of them. Empty means a random
@@ -102,7 +105,7 @@ func (s *Store) Views() *document.Cache { return s.opts.Views }
 // Run keeps the cache up to date until ctx ends.
 func (s *Store) Run(ctx context.Context) {
 	request := func(o *metav1.ListOptions) *rest.Request {
-		return s.opts.Reader.Get().Resource(s.kind.Resource).VersionedParams(o, metav1.ParameterCodec)
+		return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(o, metav1.ParameterCodec)
 	}
 	s.cache.run(ctx, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -130,7 +133,7 @@ func (s *Store) Ready() error {
 	case s.cache.absent:
 		return fmt.Errorf("reading %s: %w", s.kind.Resource, ErrNotServed)
 	}
-	return fmt.Errorf("reading %s: %w", s.kind.Resource, ErrNotSynced)
+	return fmt.Errorf("reading %s: %w", s.kind.Resource, cmp.Or(s.cache.refused, ErrNotSynced))
 }
 
 // Size returns the number of objects in the cache, for metrics.

@@ -20,15 +20,23 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 * **Kind** RayClusterSpec means that the rule holds wherever a cluster is described: in ` + "`spec`" + ` of a RayCluster, ` + "`spec.rayClusterSpec`" + ` of a RayJob,
   ` + "`spec.rayClusterConfig`" + ` of a RayService, ` + "`spec.jobTemplate.rayClusterSpec`" + ` of a RayCronJob. RayJobSpec is ` + "`spec`" + ` of a RayJob and ` + "`spec.jobTemplate`" + ` of a
   RayCronJob. The field is then the path below that. Any means that the rule holds for the metadata of more than one kind.
+* **Tier** Why there is a rule, and with that where it may refuse. peer: KubeRay 1.7 refuses the object too, by its schema or CEL (schema), its webhook,
+  the check at the top of its controller's reconcile (controller), or a later step of its controller that fails for ever (step); gateway, webhook and
+  ` + "`raygate validate`" + ` refuse it, and CEL where nothing but the object decides. kubernetes: the API server would always refuse the child that follows
+  from the object, whatever mode, feature gate or webhook is in play; CRD, gateway, webhook and ` + "`raygate validate`" + ` refuse it. advice: everything else;
+  nobody refuses it, everybody warns in the same words. Where no child follows from a part of an object, as from the submitter of a RayJob in HTTPMode, rules
+  of tier kubernetes on that part only warn. So do all rules but those of KubeRay's schema on an object that ` + "`managedBy`" + ` gives to MultiKueue.
+* **Depends on** What decides besides the object. No CRD holds such a rule, and where the thing is not known, as a feature gate that is off by default is not to
+  a gateway or a command line that nobody told of it, the rule only warns.
 * **Severity** An error refuses the object; a warning never does. An update is refused only for errors that it brings in or makes worse: an error that
   the stored object has at the same place, with the same value and with the same values in all fields that the rule reads, becomes a warning, so that
   finalizers, labels and the autoscaler always get through. The API server ratchets too, where it enforces the rule; of rules over all worker groups it
-  sees only whether more groups break them than before. Ratcheting marks rules that working objects may break. On update marks rules about the
-  way from the old object to the new one.
+  sees only whether more groups break them than before. On update marks rules about the way from the old object to the new one.
 * **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
   server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
   webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.
-* **Stop** The operator does not act on an object that breaks the rule, even if the object ran before.
+* **Stop** The operator does not act on an object that breaks the rule, even if the object ran before: always means that KubeRay stops there too, new that
+  it does not start with a new object. Errors of other rules do not stop it; it tells them in the status.
 
 `
 
@@ -36,18 +44,21 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 func Markdown() []byte {
 	var b bytes.Buffer
 	b.WriteString(intro)
-	b.WriteString("| Rule | Kind | Field | Broken when | Severity | Layers | Stop |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Rule | Tier | Kind | Field | Broken when | Severity | Depends on | Layers | Stop |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range validation.Rules() {
 		layers := layersOf(r)
 		stop := ""
-		if r.Stop {
-			stop = "yes"
+		switch {
+		case r.Stops():
+			stop = "always"
+		case r.Tier == validation.TierKubernetes:
+			stop = "new"
 		}
 		id := r.ID
 		if len(r.Same) > 0 {
 			id += " (also " + strings.Join(r.Same, ", ") + ")"
 		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s | %s |\n", id, r.Kind, cell(r.Field), cell(r.Condition), severity(r), strings.Join(layers, ", "), stop)
+		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s | %s | %s | %s | %s |\n", id, tier(r), r.Kind, cell(r.Field), cell(r.Condition), severity(r), r.Depends, strings.Join(layers, ", "), stop)
 	}
 	b.WriteString("\n## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
 	for _, n := range validation.NoRules() {
@@ -72,11 +83,20 @@ func layersOf(r validation.Rule) []string {
 	return layers
 }
 
-func severity(r validation.Rule) string {
-	text := string(r.Severity)
-	if r.Ratcheting {
-		text += ", ratcheting"
+// tier is the tier, with the parts of KubeRay that refuse the object.
+func tier(r validation.Rule) string {
+	if len(r.Peer) == 0 {
+		return string(r.Tier)
 	}
+	parts := make([]string, len(r.Peer))
+	for i, p := range r.Peer {
+		parts[i] = string(p)
+	}
+	return fmt.Sprintf("%s (%s)", r.Tier, strings.Join(parts, ", "))
+}
+
+func severity(r validation.Rule) string {
+	text := string(r.Severity())
 	if r.Transition {
 		text += ", on update"
 	}

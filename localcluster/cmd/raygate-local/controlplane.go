@@ -53,7 +53,8 @@ after which "generation" in DIR/ready is one more.`,
 	return cmd
 }
 
-var optional = []string{"scheduler", "controller-manager", "nodes"}
+// optional parts; without nodes there is no ray either.
+var optional = []string{"scheduler", "controller-manager", "nodes", "ray"}
 
 // ready is what DIR/ready contains.
 type ready struct {
@@ -92,6 +93,11 @@ func (o controlPlaneOptions) validate() error {
 	return nil
 }
 
+// has reports whether an optional part is wanted.
+func (o controlPlaneOptions) has(part string) bool {
+	return !slices.Contains(o.without, part) && (part != "nodes" || o.nodes > 0)
+}
+
 func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -120,16 +126,19 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	group := &proc.Group{}
 	defer group.StopAll(out.printf)
 	begin := time.Now()
-	cp, r, err := startOnFreePorts(ctx, group, p, o, out)
+	var g *ground
+	if o.has("nodes") && o.has("ray") {
+		if g, err = newGround(p, out); err != nil {
+			return err
+		}
+		defer g.close()
+	}
+	cp, r, err := startOnFreePorts(ctx, group, p, o, g.socket(), out)
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	if !slices.Contains(o.without, "nodes") && o.nodes > 0 {
-		sim, err := simnode.New(cp.Config, o.nodes, out.printf)
-		if err != nil {
-			return err
-		}
-		wait, err := sim.Start(ctx)
+	if o.has("nodes") {
+		wait, err := startNodes(ctx, cp, g, o.nodes, out)
 		defer wait()
 		defer cancel()
 		if err != nil {
@@ -143,6 +152,20 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), cp.Server, cp.Kubeconfig)
 	s := serving{cp: cp, group: group, ready: r, readyFile: readyFile, out: out}
 	return s.untilEnd(ctx, restart, kill)
+}
+
+// startNodes starts the simulated nodes, with what is real of their Pods unless g is nil. wait waits for their end, which that of ctx brings.
+func startNodes(ctx context.Context, cp *controlplane.ControlPlane, g *ground, n int, out *progress) (wait func(), err error) {
+	sim, err := simnode.New(cp.Config, n, out.printf)
+	if err != nil {
+		return func() {}, err
+	}
+	if g != nil {
+		if err := g.settle(cp.Config, sim); err != nil {
+			return func() {}, err
+		}
+	}
+	return sim.Start(ctx)
 }
 
 // serving is a control plane that is ready.
@@ -183,7 +206,7 @@ func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) 
 
 // startOnFreePorts tries again with other ports when somebody, another test for
 // example, was quicker to take one of ours.
-func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, out *progress) (*controlplane.ControlPlane, ready, error) {
+func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, egress string, out *progress) (*controlplane.ControlPlane, ready, error) {
 	for attempt := 1; ; attempt++ {
 		var c ports.Chooser
 		var chosen [3]int
@@ -201,6 +224,7 @@ func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o control
 			Dir: p.data, Bin: p.k8s(),
 			Ports:                    controlplane.Ports{Secure: chosen[0], EtcdClient: chosen[1], EtcdPeer: chosen[2]},
 			Unsafe:                   true,
+			Egress:                   egress,
 			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
 			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),
 			Grace:                    2 * time.Second,

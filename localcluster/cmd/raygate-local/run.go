@@ -46,6 +46,7 @@ type runOptions struct {
 	dir            string
 	crds           string
 	nodes          int
+	simulate       bool
 	withoutRaygate bool
 }
 
@@ -53,6 +54,7 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", "", "folder for data and logs (default .local beside bin)")
 	f.StringVar(&o.crds, "crds", "", "folder with the CustomResourceDefinitions (default operator/config/crd/bases)")
 	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
+	f.BoolVar(&o.simulate, "simulate", true, "simulate Ray behind head Pods, and run entrypoints of jobs and submitters as processes of this machine")
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
 }
 
@@ -118,6 +120,8 @@ type runner struct {
 	ports ports.Table
 	cp    *controlplane.ControlPlane
 	sim   *simnode.Simulator
+	// ground is nil when nothing is to run on this machine.
+	ground *ground
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -134,6 +138,7 @@ func (r *runner) run(ctx context.Context) error {
 	defer func() {
 		cancel()
 		wait()
+		r.ground.close()
 	}()
 	if err := r.start(ctx, &wait); err != nil {
 		select {
@@ -174,6 +179,8 @@ func (r *runner) stop(wait *func()) error {
 	begin := time.Now()
 	(*wait)()
 	*wait = func() {}
+	r.ground.close()
+	r.ground = nil
 	r.group.StopAll(r.out.printf)
 	r.out.printf("stopped in %.1f s", time.Since(begin).Seconds())
 	return nil
@@ -185,6 +192,11 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 		return err
 	}
 	var err error
+	if r.opts.simulate {
+		if r.ground, err = newGround(r.paths, r.out); err != nil {
+			return err
+		}
+	}
 	r.cp, err = controlplane.Start(ctx, &r.group, controlplane.Options{
 		Dir: r.paths.data, Bin: r.paths.k8s(),
 		Ports: controlplane.Ports{
@@ -192,6 +204,7 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 			EtcdClient: r.ports[portEtcd],
 			EtcdPeer:   r.ports[portEtcdPeer],
 		},
+		Egress:   r.ground.socket(),
 		Grace:    1500 * time.Millisecond,
 		Progress: r.out.printf,
 	})
@@ -204,6 +217,11 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 	r.out.printf("registering %d simulated nodes", r.opts.nodes)
 	if r.sim, err = simnode.New(r.cp.Config, r.opts.nodes, r.out.printf); err != nil {
 		return err
+	}
+	if r.ground != nil {
+		if err := r.ground.settle(r.cp.Config, r.sim); err != nil {
+			return err
+		}
 	}
 	if *wait, err = r.sim.Start(ctx); err != nil {
 		return err
@@ -266,6 +284,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--metrics-bind-address=" + local(portOperatorMetrics),
 			"--health-probe-bind-address=" + local(portOperatorProbes),
 			"--leader-elect=false",
+			"--use-kubernetes-proxy", // the API server reaches Pods, programs of this machine do not
 		},
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

@@ -20,6 +20,8 @@ type state struct {
 	HTTP       string `json:"http,omitempty"` // of the gateway; empty without raygate
 	GRPC       string `json:"grpc,omitempty"`
 	Probes     string `json:"probes,omitempty"` // URL of the operator's health endpoints
+	// Pods is the folder of the processes of simulated Pods; empty when there are none.
+	Pods string `json:"pods,omitempty"`
 	// Metrics are the URLs of the Prometheus metrics, by program; empty without raygate.
 	Metrics map[string]string `json:"metrics,omitempty"`
 	Parts   map[string]int    `json:"parts"` // name -> pid
@@ -29,6 +31,9 @@ func (r *runner) state() state {
 	s := state{
 		PID: os.Getpid(), Server: r.cp.Server, Kubeconfig: r.cp.Kubeconfig, Env: r.paths.env(), Root: r.paths.root,
 		Parts: map[string]int{},
+	}
+	if r.ground != nil {
+		s.Pods = r.paths.pods()
 	}
 	for _, p := range r.group.Running() {
 		s.Parts[p.Name] = p.PID()
@@ -98,6 +103,9 @@ func (s state) guide() string {
 		line("  metrics          %s (operator), %s (gateway)", s.Metrics["operator"], s.Metrics["gateway"])
 	}
 	line("  settings         . %s", s.Env)
+	if s.Pods != "" {
+		line("  entrypoints      of Ray jobs RUN ON THIS MACHINE, below %s", s.Pods)
+	}
 	if s.HTTP == "" {
 		line("")
 		line("  kubectl (after reading the settings):   kubectl get nodes")

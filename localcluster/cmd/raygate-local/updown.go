@@ -86,7 +86,7 @@ func up(ctx context.Context, o runOptions) error {
 		return fmt.Errorf("opening log: %w", err)
 	}
 	defer log.Close()
-	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate)}
+	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--simulate=%t", o.simulate), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate)}
 	if o.crds != "" {
 		args = append(args, "--crds", o.crds)
 	}
@@ -209,7 +209,7 @@ func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait,
 
 // owned is what a run makes below its folder. reset removes these and the folder
 // when nothing else is left: --dir may name a folder with other things in it.
-var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock"}
+var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "egress.yaml", "egress.sock"}
 
 func reset(ctx context.Context, dir string) error {
 	if err := down(ctx, dir); err != nil {

@@ -36,6 +36,10 @@ type Options struct {
 	// may be lost when the machine (not the process) stops.
 	Unsafe bool
 
+	// Egress is the Unix socket through which the API server reaches Pods, nodes
+	// and Services, by HTTP CONNECT; empty means that it dials them itself.
+	Egress string
+
 	WithoutScheduler         bool
 	WithoutControllerManager bool
 
@@ -79,6 +83,9 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 		return nil, err
 	}
 	if err := serviceAccountKey(l.serviceAccountKey()); err != nil {
+		return nil, err
+	}
+	if err := writeEgress(l, o.Egress); err != nil {
 		return nil, err
 	}
 	cp := &ControlPlane{

@@ -17,6 +17,7 @@ func (l layout) serviceAccountKey() string      { return filepath.Join(l.certs()
 func (l layout) tokens() string                 { return filepath.Join(l.certs(), "tokens.csv") }
 func (l layout) kubeconfig() string             { return l.path("kubeconfig") }
 func (l layout) partKubeconfig(p string) string { return filepath.Join(l.certs(), p+".kubeconfig") }
+func (l layout) egress() string                 { return l.path("egress.yaml") }
 
 func etcdFlags(l layout, o Options) []string {
 	client := fmt.Sprintf("http://127.0.0.1:%d", o.Ports.EtcdClient)
@@ -40,7 +41,7 @@ func etcdFlags(l layout, o Options) []string {
 }
 
 func apiServerFlags(l layout, o Options) []string {
-	return []string{
+	flags := []string{
 		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", o.Ports.EtcdClient),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
@@ -62,6 +63,13 @@ func apiServerFlags(l layout, o Options) []string {
 		"--http2-max-streams-per-connection=1000",
 		"--profiling=false",
 	}
+	if o.Egress != "" {
+		flags = append(flags,
+			"--egress-selector-config-file="+l.egress(),
+			// The names of the simulated nodes mean nothing to a resolver.
+			"--kubelet-preferred-address-types=InternalIP")
+	}
+	return flags
 }
 
 func controllerManagerFlags(l layout) []string {

@@ -9,3 +9,6 @@ import "syscall"
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
+
+// forbidPrivileges: only Linux can forbid a child more rights than it starts with.
+func forbidPrivileges() {}

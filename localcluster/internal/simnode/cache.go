@@ -6,7 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
+
+// labelNodeType says which Pods are Ray heads.
+const labelNodeType = "ray.io/node-type"
 
 // strip keeps of a Pod what this package reads; a Pod of Ray is some 20 KB whole.
 func strip(obj any) (any, error) {
@@ -32,6 +37,7 @@ func strip(obj any) (any, error) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       pod.Spec.NodeName,
+			RestartPolicy:  pod.Spec.RestartPolicy,
 			HostNetwork:    pod.Spec.HostNetwork,
 			ReadinessGates: pod.Spec.ReadinessGates,
 			InitContainers: stripContainers(pod.Spec.InitContainers),
@@ -43,10 +49,17 @@ func strip(obj any) (any, error) {
 			StartTime: pod.Status.StartTime,
 		},
 	}
+	if v, ok := pod.Labels[labelNodeType]; ok {
+		out.Labels = map[string]string{labelNodeType: v}
+	}
 	for _, key := range []string{annotationStayPending, annotationExitCode} {
 		if v, ok := pod.Annotations[key]; ok {
 			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, v)
 		}
+	}
+	if hasReal(out) {
+		out.Status = pod.Status // what its processes do is compared with it
+		return out, nil
 	}
 	for _, c := range pod.Status.Conditions {
 		out.Status.Conditions = append(out.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status})
@@ -57,7 +70,11 @@ func strip(obj any) (any, error) {
 func stripContainers(in []corev1.Container) []corev1.Container {
 	var out []corev1.Container
 	for _, c := range in {
-		out = append(out, corev1.Container{Name: c.Name, Image: c.Image, RestartPolicy: c.RestartPolicy})
+		stripped := corev1.Container{Name: c.Name, Image: c.Image, RestartPolicy: c.RestartPolicy}
+		if podrun.IsReal(c) {
+			stripped.Command, stripped.Args = c.Command, c.Args // by which it is known
+		}
+		out = append(out, stripped)
 	}
 	return out
 }

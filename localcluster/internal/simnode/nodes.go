@@ -26,7 +26,8 @@ func nodeAddress(i int) string { return fmt.Sprintf("10.245.%d.%d", i/250, i%250
 
 // node is what the i-th simulated node looks like: large enough that nothing
 // ever waits for room unless a test asks for too much on purpose.
-func node(i int, now time.Time) *corev1.Node {
+// kubeletPort is 0 when nothing answers for its kubelet.
+func node(i int, kubeletPort int32, now time.Time) *corev1.Node {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("20000"),
 		corev1.ResourceMemory:           resource.MustParse("100Ti"),
@@ -63,6 +64,7 @@ func node(i int, now time.Time) *corev1.Node {
 				condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "simulated"),
 				condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "simulated"),
 			},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: kubeletPort}},
 			NodeInfo: corev1.NodeSystemInfo{
 				Architecture: "amd64", OperatingSystem: "linux", OSImage: "simulated",
 				KubeletVersion: "v1.36.3", ContainerRuntimeVersion: "sim://1.0.0",
@@ -74,7 +76,7 @@ func node(i int, now time.Time) *corev1.Node {
 // register makes the i-th node, or writes its status when it is there already;
 // what a user has done to it (a taint, cordon, label) stays.
 func (s *Simulator) register(ctx context.Context, i int) error {
-	want := node(i, time.Now())
+	want := node(i, s.kubeletPort, time.Now())
 	nodes := s.client.CoreV1().Nodes()
 	if _, err := nodes.Create(ctx, want, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("registering %s: %w", want.Name, err)

@@ -29,7 +29,28 @@ type Simulator struct {
 	queue     workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	pods      cache.SharedIndexInformer
 	logf      func(format string, args ...any)
+
+	runtime     Runtime // nil: nothing is real
+	kubeletPort int32
 }
+
+// Runtime runs what of Pods is real. Its methods do not block.
+type Runtime interface {
+	// Containers starts what does not run yet and returns the states of the real containers by name.
+	Containers(pod *corev1.Pod, ip string) map[string]corev1.ContainerStatus
+	// Stop ends what is real of a Pod and reports whether it has ended; when it has, Changed is called.
+	Stop(pod *corev1.Pod, grace time.Duration) (ended bool)
+	// Forget is called when a Pod is gone.
+	Forget(uid types.UID)
+	// KeepOnly is called once at the start with the Pods that there are.
+	KeepOnly(uids map[types.UID]bool)
+}
+
+// Use makes Pods real, as far as r does that. kubeletPort is where something answers for the kubelets. Call it before Start.
+func (s *Simulator) Use(r Runtime, kubeletPort int32) { s.runtime, s.kubeletPort = r, kubeletPort }
+
+// Changed makes the node look at a Pod again.
+func (s *Simulator) Changed(key types.NamespacedName) { s.queue.Add(key) }
 
 // New prepares n nodes of the cluster of cfg. logf gets what goes wrong and is
 // tried again; it must not be nil.
@@ -55,6 +76,9 @@ func New(cfg *rest.Config, n int, logf func(format string, args ...any)) (*Simul
 			o.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
 		}))
 	s.pods = factory.Core().V1().Pods().Informer()
+	if err := s.pods.AddIndexers(cache.Indexers{byAddress: podAddress}); err != nil {
+		return nil, fmt.Errorf("indexing Pods: %w", err)
+	}
 	_, err = s.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    s.enqueue,
 		UpdateFunc: func(_, obj any) { s.enqueue(obj) },
@@ -80,10 +104,15 @@ func (s *Simulator) Start(ctx context.Context) (wait func(), err error) {
 		return wg.Wait, ctx.Err()
 	}
 	// Before any new address is given away: Pods of an earlier run keep theirs.
+	uids := map[types.UID]bool{}
 	for _, obj := range s.pods.GetStore().List() {
 		if pod, ok := obj.(*corev1.Pod); ok {
 			s.addresses.reserve(string(pod.UID), pod.Status.PodIP)
+			uids[pod.UID] = true
 		}
+	}
+	if s.runtime != nil {
+		s.runtime.KeepOnly(uids)
 	}
 	for range workers {
 		wg.Go(func() {
@@ -151,6 +180,9 @@ func (s *Simulator) forget(obj any) {
 	}
 	if pod, ok := obj.(*corev1.Pod); ok {
 		s.addresses.release(string(pod.UID))
+		if s.runtime != nil {
+			s.runtime.Forget(pod.UID)
+		}
 	}
 }
 
@@ -194,19 +226,46 @@ func (s *Simulator) sync(ctx context.Context, key types.NamespacedName) error {
 			return err
 		}
 	}
-	status := next(pod, ip, hostIP, time.Now())
+	status := s.status(pod, ip, hostIP)
 	if status == nil {
 		return nil
 	}
 	return s.patch(ctx, pod, status)
 }
 
-// end lets a deleted Pod go.
+// status returns what the Pod's status is to become, nil when it is that.
+func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus {
+	switch {
+	case s.runtime == nil:
+		return next(pod, ip, hostIP, time.Now())
+	case hasEnded(pod):
+		s.runtime.Stop(pod, 0)
+		return nil
+	case hasReal(pod):
+		return withProcesses(pod, ip, hostIP, s.runtime.Containers(pod, ip), time.Now())
+	}
+	return next(pod, ip, hostIP, time.Now())
+}
+
+// end lets a deleted Pod go, after what is real of it.
 func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
+	if s.runtime != nil {
+		grace := time.Duration(0)
+		if g := pod.DeletionGracePeriodSeconds; g != nil {
+			grace = time.Duration(*g) * time.Second
+		}
+		if !s.runtime.Stop(pod, grace) {
+			return nil // Changed brings it back
+		}
+	}
 	if len(pod.Finalizers) > 0 {
 		// It stays visible until its finalizers are gone, and whoever holds them
 		// may wait for its containers to have ended.
-		if status := next(pod, "", "", time.Now()); status != nil {
+		status := next(pod, "", "", time.Now())
+		if s.runtime != nil && hasReal(pod) && !hasEnded(pod) {
+			status = stoppedProcesses(pod, s.runtime.Containers(pod, pod.Status.PodIP), time.Now())
+		}
+		if status != nil {
 			if err := s.patch(ctx, pod, status); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ const (
 // It is pure: ip is the Pod's address, hostIP its node's.
 func next(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
 	switch {
-	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
+	case hasEnded(pod):
 		return nil
 	case pod.DeletionTimestamp != nil:
 		return ended(pod, 0, now)
@@ -39,6 +39,11 @@ func next(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
 		}
 	}
 	return nil
+}
+
+// hasEnded reports whether the Pod has ended for good.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func exitCode(pod *corev1.Pod) (int32, bool) {

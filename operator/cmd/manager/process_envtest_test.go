@@ -37,11 +37,14 @@ import (
 
 const systemNamespace = "raygate-system" // that of the manifests
 
-// TestProcess runs the operator as it is installed: a process of its own, with the rights of operator/config/rbac and no
-// more, a configuration file, a batch scheduler and leader election.
+var volcanoCRD = filepath.Join("..", "..", "internal", "controller", "raycluster", "testdata", "schedulers", "volcano.yaml")
+
+// TestProcess runs the operator as it is installed: a process of its own, with the rights of operator/config/rbac and those of its
+// batch scheduler and no more, a configuration file, a batch scheduler and leader election.
 func TestProcess(t *testing.T) {
 	ctx, env, c, must := installed(t, 3*time.Minute)
-	must(c.Create(ctx, manifest(t, filepath.Join("..", "..", "internal", "controller", "raycluster", "testdata", "schedulers", "volcano.yaml"))))
+	installComponent(ctx, t, c, "volcano")
+	must(client.IgnoreAlreadyExists(c.Create(ctx, manifest(t, volcanoCRD))))
 
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	must(os.WriteFile(file, []byte(fileHead+`
@@ -173,7 +176,7 @@ func installed(t *testing.T, limit time.Duration) (context.Context, *envtest.Env
 	}
 }
 
-// installOperator gives the operator its namespace and its rights, unless another test did.
+// installOperator gives the operator its namespace and the rights of every installation, unless another test did.
 func installOperator(ctx context.Context, t *testing.T, c client.Client) {
 	t.Helper()
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}}
@@ -184,6 +187,18 @@ func installOperator(ctx context.Context, t *testing.T, c client.Client) {
 		if err := c.Create(ctx, obj); client.IgnoreAlreadyExists(err) != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// installComponent gives the operator more rights until the end of the test.
+func installComponent(ctx context.Context, t *testing.T, c client.Client, name string) {
+	t.Helper()
+	for _, file := range []string{"role.yaml", "role_binding.yaml"} {
+		obj := manifest(t, filepath.Join("..", "..", "config", "components", name, file))
+		if err := c.Create(ctx, obj); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Delete(context.Background(), obj) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"time"
@@ -27,12 +26,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/controller/mtls"
-	"github.com/raygate/raygate/operator/internal/controller/networkpolicy"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -93,15 +91,11 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := apis.New(mgr, namespaces(o), clock.RealClock{})
+	kinds, err := served.New(mgr, namespaces(o), clock.RealClock{})
 	if err != nil {
 		return err
 	}
-	policies, err := addNetworkPolicy(mgr, o)
-	if err != nil {
-		return fmt.Errorf("setting up the NetworkPolicy controller: %w", err)
-	}
-	if err := addRayCluster(ctx, mgr, o, kinds, policies); err != nil {
+	if err := addRayCluster(ctx, mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the RayCluster controller: %w", err)
 	}
 	if err := addMTLS(mgr, o, kinds); err != nil {
@@ -128,7 +122,6 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		DefaultNamespaces: namespaces(o),
 		DefaultTransform:  cache.TransformStripManagedFields(),
 	}
-	maps.Copy(caches.ByObject, networkpolicy.CacheByObject())
 	mgr, err := ctrl.NewManager(o.Config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        klog.Background(),
@@ -175,7 +168,7 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *apis.Kinds, policies raycluster.NetworkPolicies) error {
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
@@ -188,7 +181,7 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *api
 	c := rayClusterSettings(o)
 	c.Client, c.Live = mgr.GetClient(), mgr.GetAPIReader()
 	c.Recorder, c.Clock = mgr.GetEventRecorder(eventSource), clock.RealClock{}
-	c.Metrics, c.APIs, c.NetworkPolicies = collector, kinds, policies
+	c.Metrics, c.APIs = collector, kinds
 	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
@@ -204,23 +197,12 @@ func rayClusterSettings(o *Options) raycluster.Config {
 		Resync:               o.Resync,
 		CleanUpRedis:         o.RedisCleanup,
 		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
+		NetworkPolicies:      o.Gates.Enabled(features.RayClusterNetworkPolicy),
 		IngressOnOpenShift:   o.IngressOnOpenShift,
 	}
 }
 
-// addNetworkPolicy runs also while the gate is off, to take away policies from the time when it was on.
-func addNetworkPolicy(mgr ctrl.Manager, o *Options) (raycluster.NetworkPolicies, error) {
-	r := networkpolicy.New(networkpolicy.Config{
-		Client:     mgr.GetClient(),
-		Live:       mgr.GetAPIReader(),
-		Recorder:   mgr.GetEventRecorder(networkpolicy.EventSource),
-		Validation: validationOptions(o),
-		Enabled:    o.Gates.Enabled(features.RayClusterNetworkPolicy),
-	})
-	return r, r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
-}
-
-func addMTLS(mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
+func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 	if !o.Gates.Enabled(features.RayClusterMTLS) {
 		return nil
 	}
@@ -239,6 +221,7 @@ func addMTLS(mgr ctrl.Manager, o *Options, kinds *apis.Kinds) error {
 func validationOptions(o *Options) validation.Options {
 	return validation.Options{
 		Gates:                validationGates(o.Gates),
+		FromOperator:         true,
 		BatchScheduler:       new(o.schedulerName()),
 		NoInitContainers:     o.Pod.NoInitContainer,
 		HeadSidecars:         containerNames(o.Pod.HeadSidecars),

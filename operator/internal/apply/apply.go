@@ -19,7 +19,9 @@ var ErrNotOwned = errors.New("exists and belongs to something else")
 type NotOwnedError struct {
 	// Controller controls the object; nil if nothing does.
 	Controller *metav1.OwnerReference
-	what       string
+	// Found is the object as it was read.
+	Found client.Object
+	what  string
 }
 
 // Error implements error.
@@ -88,7 +90,7 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 		return Unchanged, err
 	}
 	if !metav1.IsControlledBy(current, owner) {
-		return Unchanged, &NotOwnedError{what: what, Controller: metav1.GetControllerOf(current)}
+		return Unchanged, &NotOwnedError{what: what, Controller: metav1.GetControllerOf(current), Found: current}
 	}
 	if current.GetDeletionTimestamp() != nil {
 		return Unchanged, fmt.Errorf("%s %w", what, ErrBeingDeleted)
@@ -167,7 +169,7 @@ func (w Writer) SetController(ctx context.Context, owner metav1.Object, ref meta
 		return false, err
 	}
 	if other := metav1.GetControllerOf(current); want && other != nil {
-		return false, &NotOwnedError{what: what, Controller: other}
+		return false, &NotOwnedError{what: what, Controller: other, Found: current}
 	}
 	var refs []metav1.OwnerReference
 	for _, r := range current.GetOwnerReferences() {

@@ -43,14 +43,9 @@ func TestMultiHost(t *testing.T) {
 		}
 		return []Create{c}
 	}
-	refusedFor := func(group string) raytest.ClusterOption {
-		return func(rc *rayv1.RayCluster) {
-			rc.Status.Conditions = []metav1.Condition{{
-				Type: rayv1.RayClusterReplicaFailure, Status: metav1.ConditionTrue, Message: RefusedWorkers(group) + "exceeded quota",
-			}}
-		}
+	refused := func(rc *rayv1.RayCluster) {
+		rc.Status.Conditions = []metav1.Condition{{Type: rayv1.RayClusterReplicaFailure, Status: metav1.ConditionTrue, Message: "exceeded quota"}}
 	}
-	refused := refusedFor("tpu")
 	pending := raytest.Phase(corev1.PodPending)
 
 	cases := map[string]struct {
@@ -104,10 +99,6 @@ func TestMultiHost(t *testing.T) {
 		"a replica of which a host was refused is finished, though the others work": {
 			changed(tpu(1), refused), pods([]*corev1.Pod{pod("r3", 3, 0)}),
 			outcome{Workers: []Create{{Replicas: []Replica{{Index: 3, Name: "r3", Hosts: []int{1}}}}}, Keep: []string{"head", "r3h0"}},
-		},
-		"what is refused for another group means nothing": {
-			changed(tpu(1), refusedFor("cpu")), pods([]*corev1.Pod{pod("r3", 3, 0)}),
-			outcome{Workers: whole(0), Delete: map[string]Reason{"r3h0": ReasonReplicaIncomplete}, Keep: []string{"head"}},
 		},
 		"of two unfinished replicas that are refused one gives way": {
 			changed(tpu(3), refused), pods([]*corev1.Pod{pod("r0", 0, 0), pod("r1", 1, 0, raytest.CreatedAfter(time.Hour))}),

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -24,18 +23,12 @@ type pods struct {
 // workers are those of one group: the ones that are being deleted and the others.
 type workers struct{ staying, leaving []*corev1.Pod }
 
-// Owned reports whether the Pod belongs to the cluster: the labels say so and the cluster is its controller. A Pod of an
-// earlier cluster of the same name does not belong, nor does one whose label a user changed to look at it in peace.
-func Owned(rc *rayv1.RayCluster, pod *corev1.Pod) bool {
-	return pod.Namespace == rc.Namespace && pod.Labels[rayv1.LabelCluster] == rc.Name && metav1.IsControlledBy(pod, rc)
-}
-
 func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 	own := pods{workers: map[string]workers{}}
 	sorted := slices.SortedFunc(slices.Values(observed), byName)
 	sameName := func(a, b *corev1.Pod) bool { return a.Namespace == b.Namespace && a.Name == b.Name }
 	for _, pod := range slices.CompactFunc(sorted, sameName) {
-		if Owned(rc, pod) {
+		if rc.Owns(pod) {
 			own.add(pod)
 		}
 	}

@@ -2,11 +2,9 @@ package podplan
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -139,7 +137,7 @@ func For(in Input) Plan {
 		return Plan{Keep: own.all} // garbage collection removes the Pods
 	case suspending(rc):
 		return Plan{Delete: deleteAll(own.all, ReasonSuspended, "the cluster is suspended")}
-	case wantsSuspension(rc):
+	case rc.Suspended():
 		return Plan{Keep: own.all, AwaitSuspending: true}
 	case in.staleHead(own):
 		// Nothing is made before the old head is gone: new workers would join it.
@@ -173,24 +171,18 @@ func (in Input) mayShrink() bool {
 	return on == nil || !*on || in.ShrinkWithAutoscaler
 }
 
-// RefusedWorkers is how the message of the condition ReplicaFailure speaks of a group whose workers cannot be created. It is
-// read back after a restart.
-func RefusedWorkers(group string) string { return "creating workers of group " + group + ": " }
-
-// refused reports whether workers of the group could not be created lately.
+// refused reports whether workers of the group could not be created lately. The condition does not say of which group, and counts
+// for all: it is what a restarted operator knows.
 func (in Input) refused(group string) bool {
-	c := meta.FindStatusCondition(in.Cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 	return in.Refused != nil && in.Refused(group) ||
-		c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, RefusedWorkers(group))
+		meta.IsStatusConditionTrue(in.Cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 }
-
-func wantsSuspension(rc *rayv1.RayCluster) bool { return rc.Spec.Suspend != nil && *rc.Spec.Suspend }
 
 // suspending reports whether all Pods have to go. A suspension that has begun runs to its end even when the user changed
 // his mind.
 func suspending(rc *rayv1.RayCluster) bool {
 	return meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspending) ||
-		wantsSuspension(rc) && meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended)
+		rc.Suspended() && meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended)
 }
 
 // headRestartDisabled reports whether a head that is gone stays gone: the RayJob that runs in it must not start again.

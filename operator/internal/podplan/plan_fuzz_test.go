@@ -114,7 +114,7 @@ func apply(rc *rayv1.RayCluster, pods []*corev1.Pod, plan Plan, round int) []*co
 	var after []*corev1.Pod
 	for _, pod := range pods {
 		deleted := slices.ContainsFunc(plan.Delete, func(d Deletion) bool { return d.Pod == pod })
-		if deleted || pod.DeletionTimestamp != nil && Owned(rc, pod) {
+		if deleted || pod.DeletionTimestamp != nil && rc.Owns(pod) {
 			continue
 		}
 		if pod == plan.AdoptHead {
@@ -155,7 +155,7 @@ func assertReplicas(t *testing.T, rc *rayv1.RayCluster, pods []*corev1.Pod) {
 		count := map[string]int64{}
 		for _, pod := range pods {
 			name := pod.Labels[rayv1.LabelWorkerGroupReplicaName]
-			if name != "" && Owned(rc, pod) && pod.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) && pod.Labels[rayv1.LabelGroup] == g.GroupName {
+			if name != "" && rc.Owns(pod) && pod.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) && pod.Labels[rayv1.LabelGroup] == g.GroupName {
 				count[name]++
 			}
 		}
@@ -170,7 +170,7 @@ func assertReplicas(t *testing.T, rc *rayv1.RayCluster, pods []*corev1.Pod) {
 func assertOwn(t *testing.T, rc *rayv1.RayCluster, plan Plan) {
 	t.Helper()
 	for _, d := range plan.Delete {
-		if !Owned(rc, d.Pod) || d.Pod.DeletionTimestamp != nil || d.Reason == "" || d.Message == "" {
+		if !rc.Owns(d.Pod) || d.Pod.DeletionTimestamp != nil || d.Reason == "" || d.Message == "" {
 			t.Errorf("must not be deleted like this: %s %s %q", d.Pod.Name, d.Reason, d.Message)
 		}
 		if slices.Contains(plan.Keep, d.Pod) {
@@ -183,7 +183,7 @@ func assertWorkers(t *testing.T, rc *rayv1.RayCluster, pods []*corev1.Pod) {
 	t.Helper()
 	got := map[string]int64{}
 	for _, pod := range pods {
-		if Owned(rc, pod) && pod.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) {
+		if rc.Owns(pod) && pod.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) {
 			got[pod.Labels[rayv1.LabelGroup]]++
 		}
 	}
@@ -206,7 +206,7 @@ func assertWorkers(t *testing.T, rc *rayv1.RayCluster, pods []*corev1.Pod) {
 func foreignIn(rc *rayv1.RayCluster, pods []*corev1.Pod) int {
 	n := 0
 	for _, pod := range pods {
-		if !Owned(rc, pod) {
+		if !rc.Owns(pod) {
 			n++
 		}
 	}

@@ -43,7 +43,7 @@ type handler struct {
 	kind    kind
 	name    string // of the metric's label: validate or mutate
 	metrics *Metrics
-	handle  func(admission.Request) answer
+	handle  func(context.Context, admission.Request) answer
 }
 
 // Handle implements admission.Handler.
@@ -55,12 +55,12 @@ func (h *handler) Handle(ctx context.Context, req admission.Request) (response a
 			response = allow(outcomeFailed, "the webhook of the operator failed on this object and let it pass unchecked; please report this").response
 		}
 	}()
-	a := h.answer(req)
+	a := h.answer(ctx, req)
 	h.metrics.admitted(h.name, h.kind.Kind, string(req.Operation), a)
 	return a.response
 }
 
-func (h *handler) answer(req admission.Request) answer {
+func (h *handler) answer(ctx context.Context, req admission.Request) answer {
 	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return allow(outcomeSkipped) // not registered; somebody else's configuration sent it here
 	}
@@ -74,5 +74,5 @@ func (h *handler) answer(req admission.Request) answer {
 		// Whatever is wrong with it, it must be able to lose its finalizers.
 		return allow(outcomeSkipped)
 	}
-	return h.handle(req)
+	return h.handle(ctx, req)
 }

@@ -22,7 +22,7 @@ func TestChecklistNamesTests(t *testing.T) {
 	}
 	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)\(`)
 	there := map[string]bool{}
-	for _, dir := range []string{"operator", "pkg", "test"} {
+	for _, dir := range []string{"api", "operator", "pkg", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err

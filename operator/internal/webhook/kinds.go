@@ -27,24 +27,20 @@ func (k kind) decode(raw []byte) (validation.Object, error) {
 	return obj, nil
 }
 
-// judge decodes and checks a new object; before is empty on create.
-func (k kind) judge(after, before []byte, o validation.Options) (validation.Verdict, error) {
-	obj, err := k.decode(after)
-	if err != nil {
-		return validation.Verdict{}, err
-	}
+// validate checks a new object; before is empty on create.
+func (k kind) validate(obj validation.Object, before []byte, o validation.Options) validation.Verdict {
 	// Written through v1alpha1 an object arrives without the defaults of fields that only v1 has.
 	k.SetDefaults(obj)
 	if len(before) == 0 {
-		return k.Create(obj, o), nil
+		return k.Create(obj, o)
 	}
 	was, err := k.decode(before)
 	if err != nil {
 		// What is stored cannot be read; whatever replaces it can only be better.
-		return k.Create(obj, o), nil //nolint:nilerr // see above
+		return k.Create(obj, o)
 	}
 	k.SetDefaults(was)
-	return k.Update(obj, was, o), nil
+	return k.Update(obj, was, o)
 }
 
 // defaulted returns the object as its Go type writes it, without and with defaults.

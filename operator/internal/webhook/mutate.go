@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,17 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/raygate/raygate/operator/internal/conversion"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 // mutate adds what is missing and changes nothing that is there: first what an old client is about to lose, then the
 // defaults that the CRD documents. The API server has filled the latter in itself for clients of v1, so that this answers
 // with an empty patch; the schema of v1alpha1 does not know them all. Adding only is what makes it idempotent and
 // indifferent to the order of webhooks.
-func mutate(k kind) func(admission.Request) answer {
-	return func(req admission.Request) answer {
+func mutate(k kind) func(context.Context, admission.Request) answer {
+	return func(_ context.Context, req admission.Request) answer {
 		obj := map[string]any{}
 		if err := utiljson.Unmarshal(req.Object.Raw, &obj); err != nil {
 			return undecodable(err)
+		}
+		if typed, err := k.decode(req.Object.Raw); err == nil && validation.ManagedElsewhere(typed) {
+			return allow(outcomeSkipped)
 		}
 		var restored []conversion.Addition
 		if req.Operation == admissionv1.Update && fromOldClient(req) {

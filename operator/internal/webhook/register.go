@@ -40,8 +40,11 @@ type Registrar interface {
 // Register puts all webhooks on the server.
 func Register(server Registrar, o validation.Options, stage Stage, m *Metrics) {
 	server.Register(ConvertPath, &converter{metrics: m})
-	for _, k := range allKinds() {
-		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: validate(k, o, stage, clock.RealClock{})}})
+	kinds := allKinds()
+	schemas := lazySchemas(kinds)
+	for _, k := range kinds {
+		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schemas: schemas}
+		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: v.handle}})
 		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 	}
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -360,7 +361,7 @@ func TestMutate(t *testing.T) {
 // A fault of ours must not stop work on objects, and a misdirected request must be told.
 func TestWebhookThatCannotAnswer(t *testing.T) {
 	metrics := NewMetrics()
-	faulty := &admission.Webhook{Handler: &handler{kind: allKinds()[0], name: "validate", metrics: metrics, handle: func(admission.Request) answer { panic("boom") }}}
+	faulty := &admission.Webhook{Handler: &handler{kind: allKinds()[0], name: "validate", metrics: metrics, handle: func(context.Context, admission.Request) answer { panic("boom") }}}
 	got := review(t, faulty, request(t, "RayCluster", valid, ""))
 	if !got.Allowed || len(got.Warnings) != 1 || strings.Contains(got.Warnings[0], "boom") {
 		t.Errorf("a panic answers %+v, want the object to pass with a warning", got)

@@ -37,11 +37,22 @@ const MaxExact = 1 << 53
 
 // Unknown is the message for the member name, with the known field it was probably meant to be.
 func Unknown(name string, known []string) string {
-	msg := "unknown field " + strconv.Quote(name)
+	msg := "unknown field " + strconv.Quote(Short(name))
 	if hint := Closest(name, known); hint != "" {
 		msg += ", did you mean " + strconv.Quote(hint) + "?"
 	}
 	return msg
+}
+
+// maxName is how much of a name is shown. Kubernetes has none that is longer.
+const maxName = 320
+
+// Short cuts a name that is no name, so that what is said about a document stays short.
+func Short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "..."
 }
 
 // Type is the message for a value of type got where want was expected.
@@ -60,9 +71,12 @@ func Text(got string, unquoted bool) string {
 // Closest returns the name in known that differs from name in case and separators only, else by one slip of the finger;
 // empty when there is none.
 func Closest(name string, known []string) string {
-	best := ""
+	if len(name) > maxName {
+		return ""
+	}
+	best, folded := "", fold(name)
 	for _, k := range known {
-		if fold(k) == fold(name) {
+		if fold(k) == folded {
 			return k
 		}
 		if best == "" && len(name) > 3 && len(name) < 64 && oneSlip(strings.ToLower(name), strings.ToLower(k)) {
@@ -72,9 +86,9 @@ func Closest(name string, known []string) string {
 	return best
 }
 
-func fold(s string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
-}
+var separators = strings.NewReplacer("_", "", "-", "")
+
+func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
 
 // oneSlip reports whether a becomes b by adding, leaving out or changing one byte, or by swapping two neighbours.
 func oneSlip(a, b string) bool {

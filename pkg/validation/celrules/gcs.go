@@ -24,9 +24,6 @@ var gcsRules = []Rule{
 		Says:  "belongs to the backend rocksdb; remove it, or set backend to rocksdb"},
 	credential("redisUsername"),
 	credential("redisPassword"),
-	{ID: "RC-547", Part: ClusterSpec, Node: gcsNode, Field: ".backend", Transition: true,
-		Valid: "has(self.backend) == has(oldSelf.backend) || (has(self.backend) ? self.backend : oldSelf.backend) == 'redis'",
-		Says:  "cannot change, since the metadata would be lost; make the cluster anew"},
 
 	{ID: "RC-064", Part: ClusterSpec, Node: gcsNode + ".storage", Field: ".claimName", Reason: Forbidden,
 		Valid: "!has(self.claimName) || self.claimName == '' || (!has(self.size) && !has(self.storageClassName) && (!has(self.accessModes) || size(self.accessModes) == 0))",
@@ -40,13 +37,9 @@ var gcsRules = []Rule{
 	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes[]", Ratchet: ByServer,
 		Valid: "self in ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod']",
 		Says:  `supported values: "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"`},
-	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes", Ratchet: ByServer,
-		Valid: "self.all(a, self.exists_one(b, a == b))",
-		Says:  "list each mode once"},
 	{ID: "RC-544", Part: ClusterSpec, Node: gcsNode + ".storage.accessModes", Reason: Forbidden, Ratchet: ByServer,
 		Valid: "!('ReadWriteOncePod' in self) || self.all(m, m == 'ReadWriteOncePod')",
 		Says:  "ReadWriteOncePod must stand alone"},
-	storageName("claimName", "PersistentVolumeClaim"),
 	storageName("storageClassName", "StorageClass"),
 
 	rocksVariable("RAY_gcs_storage"),
@@ -57,13 +50,7 @@ var gcsRules = []Rule{
 	{ID: "RC-067", Part: ClusterSpec, Field: ".headGroupSpec.template.spec.volumes", Reason: Forbidden,
 		Valid: "!" + rocksDB + " || !" + inHeadPod("volumes", "x.name == 'gcs-storage'"),
 		Says:  "the operator adds gcs-storage; use gcsFaultToleranceOptions.storage"},
-	{ID: "RC-550", Part: ClusterSpec, Field: ".managedBy", Transition: true,
-		Valid:   "has(self.managedBy) == has(oldSelf.managedBy)",
-		Says:    "cannot be added or removed, since another controller would take over half-way; make the cluster anew",
-		SaysCEL: "(has(self.managedBy) ? '" + managerFixed + "' : 'cannot be removed; " + managerFixed + "')"},
 }
-
-const managerFixed = "cannot change, since another controller would take over half-way; make the cluster anew"
 
 func redisVariable(id, variable, option string) Rule {
 	return Rule{ID: id, Part: ClusterSpec, Field: containersField, Reason: Forbidden,

@@ -13,10 +13,6 @@ const (
 
 var noPriorities = allGroups(noPriority)
 
-// podsWanted is how many Pods a group asks for at the moment, as the operator computes it.
-const podsWanted = "(has(self.suspend) && self.suspend ? 0 : " +
-	"[[has(self.replicas) ? self.replicas : 0, self.maxReplicas].min(), self.minReplicas, 0].max() * [has(self.numOfHosts) ? self.numOfHosts : 1, 1].max())"
-
 // Groups change whenever the autoscaler scales them, and with them all that is around them.
 var groupRules = []Rule{
 	{ID: "RC-038", Part: ClusterSpec, Node: "workerGroupSpecs[].template", Field: ".spec.containers", Reason: Required,
@@ -60,26 +56,25 @@ var groupRules = []Rule{
 		Valid:   "!has(self.historyServerOptions) || " + allGroups(noCollector),
 		NoWorse: noMoreGroups(noCollector),
 		Says:    "the operator adds a container of this name with historyServerOptions; use another name"},
-	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Reason: Required, Ratchet: ByServer,
-		Valid: "self != ''",
-		Says:  "give the group a name, as in cpu-workers"},
 	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", OwnWords: true, Ratchet: ByServer,
 		Valid: "self == '' || self.matches('" + labelValue + "')",
 		Says:  "becomes a label of the Pods: use letters, digits, dashes and dots, with a letter or digit at both ends"},
-	{ID: "RC-503", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Ratchet: ByServer,
-		Valid: "!self.contains('_') || !self.matches('" + labelValue + "')",
-		Says:  "becomes part of Pod names, which cannot have an underscore; use a dash"},
-	{ID: "RC-506", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", Ratchet: ByServer,
-		Valid: "self != 'headgroup'",
-		Says:  "is the group of the head Pod; choose another name"},
-	{ID: "RC-510", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".replicas",
-		Unchanged: []string{"replicas", "minReplicas", "maxReplicas", "numOfHosts", "suspend"},
-		Valid:     podsWanted + " <= 2147483647",
-		Says:      "replicas times numOfHosts must stay below 2147483648"},
 	restartPolicy("RC-560", "workerGroupSpecs[].template.spec.restartPolicy"),
-	{ID: "RC-564", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".groupName", OwnWords: true, Unchanged: []string{"numOfHosts"},
-		Valid: "!has(self.numOfHosts) || self.numOfHosts <= 1 || self.groupName.size() <= 57",
-		Says:  "has too many characters, at most 57 are possible with numOfHosts above 1"},
+	underscoreInPods(RayCluster, "spec", "1"),
+	underscoreInPods(RayJob, "spec.rayClusterSpec", "7"),
+	underscoreInPods(RayService, "spec.rayClusterConfig", "7"),
+	underscoreInPods(RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
+}
+
+// underscoreInPods looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
+// of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added.
+func underscoreInPods(part Part, spec, added string) Rule {
+	groups := spec + ".workerGroupSpecs"
+	fine := "!g.groupName.contains('_') || !g.groupName.matches('" + labelValue + "') || self.metadata.name.size() + " + added + " + g.groupName.indexOf('_') >= 50"
+	return Rule{ID: "RC-503", Part: part, Field: "." + groups,
+		Valid:   "!(" + present("self", groups) + ") || self." + groups + ".all(g, " + fine + ")",
+		NoWorse: noMore("self."+groups, "g", fine),
+		Says:    "becomes part of Pod names, which cannot have an underscore; use a dash"}
 }
 
 // What the head group and worker groups have in common.

@@ -15,8 +15,6 @@ const (
 	headOfJob      = "self.rayClusterSpec.headGroupSpec.template"
 	needsShutdown  = "needs shutdownAfterJobFinishes: true"
 	tokenAlone     = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
-	dashboardPort  = "ports are listed, but none is named dashboard, by which the operator finds Ray; add it, with containerPort 8265 usually"
-	hasDashboard   = "!(" + oneContainer + ") || !has(self.spec.containers[0].ports) || size(self.spec.containers[0].ports) == 0 || self.spec.containers[0].ports.exists(p, has(p.name) && p.name == 'dashboard')"
 	ownerDecides   = ", which decides about upgrades; remove it"
 	noRayCluster   = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
 	rayFrom26      = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
@@ -86,28 +84,24 @@ var jobSpecRules = []Rule{
 	{ID: "RJ-054", Part: JobSpec, Node: "rayClusterSpec.authOptions", Field: ".enableK8sTokenAuth",
 		Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
 		Says:  tokenAlone},
-	{ID: "RJ-501", Part: JobSpec, Node: "submissionMode", Ratchet: ByServer,
-		Valid: "self in ['K8sJobMode', 'HTTPMode', 'InteractiveMode', 'SidecarMode']",
-		Says:  `supported values: "K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"`},
-	{ID: "RJ-502", Part: JobSpec, Field: ".entrypoint", Reason: Required,
-		Valid: jobInteractive + " || (has(self.entrypoint) && self.entrypoint.matches('\\\\S')) || (has(self.submitterPodTemplate) && has(self.submitterPodTemplate.spec) && " +
-			"has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0 && has(self.submitterPodTemplate.spec.containers[0].command) && size(self.submitterPodTemplate.spec.containers[0].command) > 0)",
-		Says: "give the command to run, as in python main.py"},
-	{ID: "RJ-509", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.restartPolicy", Reason: Required,
-		Valid: "!(" + oneContainer + ") || (has(self.spec.restartPolicy) && self.spec.restartPolicy != '')",
-		Says:  "set Never or OnFailure, as a Job demands"},
-	{ID: "RJ-509", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.restartPolicy",
-		Valid: "!(" + oneContainer + ") || !has(self.spec.restartPolicy) || self.spec.restartPolicy in ['', 'Never', 'OnFailure']",
-		Says:  `supported values: "Never", "OnFailure"`},
-	{ID: "RJ-510", Part: JobSpec, Node: "submitterPodTemplate", Field: ".spec.containers", Reason: Required,
-		Valid: oneContainer,
-		Says:  "give at least one container; the first submits the job"},
+	ofSubmitter("RJ-509", ".submitterPodTemplate.spec.restartPolicy", Required,
+		"!has(self.submitterPodTemplate) || !("+submitterRuns+") || (has(self.submitterPodTemplate.spec.restartPolicy) && self.submitterPodTemplate.spec.restartPolicy != '')",
+		"set Never or OnFailure, as a Job demands"),
+	ofSubmitter("RJ-509", ".submitterPodTemplate.spec.restartPolicy", "",
+		"!has(self.submitterPodTemplate) || !("+submitterRuns+") || !has(self.submitterPodTemplate.spec.restartPolicy) || self.submitterPodTemplate.spec.restartPolicy in ['', 'Never', 'OnFailure']",
+		`supported values: "Never", "OnFailure"`),
+	ofSubmitter("RJ-510", ".submitterPodTemplate.spec.containers", Required,
+		"!has(self.submitterPodTemplate) || ("+submitterRuns+")",
+		"give at least one container; the first submits the job"),
+	ofSubmitter("RJ-511", ".submitterConfig.backoffLimit", "",
+		"!("+present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
+		"must be at least 0"),
 	{ID: "RJ-516", Part: JobSpec, Field: ".metadata", Reason: Forbidden, OwnWords: true,
 		Valid: "!has(self.metadata) || size(self.metadata) == 0 || !has(self.submissionMode) || !(self.submissionMode in ['K8sJobMode', 'SidecarMode']) || !has(self.rayClusterSpec) || !has(self.rayClusterSpec.rayVersion)" +
 			" || self.rayClusterSpec.rayVersion == '' || self.rayClusterSpec.rayVersion.matches('" + rayFrom26 + "')",
 		Says: "needs rayClusterSpec.rayVersion 2.6.0 or later"},
-	{ID: "RJ-530", Part: JobSpec, Node: "rayClusterSpec.upgradeStrategy", Field: ".type", Reason: Forbidden,
-		Valid: "!has(self.type)",
+	{ID: "RJ-530", Part: JobSpec, Field: ".rayClusterSpec.upgradeStrategy.type", Reason: Forbidden,
+		Valid: jobSelects + " || !(" + present("self", "rayClusterSpec.upgradeStrategy.type") + ")",
 		Says:  "the cluster belongs to a RayJob" + ownerDecides},
 	{ID: "RC-525", Part: JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.initContainers",
 		Valid: "!" + jobInSidecar + " || " + noRayCluster + " || !has(" + headOfJob + ".spec.initContainers) || " + headOfJob + ".spec.initContainers.all(c, c.name != 'ray-job-submitter')",
@@ -115,10 +109,16 @@ var jobSpecRules = []Rule{
 	{ID: "RJ-533", Part: JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.containers",
 		Valid: "!" + jobInSidecar + " || " + noRayCluster + " || !has(" + headOfJob + ".spec.containers) || " + headOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')",
 		Says:  "the operator adds a container of this name in SidecarMode; use another name"},
-	{ID: "RJ-535", Part: JobSpec, Node: "rayClusterSpec.headGroupSpec.template", Field: ".spec.containers", Reason: Required,
-		Valid: hasDashboard,
-		Says:  dashboardPort},
 }
+
+// ofSubmitter is a rule on what becomes a Job, which is made in K8sJobMode alone.
+func ofSubmitter(id, field string, reason Reason, valid, says string) Rule {
+	return Rule{ID: id, Part: JobSpec, Field: field, Reason: reason,
+		Valid: "(has(self.submissionMode) && self.submissionMode != 'K8sJobMode') || " + valid,
+		Says:  says}
+}
+
+var submitterRuns = "has(self.submitterPodTemplate.spec) && has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0"
 
 func sidePolicy(id, side string) Rule {
 	return Rule{ID: id, Part: JobSpec, Node: "deletionStrategy." + side, Field: ".policy", Reason: Required,

@@ -16,7 +16,7 @@ const (
 // native are the rules that the types in api declare themselves, by markers. They are as in KubeRay 1.7, and
 // have its words.
 var native = map[string]Layer{
-	"RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
+	"RC-003": Schema, "RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
 	"RC-014": Schema, "RC-015": Schema, "RC-016": Schema, "RC-017": Schema, "RC-018": Schema, "RC-501": Schema,
 	"RJ-001": Schema, "RJ-002": Schema, "RJ-003": Schema, "RJ-004": Schema, "RJ-005": Schema, "RJ-006": Schema, "RJ-007": Schema,
 	"RS-002": Schema, "RS-003": Schema, "CJ-002": Schema, "CJ-003": Schema,

@@ -30,10 +30,6 @@ var objectRules = []Rule{
 	{ID: "RJ-060", Part: RayJob, Field: ".status.jobDeploymentStatus", OwnWords: true,
 		Valid: "!(" + present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
 		Says:  "Waiting is for InteractiveMode only; the operator sets it"},
-	{ID: "RJ-524", Part: RayJob, Field: ".spec.submissionMode", Transition: true, OwnWords: true,
-		Valid: "!has(self.spec) || !has(oldSelf.spec) || self.spec.submissionMode == oldSelf.spec.submissionMode || !(" + present("oldSelf", "status.jobDeploymentStatus") + ")" +
-			" || oldSelf.status.jobDeploymentStatus in ['', 'Suspended', 'ValidationFailed']",
-		Says: "cannot change while the job is active; suspend the job first, or make a new one"},
 	specIsThere("RJ-581", RayJob, jobDescription),
 	specIsThere("RS-581", RayService, "describe the service: at least rayClusterConfig and serveConfigV2"),
 	{ID: "CJ-011", Part: RayCronJob, Node: "spec.schedule", Ratchet: ByServer,

@@ -37,27 +37,24 @@ func keepsCommand(template string) string {
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 
-func wholeCounts(of, template string, eachGroup bool) PolicyRule {
-	field := ".headGroupSpec.rayStartParams"
+func wholeCount(param, of, template string, eachGroup bool) PolicyRule {
+	field := ".headGroupSpec.rayStartParams[" + param + "]"
 	if eachGroup {
-		field = ".rayStartParams"
+		field = ".rayStartParams[" + param + "]"
 	}
-	return PolicyRule{ID: "RC-515", Plurals: allKinds, EachGroup: eachGroup, Field: field,
-		Valid: keepsCommand(template) + " || ['num-cpus', 'num-gpus'].all(k, " + of + ".?rayStartParams[?k].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams[k].contains('$'))",
-		Says:  "num-cpus and num-gpus must be a whole number of at least 0; ray start refuses units and fractions"}
+	return PolicyRule{ID: "RC-515", Plurals: allKinds, Warning: true, EachGroup: eachGroup, Field: field,
+		Valid: keepsCommand(template) + " || " + of + ".?rayStartParams[?'" + param + "'].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams['" + param + "'].matches('[$`\\'\"\\\\\\\\]')",
+		Says:  "must be a whole number of at least 0; ray start refuses units and fractions"}
 }
 
 // Errors that neither a CRD nor a policy can hold, and why:
-//   - RC-059, RC-070, RC-078, RC-097, RC-106, RJ-025, RJ-052: whether they are errors is said by a gate of the operator.
-//   - RC-119, RJ-063, RJ-064, RJ-066: by its other settings or by what is installed.
-//   - RC-121 to RC-124, RJ-062: by other objects.
-//   - RC-526, and RC-525 about wait-gcs-ready and sidecars: by the containers that the operator is told to add.
-//   - RC-549: by the volumes that the operator adds, which depend on its settings and gates.
-//   - RC-555: by the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
-//   - CJ-012, CJ-014, CJ-501, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
+//   - Rules that depend on something: on a gate or other settings of the operator, on what is installed, on other objects. So does
+//     RC-525 about wait-gcs-ready and sidecars.
+//   - RC-555: it takes the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
+//   - CJ-012, CJ-014, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
 //
-// The CRDs lack more than the policies: they do not see labels and annotations, among them the one that turns RC-515 off,
-// and RC-110 to RC-112 and RC-573 would have to look through lists in each of a thousand groups.
+// The CRDs lack more than the policies: they do not see labels and annotations, and RC-110 to RC-112 and RC-573 would have to look
+// through lists in each of a thousand groups.
 var policyRules = []PolicyRule{
 	{ID: "RC-053", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationFT),
@@ -84,8 +81,10 @@ var policyRules = []PolicyRule{
 	{ID: "RC-117", Plurals: []string{"rayclusters"}, Field: "spec.upgradeStrategy.type",
 		Valid: "!has(cluster.upgradeStrategy) || !has(cluster.upgradeStrategy.type) || !(" + labelOrigin + " in labels) || !(labels[" + labelOrigin + "] in ['RayJob', 'RayService'])",
 		Says:  "the cluster belongs to a RayJob or a RayService, which decides about upgrades; remove it"},
-	wholeCounts("cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
-	wholeCounts("g", "g.template", true),
+	wholeCount("num-cpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+	wholeCount("num-gpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+	wholeCount("num-cpus", "g", "g.template", true),
+	wholeCount("num-gpus", "g", "g.template", true),
 	{ID: "RC-540", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
 		Valid: "g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
 		Says:  "give each container and each init container a name of its own"},
@@ -101,11 +100,11 @@ var policyRules = []PolicyRule{
 	portNames("g.template", true),
 	resourcesInOrder("cluster.headGroupSpec.template", false),
 	resourcesInOrder("g.template", true),
-	{ID: "RC-579", Plurals: kindsWithChild, Field: "metadata.labels[volcano.sh/network-topology-mode]",
-		Valid: "!(" + labelTopologyMode + " in labels) || labels[" + labelTopologyMode + "] in ['hard', 'soft']",
+	{ID: "RC-579", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[volcano.sh/network-topology-mode]",
+		Valid: "!" + keyGiven("labels", labelTopologyMode) + " || labels[" + labelTopologyMode + "] in ['hard', 'soft']",
 		Says:  `supported values: "hard", "soft"`},
-	{ID: "RC-579", Plurals: kindsWithChild, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]",
-		Valid: "!(" + labelTopologyTier + " in labels) || (labels[" + labelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + labelTopologyTier + "]) >= 1 && int(labels[" + labelTopologyTier + "]) <= 2147483647)",
+	{ID: "RC-579", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]",
+		Valid: "!" + keyGiven("labels", labelTopologyMode) + " || !(" + labelTopologyTier + " in labels) || (labels[" + labelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + labelTopologyTier + "]) >= 1 && int(labels[" + labelTopologyTier + "]) <= 2147483647)",
 		Says:  "must be a whole number of at least 1"},
 	{ID: "RS-012", Plurals: []string{"rayservices"}, Field: "metadata.annotations[ray.io/initializing-timeout]",
 		Valid: "!" + keyGiven("annotations", annotationTimeout) + " || " +
@@ -130,16 +129,16 @@ var policyRules = []PolicyRule{
 		Says:  "has no effect while enableIngress is not true"},
 	{ID: "RC-568", Plurals: kindsWithChild, Warning: true, Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]",
 		Valid: "!(" + annotationDeadline + " in annotations) || annotations[" + annotationDeadline + "].matches('^[+]?0*[1-9][0-9]{0,8}$')",
-		Says:  "must be whole seconds above 0"},
+		Says:  "is ignored and 300 is used; give whole seconds above 0, as in 600"},
 	{ID: "RC-569", Plurals: kindsWithChild, Warning: true, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!(" + annotationFT + " in annotations) || annotations[" + annotationFT + "].lowerAscii() in ['true', 'false']",
-		Says:  "means false; use true or false"},
+		Says:  "means off; use true or false"},
 	{ID: "RC-572", Plurals: allKinds, Warning: true, Field: ".authOptions.mode",
 		Valid: "!has(cluster.authOptions) || has(cluster.authOptions.mode)",
 		Says:  "unset means disabled; set token to demand a token, or disabled to be clear"},
 	{ID: "RC-577", Plurals: kindsWithChild, Warning: true, Field: "metadata.labels[ray.io/gang-scheduling-enabled]",
 		Valid: "!(" + labelGang + " in labels) || labels[" + labelGang + "] == 'true'",
-		Says:  "turns gang scheduling on whatever its value; remove the label to turn it off"},
+		Says:  "turns gang scheduling on, whatever its value; remove the label to turn it off"},
 	{ID: "RC-582", Plurals: allKinds, Warning: true, EachGroup: true, Field: ".idleTimeoutSeconds",
 		Valid: "!has(g.idleTimeoutSeconds) || " + clusterScales,
 		Says:  "has no effect while enableInTreeAutoscaling is not true"},

@@ -1,6 +1,7 @@
 package celrules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -85,10 +86,10 @@ type Rule struct {
 	// Update is what an update is asked, in place of Valid and what follows from the fields above. It is for nodes whose parts
 	// ratchet one by one, and must be true where Valid is.
 	Update string
-	// Transition marks rules that compare with oldSelf, which are not asked on create.
-	Transition bool
 	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
 	OwnWords bool
+	// exempt is true of a node that the rule is not about.
+	exempt string
 	// NotIn are plurals of kinds in which the part does not get the rule.
 	NotIn []string
 }
@@ -109,17 +110,22 @@ func (r Rule) Validations() []Validation {
 	if r.SaysCEL != "" {
 		v.MessageExpression = r.SaysCEL + " + '" + r.suffix() + "'"
 	}
-	if r.Ratchet == ByServer || r.Transition {
+	except := ""
+	if r.exempt != "" {
+		except = "(" + r.exempt + ") || "
+	}
+	if r.Ratchet == ByServer {
+		v.Rule = except + v.Rule
 		return []Validation{v}
 	}
 	create, update := v, v
-	create.Rule = "oldSelf.hasValue() || (" + r.Valid + ")"
+	create.Rule = "oldSelf.hasValue() || " + except + "(" + r.Valid + ")"
 	create.OptionalOldSelf = new(true)
 	if r.Ratchet == CreateOnly {
 		return []Validation{create}
 	}
 	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
-	update.Rule = r.onUpdate()
+	update.Rule = except + r.onUpdate()
 	return []Validation{create, update}
 }
 
@@ -183,10 +189,28 @@ func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
 		if place, ok := places[r.Part][plural]; ok && !slices.Contains(r.NotIn, plural) {
-			out = append(out, Placed[Rule]{Node: join(place, r.Node), Item: r})
+			node := join(place, r.Node)
+			r.exempt = managedElsewhere(plural, node)
+			out = append(out, Placed[Rule]{Node: node, Item: r})
 		}
 	}
 	return out
+}
+
+// managedElsewhere is true of an object that managedBy gives to another controller. Nodes below the spec do not see that field;
+// what their rules refuse no controller can run. A RayCronJob has none, and its template counts as the controller of KubeRay
+// counts it.
+func managedElsewhere(plural, node string) string {
+	const named = "%[1]shas(%[2]s.managedBy) && %[2]s.managedBy == 'kueue.x-k8s.io/multikueue'"
+	switch {
+	case plural == "raycronjobs":
+		return ""
+	case node == "":
+		return fmt.Sprintf(named, "has(self.spec) && ", "self.spec")
+	case node == "spec":
+		return fmt.Sprintf(named, "", "self")
+	}
+	return ""
 }
 
 // BoundsOf returns the bounds of a kind in the order of the table.

@@ -1,23 +1,32 @@
 package celrules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
 // What the API server refuses or warns of is a rule of the Go package, of the same severity.
 func TestTablesSpeakOfKnownRules(t *testing.T) {
 	severity := map[string]validation.Severity{}
 	for _, r := range validation.Rules() {
-		severity[r.ID] = r.Severity
+		severity[r.ID] = r.Severity()
+	}
+	depends := map[string]string{}
+	for _, r := range validation.Rules() {
+		depends[r.ID] = r.Depends
 	}
 	check := func(where, id string, want validation.Severity) {
 		t.Helper()
 		if got, known := severity[id]; !known || got != want && got != validation.SeverityBoth {
 			t.Errorf("%s has %s as %s; the Go package knows it as %q", where, id, want, got)
+		}
+		if depends[id] != "" && want == validation.SeverityError {
+			t.Errorf("%s refuses for %s, which depends on %s", where, id, depends[id])
 		}
 	}
 	for _, r := range celrules.Rules() {
@@ -38,6 +47,28 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 	}
 }
 
+// A warning has the same words whoever gives it.
+func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
+	said := map[string][]string{}
+	for _, e := range append(examples.All(), examples.Nested()...) {
+		checks, _ := validation.ForKind(e.Kind)
+		v := checks.Create(e.Object(), e.Options)
+		if e.Update {
+			v = checks.Update(e.Object(), e.Old(), e.Options)
+		}
+		for _, w := range v.Warnings {
+			said[w.Origin] = append(said[w.Origin], w.ErrorBody())
+		}
+	}
+	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		for _, r := range celrules.PoliciesOf(plural, true) {
+			if !slices.ContainsFunc(said[r.ID], func(text string) bool { return strings.HasSuffix(text, r.Says) }) {
+				t.Errorf("the policy of %s warns for %s with %q; the rule says %q", plural, r.ID, r.Says, said[r.ID])
+			}
+		}
+	}
+}
+
 func TestValidationsRatchet(t *testing.T) {
 	rule := celrules.Rule{ID: "RC-001", Valid: "has(self.a)", Says: "give a"}
 	for name, tc := range map[string]struct {
@@ -52,7 +83,6 @@ func TestValidationsRatchet(t *testing.T) {
 		"part by part":   {func(r *celrules.Rule) { r.Update = "has(self.a) || self.c" }, []string{"oldSelf.hasValue() || (has(self.a))", "has(self.a) || self.c"}},
 		"by the server":  {func(r *celrules.Rule) { r.Ratchet = celrules.ByServer }, []string{"has(self.a)"}},
 		"on create only": {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
-		"never":          {func(r *celrules.Rule) { r.Transition = true }, []string{"has(self.a)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rule

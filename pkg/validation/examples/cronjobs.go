@@ -46,7 +46,7 @@ func cronJobRows() []row[cronJob] {
 		{ID: "CJ-012", Name: "words", Mutate: on("invalid cron"), Fix: on("@every 5m"), WantFields: schedule},
 		{ID: "CJ-012", Name: "seconds", Mutate: on("0 0 30 2 * *"), Fix: on("0 0 28 2 *"), WantFields: schedule},
 		{ID: "CJ-014", Name: "unknown", Mutate: in("Invalid/Timezone"), Fix: in("Europe/Vienna"), WantFields: zone},
-		{ID: "CJ-501", Name: "30th of February", Mutate: on("0 0 30 2 *"), Fix: on("0 0 29 2 *"), WantFields: schedule},
+		{ID: "CJ-501", Name: "30th of February", Mutate: on("0 0 30 2 *"), Fix: on("0 0 29 2 *"), WantFields: schedule, Warning: true},
 		{ID: "CJ-502", Name: "digit first", Mutate: rename("9lives"), Fix: rename("lives9"), WantFields: name},
 		{ID: "CJ-502", Name: "dot", Mutate: rename("a.b"), Fix: rename("a-b"), WantFields: name},
 		{ID: "CJ-503", Name: "30 seconds", Mutate: on("@every 30s"), Fix: on("@every 1m"), WantFields: schedule, Warning: true},
@@ -54,7 +54,7 @@ func cronJobRows() []row[cronJob] {
 		{ID: "CJ-505", Name: "one id", Mutate: job(func(s *rayv1.RayJobSpec) { s.JobId = "a" }), WantFields: at(template + ".jobId"), Warning: true},
 		{ID: "CJ-506", Name: "kept clusters", Mutate: job(func(s *rayv1.RayJobSpec) { s.ShutdownAfterJobFinishes = false }), WantFields: at(template + ".shutdownAfterJobFinishes"), Warning: true},
 		{ID: "CJ-507", Name: "interactive", Mutate: job(func(s *rayv1.RayJobSpec) { s.SubmissionMode, s.Entrypoint = rayv1.InteractiveMode, "" }), Fix: job(func(s *rayv1.RayJobSpec) { s.SubmissionMode, s.Entrypoint = rayv1.HTTPMode, "a" }), WantFields: at(template + ".submissionMode"), Warning: true},
-		{ID: "CJ-508", Name: "local", Mutate: in("Local"), Fix: in("UTC"), WantFields: zone},
+		{ID: "CJ-508", Name: "local", Mutate: in("Local"), Fix: in("UTC"), WantFields: zone, Warning: true},
 		{ID: "CJ-508", Name: "unset", Mutate: func(cj *cronJob) { cj.Spec.TimeZone = nil }, WantFields: zone, Warning: true},
 		{ID: "CJ-509", Name: "due", Update: true, Before: func(cj *cronJob) {
 			cj.Status.LastScheduleTime = new(metav1.Date(2026, time.March, 1, 2, 0, 0, 0, time.UTC))
@@ -62,7 +62,7 @@ func cronJobRows() []row[cronJob] {
 		{ID: "CJ-510", Name: "gate off", Mutate: func(*cronJob) {}, FixOptions: &enabled, WantFields: at("kind"), Warning: true, Options: gate(validation.GateCronJob, false)},
 		{ID: "CJ-581", Name: "no spec", Mutate: func(cj *cronJob) { cj.Spec = rayv1.RayCronJobSpec{} }, WantFields: at("spec")},
 		{ID: "RJ-009", Name: "changed in the template", Update: true, Before: managed(rayv1.ManagedByKubeRayOperator), Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at(template + ".managedBy")},
-		{ID: "RJ-502", Name: "blank", Mutate: job(func(s *rayv1.RayJobSpec) { s.Entrypoint = " " }), WantFields: at(template + ".entrypoint")},
+		{ID: "RJ-502", Name: "blank", Mutate: job(func(s *rayv1.RayJobSpec) { s.Entrypoint = " " }), WantFields: at(template + ".entrypoint"), Warning: true},
 	}
 	for i := range rows {
 		if rows[i].Options.Gates == nil {

@@ -302,6 +302,9 @@ func both(changes ...func(*cluster)) func(*cluster) {
 	}
 }
 
+// volcano is an operator that is known to use this batch scheduler.
+var volcano = validation.Options{BatchScheduler: new("volcano")}
+
 func gate(g validation.Gate, on bool) validation.Options {
 	return validation.Options{Gates: map[validation.Gate]bool{g: on}}
 }

@@ -36,7 +36,8 @@ func gcs() []row[cluster] {
 		{ID: "RC-056", Name: "variable", Mutate: both(redis, headEnv("REDIS_PASSWORD", "x")), WantFields: at(headContainer + ".env[0].name")},
 		{ID: "RC-057", Name: "variable", Mutate: both(redis, headEnv("RAY_REDIS_ADDRESS", "x")), WantFields: at(headContainer + ".env[0].name")},
 		{ID: "RC-058", Name: "annotation", Mutate: both(redis, annotation(rayv1.AnnotationExternalStorageNamespace, "x")), WantFields: at("metadata.annotations[ray.io/external-storage-namespace]")},
-		{ID: "RC-059", Name: "gate off", Mutate: plain, WantFields: at(o + ".backend")},
+		{ID: "RC-059", Name: "gate off", Mutate: plain, WantFields: at(o + ".backend"), Options: gate(validation.GateEmbeddedGCSStorage, false)},
+		{ID: "RC-059", Name: "gate not known", Mutate: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "a"}}), WantFields: at(o + ".backend"), Warning: true},
 		{ID: "RC-060", Name: "with rocksdb", Mutate: rocks(func(o *rayv1.GcsFaultToleranceOptions) { o.RedisAddress = "x" }), WantFields: at(o + ".redisAddress"), Options: on},
 		{ID: "RC-061", Name: "with rocksdb", Mutate: rocks(func(o *rayv1.GcsFaultToleranceOptions) { o.RedisUsername = &rayv1.RedisCredential{Value: "x"} }), WantFields: at(o + ".redisUsername"), Options: on},
 		{ID: "RC-062", Name: "with rocksdb", Mutate: rocks(func(o *rayv1.GcsFaultToleranceOptions) { o.RedisPassword = &rayv1.RedisCredential{Value: "x"} }), WantFields: at(o + ".redisPassword"), Options: on},
@@ -55,7 +56,8 @@ func gcs() []row[cluster] {
 		{ID: "RC-542", Name: "0", Mutate: storage(rayv1.GcsEmbeddedStorage{Size: new(resource.MustParse("0"))}), WantFields: at(o + ".storage.size"), Options: on},
 		{ID: "RC-543", Name: "upwards", Mutate: storage(rayv1.GcsEmbeddedStorage{SubPath: "a/../b"}), WantFields: at(o + ".storage.subPath"), Options: on},
 		{ID: "RC-544", Name: "abbreviated", Mutate: storage(rayv1.GcsEmbeddedStorage{AccessModes: []corev1.PersistentVolumeAccessMode{"RWX"}}), WantFields: at(o + ".storage.accessModes[0]"), Options: on},
-		{ID: "RC-545", Name: "capital", Mutate: storage(rayv1.GcsEmbeddedStorage{ClaimName: "My_PVC"}), WantFields: at(o + ".storage.claimName"), Options: on},
+		{ID: "RC-545", Name: "capital", Mutate: storage(rayv1.GcsEmbeddedStorage{ClaimName: "My_PVC"}), WantFields: at(o + ".storage.claimName"), Options: on, Warning: true},
+		{ID: "RC-545", Name: "capital in a class", Mutate: storage(rayv1.GcsEmbeddedStorage{StorageClassName: new("Fast_SSD")}), WantFields: at(o + ".storage.storageClassName"), Options: on},
 	}
 }
 
@@ -82,7 +84,7 @@ func autoscaler() []row[cluster] {
 		{ID: "RC-118", Name: "v1", Mutate: autoscalerVersion("v1"), WantFields: at(group0 + ".template.spec.restartPolicy"), Warning: true},
 		{ID: "RC-535", Name: "off", Mutate: func(rc *cluster) { rc.Spec.AutoscalerOptions = &rayv1.AutoscalerOptions{} }, WantFields: at(o), Warning: true},
 		{ID: "RC-536", Name: "no groups", Mutate: both(autoscaling, func(rc *cluster) { rc.Spec.WorkerGroupSpecs = nil }), WantFields: at("spec.workerGroupSpecs"), Warning: true},
-		{ID: "RC-549", Name: "mount of the autoscaler", Mutate: options(rayv1.AutoscalerOptions{VolumeMounts: []corev1.VolumeMount{{Name: "x", MountPath: "/x"}}}), WantFields: at(o + ".volumeMounts[0].name")},
+		{ID: "RC-549", Name: "mount of the autoscaler", Mutate: options(rayv1.AutoscalerOptions{VolumeMounts: []corev1.VolumeMount{{Name: "x", MountPath: "/x"}}}), WantFields: at(o + ".volumeMounts[0].name"), Warning: true},
 		{ID: "RC-586", Name: "old Ray", Mutate: both(autoscalerVersion("v2"), func(rc *cluster) {
 			rc.Spec.RayVersion, head(rc).Image, worker(rc).Image = "2.9.0", "example.com/app:1", "example.com/app:1"
 		}), WantFields: at(o + ".version"), Warning: true},
@@ -110,7 +112,8 @@ func security() []row[cluster] {
 		{ID: "RC-095", Name: "both", Mutate: both(byKubernetes, func(rc *cluster) { rc.Spec.AuthOptions.SecretName = new("s") }), WantFields: at("spec.authOptions.secretName")},
 		{ID: "RC-096", Name: "no mode", Mutate: func(rc *cluster) { rc.Spec.AuthOptions = &rayv1.AuthOptions{EnableK8sTokenAuth: new(true)} }, WantFields: at("spec.authOptions.mode")},
 		{ID: "RC-572", Name: "empty block", Mutate: func(rc *cluster) { rc.Spec.AuthOptions = &rayv1.AuthOptions{} }, WantFields: at("spec.authOptions.mode"), Warning: true},
-		{ID: "RC-106", Name: "gate off", Mutate: func(rc *cluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} }, WantFields: at("spec.tlsOptions")},
+		{ID: "RC-106", Name: "gate off", Mutate: func(rc *cluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} }, WantFields: at("spec.tlsOptions"), Options: gate(validation.GateMTLS, false)},
+		{ID: "RC-106", Name: "gate not known", Mutate: func(rc *cluster) { rc.Spec.TLSOptions = &rayv1.TLSOptions{} }, WantFields: at("spec.tlsOptions"), Warning: true},
 		{ID: "RC-119", Name: "no cert-manager", Mutate: tls, WantFields: at("spec.tlsOptions.enabled"), Options: missing},
 		{ID: "RC-525", Name: "waits for the certificate, worker", Mutate: both(tls, func(rc *cluster) {
 			workerPod(rc).Containers = append(workerPod(rc).Containers, sidecar("wait-for-tls-ip-san"))
@@ -148,7 +151,8 @@ func history() []row[cluster] {
 	env := at(o + ".collectorOptions.env")
 	mode := func(m string) corev1.EnvVar { return corev1.EnvVar{Name: "AZURE_STORAGE_AUTH_MODE", Value: m} }
 	return []row[cluster]{
-		{ID: "RC-078", Name: "gate off", Mutate: with(collector("LocalTest")), WantFields: at(o)},
+		{ID: "RC-078", Name: "gate off", Mutate: with(collector("LocalTest")), WantFields: at(o), Options: gate(validation.GateHistoryServer, false)},
+		{ID: "RC-078", Name: "gate not known", Mutate: with(collector("LocalTest")), WantFields: at(o), Warning: true},
 		{ID: "RC-079", Name: "no collector", Mutate: with(&rayv1.HistoryServerOptions{}), WantFields: at(o + ".collectorOptions"), Options: on},
 		{ID: "RC-080", Name: "no image", Mutate: both(with(collector("LocalTest")), func(rc *cluster) { rc.Spec.HistoryServerOptions.CollectorOptions.Image = nil }), WantFields: at(o + ".collectorOptions.image"), Options: on},
 		{ID: "RC-081", Name: "role", Mutate: with(collector("LocalTest", corev1.EnvVar{Name: "RAY_ROLE"})), WantFields: at(o + ".collectorOptions.env[1].name"), Options: on},
@@ -181,7 +185,8 @@ func network() []row[cluster] {
 	return []row[cluster]{
 		{ID: "RC-013", Name: "unknown", Mutate: with("AllowAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o + ".mode"), Options: on},
 		{ID: "RC-014", Name: "twice", Mutate: with("DenyAll", twice), WantFields: at(o + ".workerGroups[1].groupName"), Options: on},
-		{ID: "RC-097", Name: "gate off", Mutate: with("DenyAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o)},
+		{ID: "RC-097", Name: "gate off", Mutate: with("DenyAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o), Options: gate(validation.GateNetworkPolicy, false)},
+		{ID: "RC-097", Name: "gate not known", Mutate: with("DenyAll", rayv1.NetworkPolicyConfig{}), WantFields: at(o), Also: []string{"RC-566"}, Warning: true},
 		{ID: "RC-098", Name: "ingress", Mutate: with("DenyAllEgress", rayv1.NetworkPolicyConfig{Head: &in}), WantFields: at(o + ".head.ingressRules"), Options: on},
 		{ID: "RC-099", Name: "egress", Mutate: with("DenyAllIngress", rayv1.NetworkPolicyConfig{Head: &out}), WantFields: at(o + ".head.egressRules"), Options: on},
 		{ID: "RC-100", Name: "ingress", Mutate: with("DenyAllEgress", rayv1.NetworkPolicyConfig{Worker: &in}), WantFields: at(o + ".worker.ingressRules"), Options: on},
@@ -207,9 +212,9 @@ func updates() []row[cluster] {
 	})
 	return []row[cluster]{
 		{ID: "RC-021", Name: "changed", Update: true, Before: managed(rayv1.ManagedByKubeRayOperator), Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy")},
-		{ID: "RC-550", Name: "added", Update: true, Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy")},
+		{ID: "RC-550", Name: "added", Update: true, Mutate: managed(rayv1.ManagedByMultiKueue), WantFields: at("spec.managedBy"), Warning: true},
 		{ID: "RC-023", Name: "changed", Update: true, Before: backend("redis"), Mutate: backend("rocksdb"), WantFields: at(o + ".backend"), Options: gate(validation.GateEmbeddedGCSStorage, true)},
-		{ID: "RC-547", Name: "from unset", Update: true, Before: backend(""), Mutate: backend("rocksdb"), WantFields: at(o + ".backend"), Options: gate(validation.GateEmbeddedGCSStorage, true)},
+		{ID: "RC-547", Name: "from unset", Update: true, Before: both(recreate, backend("")), Mutate: backend("rocksdb"), WantFields: at(o + ".backend"), Options: gate(validation.GateEmbeddedGCSStorage, true), Warning: true},
 		{ID: "RC-546", Name: "claim", Update: true, Before: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "a"}}),
 			Mutate: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "b"}}), WantFields: at(o + ".storage.claimName"), Warning: true, Options: gate(validation.GateEmbeddedGCSStorage, true)},
 		{ID: "RC-551", Name: "image", Update: true, Mutate: func(rc *cluster) { worker(rc).Image = "rayproject/ray:2.56.0-gpu" }, WantFields: at(group0), Warning: true},

@@ -87,7 +87,7 @@ func jobMetadata() []row[job] {
 		{ID: "RJ-020", Name: "generated name too long", Mutate: func(rj *job) { rj.Name, rj.GenerateName = "", strings.Repeat("a", 43) }, Fix: func(rj *job) { rj.GenerateName = "a-" }, WantFields: at("metadata.generateName")},
 		{ID: "RJ-021", Name: "dot", Mutate: rename("in.valid"), Fix: rename("in-valid"), WantFields: name},
 		{ID: "RJ-021", Name: "digit first", Mutate: rename("1abc"), Fix: rename("abc1"), WantFields: name},
-		{ID: "RC-579", Name: "tier in words", Mutate: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two"), Fix: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2"), WantFields: at("metadata.labels[volcano.sh/network-topology-highest-tier-allowed]")},
+		{ID: "RC-579", Name: "tier in words", Before: labelled(rayv1.LabelVolcanoNetworkTopologyMode, "hard"), Options: volcano, Mutate: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two"), Fix: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2"), WantFields: at("metadata.labels[volcano.sh/network-topology-highest-tier-allowed]")},
 		{ID: "RC-577", Name: "false means on", Mutate: labelled(rayv1.LabelGangSchedulingEnabled, "false"), Fix: labelled(rayv1.LabelGangSchedulingEnabled, "true"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
 		{ID: "RJ-066", Name: "scheduler-plugins", Mutate: func(*job) {}, WantFields: at("kind"), Options: validation.Options{BatchScheduler: new("scheduler-plugins")}, FixOptions: &validation.Options{}},
 		{ID: "RJ-581", Name: "no spec", Mutate: func(rj *job) { rj.Spec = rayv1.RayJobSpec{} }, WantFields: at("spec")},
@@ -143,7 +143,7 @@ func jobClusters() []row[job] {
 			pod := &rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec
 			pod.InitContainers = append(pod.InitContainers, sidecar("ray-job-submitter"))
 		}), Fix: mode(rayv1.K8sJobMode), WantFields: at(c + ".headGroupSpec.template.spec.initContainers[0].name")},
-		{ID: "RJ-535", Name: "no dashboard", Mutate: ports("web"), Fix: ports("dashboard"), WantFields: at(container0 + ".ports")},
+		{ID: "RJ-535", Name: "no dashboard", Mutate: ports("web"), Fix: ports("dashboard"), WantFields: at(container0 + ".ports"), Warning: true},
 	}
 }
 
@@ -163,14 +163,15 @@ func submission() []row[job] {
 	noTemplate := func(rj *job) { rj.Spec.SubmitterPodTemplate = nil }
 	return []row[job]{
 		{ID: "RJ-048", Name: "with a selector", Mutate: all(selects, mode(rayv1.SidecarMode)), Fix: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode")},
-		{ID: "RJ-501", Name: "misspelt", Mutate: mode("HttpMode"), Fix: mode("HTTPMode"), WantFields: at("spec.submissionMode")},
-		{ID: "RJ-502", Name: "blank", Mutate: entrypoint("  "), Fix: mode(rayv1.InteractiveMode), WantFields: entry},
-		{ID: "RJ-502", Name: "empty", Mutate: entrypoint(""), Fix: submitter("Never", ready), WantFields: entry},
+		{ID: "RJ-501", Name: "misspelt", Mutate: mode("HttpMode"), Fix: mode("HTTPMode"), WantFields: at("spec.submissionMode"), Warning: true},
+		{ID: "RJ-502", Name: "blank", Mutate: entrypoint("  "), Fix: mode(rayv1.InteractiveMode), WantFields: entry, Warning: true},
+		{ID: "RJ-502", Name: "empty", Mutate: entrypoint(""), Fix: submitter("Never", ready), WantFields: entry, Warning: true},
 		{ID: "RJ-503", Name: "interactive", Mutate: all(mode(rayv1.InteractiveMode), entrypoint("python main.py")), Fix: entrypoint(""), WantFields: entry, Warning: true},
 		{ID: "RJ-504", Name: "two commands", Mutate: entrypoint("a; b"), Fix: entrypoint("bash -c 'a; b'"), WantFields: entry, Warning: true},
 		{ID: "RJ-504", Name: "open quote", Mutate: all(mode(rayv1.HTTPMode), entrypoint("echo 'a")), Fix: entrypoint("echo 'a'; b"), WantFields: entry, Warning: true},
 		{ID: "RJ-051", Name: "sidecar", Mutate: all(mode(rayv1.SidecarMode), submitter("Never", sub)), Fix: mode(rayv1.K8sJobMode), WantFields: at("spec.submitterPodTemplate")},
-		{ID: "RJ-052", Name: "sidecar", Mutate: all(mode(rayv1.SidecarMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig")},
+		{ID: "RJ-052", Name: "sidecar", Mutate: all(mode(rayv1.SidecarMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig"), Options: gate(validation.GateSidecarSubmitterRestart, false)},
+		{ID: "RJ-052", Name: "sidecar, gate not known", Mutate: all(mode(rayv1.SidecarMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig"), Warning: true},
 		{ID: "RJ-508", Name: "HTTP", Mutate: all(mode(rayv1.HTTPMode), submitter("Never", sub)), Fix: noTemplate, WantFields: at("spec.submitterPodTemplate"), Warning: true},
 		{ID: "RJ-509", Name: "unset", Mutate: submitter("", sub), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
 		{ID: "RJ-509", Name: "always", Mutate: submitter("Always", sub), Fix: submitter("OnFailure", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
@@ -300,8 +301,8 @@ func payload() []row[job] {
 	return []row[job]{
 		{ID: "RJ-056", Name: "text", Mutate: env("invalid_yaml_str"), Fix: env("pip: [a]"), WantFields: yaml},
 		{ID: "RJ-056", Name: "broken", Mutate: env("pip: ["), Fix: env(""), WantFields: yaml},
-		{ID: "RJ-513", Name: "negative", Mutate: func(rj *job) { rj.Spec.EntrypointNumCpus = -0.5 }, Fix: func(rj *job) { rj.Spec.EntrypointNumCpus = 0.5 }, WantFields: at("spec.entrypointNumCpus")},
-		{ID: "RJ-513", Name: "negative GPUs", Mutate: func(rj *job) { rj.Spec.EntrypointNumGpus = -1 }, Fix: func(rj *job) { rj.Spec.EntrypointNumGpus = 1 }, WantFields: at("spec.entrypointNumGpus")},
+		{ID: "RJ-513", Name: "negative", Mutate: func(rj *job) { rj.Spec.EntrypointNumCpus = -0.5 }, Fix: func(rj *job) { rj.Spec.EntrypointNumCpus = 0.5 }, WantFields: at("spec.entrypointNumCpus"), Warning: true},
+		{ID: "RJ-513", Name: "negative GPUs", Mutate: func(rj *job) { rj.Spec.EntrypointNumGpus = -1 }, Fix: func(rj *job) { rj.Spec.EntrypointNumGpus = 1 }, WantFields: at("spec.entrypointNumGpus"), Warning: true},
 		{ID: "RJ-514", Name: "no JSON", Mutate: all(mode(rayv1.HTTPMode), resources("{a:1}")), Fix: resources(`{"a":1}`), WantFields: res},
 		{ID: "RJ-514", Name: "no JSON, by a submitter", Mutate: resources(`{"a":-1}`), Fix: resources(`{"a":0}`), WantFields: res, Warning: true},
 		{ID: "RJ-515", Name: "misspelt", Mutate: env("pips: [a]"), Fix: env("pip: [a]"), WantFields: yaml, Warning: true},
@@ -328,7 +329,7 @@ func jobUpdates() []row[job] {
 		{ID: "RJ-518", Name: "running", Update: true, Before: running, Mutate: id, WantFields: at("spec.jobId"), Warning: true},
 		{ID: "RJ-518", Name: "early", Update: true, Before: all(mode(rayv1.InteractiveMode), inState(rayv1.JobDeploymentStatusInitializing)), Mutate: id, WantFields: at("spec.jobId"), Warning: true},
 		{ID: "RJ-520", Name: "complete", Update: true, Before: complete, Mutate: func(rj *job) { rj.Spec.Suspend = true }, WantFields: at("spec.suspend"), Warning: true},
-		{ID: "RJ-524", Name: "running", Update: true, Before: running, Mutate: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode")},
+		{ID: "RJ-524", Name: "running", Update: true, Before: running, Mutate: mode(rayv1.HTTPMode), WantFields: at("spec.submissionMode"), Warning: true},
 		{ID: "RJ-525", Name: "image", Update: true, Before: running, Mutate: image, Fix: func(rj *job) {
 			rj.Spec.RayClusterSpec = BaseJob().Spec.RayClusterSpec
 			rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].Suspend = new(true)

@@ -47,7 +47,8 @@ func pods() []row[cluster] {
 		{ID: "RC-525", Name: "collector as init container of the head", Mutate: both(history, func(rc *cluster) {
 			headPod(rc).InitContainers = []corev1.Container{sidecar("ray-history-collector")}
 		}), WantFields: at("spec.headGroupSpec.template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},
-		{ID: "RC-526", Name: "init container", Mutate: workerInit("wait-gcs-ready"), WantFields: at(group0 + ".template.spec.initContainers[0].name")},
+		{ID: "RC-526", Name: "init container", Mutate: workerInit("wait-gcs-ready"), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Options: validation.Options{FromOperator: true}},
+		{ID: "RC-526", Name: "operator not known", Mutate: workerInit("wait-gcs-ready"), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Warning: true},
 		{ID: "RC-527", Name: "another group", Mutate: func(rc *cluster) { group(rc).Template.Labels = map[string]string{"ray.io/group": "x"} }, WantFields: at(group0 + ".template.metadata.labels[ray.io/group]"), Warning: true},
 		{ID: "RC-529", Name: "name", Mutate: func(rc *cluster) { group(rc).Template.Name = "x" }, WantFields: at(group0 + ".template.metadata.name"), Warning: true},
 		{ID: "RC-530", Name: "blank in a key", Mutate: func(rc *cluster) { group(rc).Template.Labels = map[string]string{"a b": "c"} }, WantFields: at(group0 + ".template.metadata.labels[a b]")},
@@ -77,7 +78,7 @@ func pods() []row[cluster] {
 			side.Ports = []corev1.ContainerPort{{ContainerPort: 8265}}
 			headPod(rc).Containers = append(headPod(rc).Containers, side)
 		}, Fix: func(rc *cluster) { headPod(rc).Containers[1].Ports[0].ContainerPort = 8266 }, WantFields: at("spec.headGroupSpec.template.spec.containers[1].ports[0].containerPort"), Warning: true},
-		{ID: "RC-549", Name: "no such volume", Mutate: func(rc *cluster) { mount(worker(rc), "data", "/data") }, WantFields: at(workerContainer + ".volumeMounts[0].name")},
+		{ID: "RC-549", Name: "no such volume", Mutate: func(rc *cluster) { mount(worker(rc), "data", "/data") }, WantFields: at(workerContainer + ".volumeMounts[0].name"), Warning: true},
 		{ID: "RC-560", Name: "sometimes", Mutate: func(rc *cluster) { workerPod(rc).RestartPolicy = "Sometimes" }, WantFields: at(group0 + ".template.spec.restartPolicy")},
 		{ID: "RC-565", Name: "request above limit", Mutate: func(rc *cluster) {
 			worker(rc).Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}

@@ -114,7 +114,7 @@ func serviceClusters() []row[service] {
 		{ID: "RS-530", Name: "recreate", Mutate: spec(func(s *rayv1.RayClusterSpec) {
 			s.UpgradeStrategy = &rayv1.RayClusterUpgradeStrategy{Type: new(rayv1.RayClusterRecreate)}
 		}), Fix: spec(func(s *rayv1.RayClusterSpec) { s.UpgradeStrategy = nil }), WantFields: at(c + ".upgradeStrategy.type")},
-		{ID: "RS-535", Name: "no dashboard", Mutate: listPorts("web", "serve"), Fix: listPorts("dashboard", "serve"), WantFields: at(container0 + ".ports")},
+		{ID: "RS-535", Name: "no dashboard", Mutate: listPorts("web", "serve"), Fix: listPorts("dashboard", "serve"), WantFields: at(container0 + ".ports"), Warning: true},
 		{ID: "RS-512", Name: "no serve", Mutate: listPorts("dashboard"), Fix: listPorts("dashboard", "serve-shop"), WantFields: at(container0 + ".ports")},
 		{ID: "RS-516", Name: "claim of the operator", Mutate: rocks(nil), Fix: rocks(&rayv1.GcsEmbeddedStorage{ClaimName: "shared"}), WantFields: at(c + ".gcsFaultToleranceOptions.storage"), Warning: true, Options: embedded},
 		{ID: "RS-516", Name: "claim for one node", Mutate: rocks(&rayv1.GcsEmbeddedStorage{ClaimName: "shared"}), Fix: keeps, WantFields: at(c + ".gcsFaultToleranceOptions.storage"), Warning: true, Options: oneNode},
@@ -186,7 +186,7 @@ func serveServices() []row[service] {
 		{ID: "RS-514", Name: "selector", Mutate: spec(corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}), Fix: spec(corev1.ServiceSpec{}), WantFields: at(svc + ".spec.selector"), Warning: true},
 		{ID: "RC-018", Name: "port twice", Mutate: spec(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "serve", Port: 80}, {Name: "more", Port: 80}}}), Fix: spec(port("serve")), WantFields: at(svc + ".spec.ports[1]")},
 		{ID: "RS-515", Name: "dot", Mutate: named("Shop.Svc"), Fix: named("shop"), WantFields: at(svc + ".metadata.name")},
-		{ID: "RS-515", Name: "of the head", Mutate: named("demo-head-svc"), Fix: named("demo-serve"), WantFields: at(svc + ".metadata.name")},
+		{ID: "RS-515", Name: "of the head", Mutate: named("demo-head-svc"), Fix: named("demo-serve"), WantFields: at(svc + ".metadata.name"), Warning: true},
 	}
 }
 

@@ -17,8 +17,10 @@ const (
 	YAML = "application/yaml"
 	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
 	MaxDepth = 100
-	// maxNodes bounds what the aliases of a YAML document may grow it to.
-	maxNodes = 1_000_000
+	// MaxValues is how many values (keys not counted) a document may have, with all aliases of YAML followed. An object that etcd takes has less.
+	MaxValues = 250_000
+	// maxText bounds the text of all values together, which only aliases can make longer than the document.
+	maxText = 4 << 20
 )
 
 // ErrUnsupported is returned, wrapped, for a content type that is neither JSON nor YAML.
@@ -47,14 +49,14 @@ func IsYAML(contentType string) (bool, error) {
 // Decode reads data into m, which it resets first. All mistakes are returned together as an *Error; m then holds what had
 // none. A content type other than JSON (also when empty) and YAML is ErrUnsupported.
 func Decode(data []byte, contentType string, m proto.Message) error {
-	asYAML, err := IsYAML(contentType)
+	isYAML, err := IsYAML(contentType)
 	if err != nil {
 		return err
 	}
 	proto.Reset(m)
 	p := &problems{}
 	var root node
-	if asYAML {
+	if isYAML {
 		root = parseYAML(data, p)
 	} else {
 		root = parseJSON(data, p)
@@ -69,13 +71,13 @@ func Decode(data []byte, contentType string, m proto.Message) error {
 // Encode writes m the way Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers, keys of maps are
 // sorted. The same message always gives the same bytes. JSON has no line break at its end, YAML has one.
 func Encode(m proto.Message, contentType string) ([]byte, error) {
-	asYAML, err := IsYAML(contentType)
+	isYAML, err := IsYAML(contentType)
 	if err != nil {
 		return nil, err
 	}
 	// On the wire a message is somewhat shorter than its JSON, and as long where it carries JSON.
 	data, err := AppendJSON(make([]byte, 0, proto.Size(m)*5/4), m)
-	if err != nil || !asYAML {
+	if err != nil || !isYAML {
 		return data, err
 	}
 	return yaml.JSONToYAML(data)

@@ -137,6 +137,30 @@ spec:
 	}
 }
 
+// The JSON form of protobuf writes 64-bit integers as strings.
+func TestCanonicalProtobufJSON(t *testing.T) {
+	want := &raygatev2.RayCluster{Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Generation: 1<<53 + 1, CreationTimestamp: &timestamppb.Timestamp{Seconds: 1769860800}}}
+	data, err := protojson.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), `"9007199254740993"`) {
+		t.Fatalf("protojson has changed: %s", data)
+	}
+	got := &raygatev2.RayCluster{}
+	if err := Decode(data, JSON, got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{`"1.5"`, `"many"`, `""`, `"9223372036854775808"`} {
+		if err := Decode([]byte(`{"metadata":{"generation":`+text+`}}`), JSON, got); err == nil {
+			t.Errorf("%s is taken for an integer", text)
+		}
+	}
+}
+
 func TestContentType(t *testing.T) {
 	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json-patch+json"} {
 		if err := Decode(nil, contentType, &raygatev2.RayCluster{}); !errors.Is(err, ErrUnsupported) {

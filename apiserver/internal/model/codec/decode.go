@@ -51,13 +51,14 @@ func (d *decoder) message(n node, m protoreflect.Message, at *path) {
 		mb := &n.members[i]
 		fd := fields.ByJSONName(mb.key)
 		if fd == nil {
-			if !dropped[m.Descriptor().FullName()][mb.key] {
-				d.problems.add(at.member(mb.key), mistake.UnknownField, mistake.Unknown(mb.key, jsonNames(fields)))
+			if !d.problems.full() && !dropped[m.Descriptor().FullName()][mb.key] {
+				d.problems.add(new(at.member(mb.key)), mistake.UnknownField, mistake.Unknown(mb.key, jsonNames(fields)))
 			}
 			continue
 		}
 		if mb.value.kind != kindNull {
-			d.field(mb.value, m, fd, at.child(mb.key))
+			here := at.child(mb.key)
+			d.field(mb.value, m, fd, &here)
 		}
 	}
 }
@@ -79,8 +80,8 @@ func (d *decoder) field(n node, m protoreflect.Message, fd protoreflect.FieldDes
 		}
 		list := m.Mutable(fd).List()
 		for i, item := range n.items {
-			value := list.NewElement()
-			if d.value(item, &value, fd, at.item(i)) {
+			value, here := list.NewElement(), at.item(i)
+			if d.value(item, &value, fd, &here) {
 				list.Append(value)
 			}
 		}
@@ -91,8 +92,8 @@ func (d *decoder) field(n node, m protoreflect.Message, fd protoreflect.FieldDes
 		}
 		mp := m.Mutable(fd).Map()
 		for _, mb := range n.members {
-			value := mp.NewValue()
-			if d.value(mb.value, &value, fd.MapValue(), at.key(mb.key)) {
+			value, here := mp.NewValue(), at.key(mb.key)
+			if d.value(mb.value, &value, fd.MapValue(), &here) {
 				mp.Set(protoreflect.ValueOfString(mb.key).MapKey(), value)
 			}
 		}
@@ -164,8 +165,14 @@ func messageName(fd protoreflect.FieldDescriptor) string {
 	return "object"
 }
 
-// integer takes any number without a fraction: 3, 3.0 and 3e0 are one to JSON.
+// integer takes any number without a fraction: 3, 3.0 and 3e0 are one to JSON. One of 64 bits may be a string of digits: that is how the JSON form
+// of protobuf writes it.
 func (d *decoder) integer(n node, bits int, at *path) (int64, bool) {
+	if n.kind == kindString && bits == 64 {
+		if i, err := strconv.ParseInt(n.text, 10, 64); err == nil {
+			return i, true
+		}
+	}
 	if n.kind != kindNumber {
 		d.wrongType(at, "integer", n)
 		return 0, false
@@ -225,7 +232,8 @@ func (d *decoder) timestamp(n node, out *timestamppb.Timestamp, at *path) {
 func (d *decoder) structFields(n node, at *path) map[string]*structpb.Value {
 	fields := make(map[string]*structpb.Value, len(n.members))
 	for _, mb := range n.members {
-		fields[mb.key] = d.structValue(mb.value, at.member(mb.key))
+		here := at.member(mb.key)
+		fields[mb.key] = d.structValue(mb.value, &here)
 	}
 	return fields
 }
@@ -246,7 +254,8 @@ func (d *decoder) structValue(n node, at *path) *structpb.Value {
 	case kindList:
 		list := &structpb.ListValue{Values: make([]*structpb.Value, len(n.items))}
 		for i, item := range n.items {
-			list.Values[i] = d.structValue(item, at.item(i))
+			here := at.item(i)
+			list.Values[i] = d.structValue(item, &here)
 		}
 		return structpb.NewListValue(list)
 	case kindObject:

@@ -3,6 +3,8 @@ package codec
 import (
 	"strconv"
 	"strings"
+
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // maxViolations bounds the reply to a hopeless document.
@@ -38,7 +40,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// path is a list from the value up to the document; rendered only when there is something to say.
+// path is a list from the value up to the document; rendered only when there is something to say. Its parts stay on the stack of the functions that
+// walk the document.
 type path struct {
 	parent *path
 	name   string
@@ -46,19 +49,19 @@ type path struct {
 	isKey  bool
 }
 
-func (p *path) child(name string) *path { return &path{parent: p, name: name} }
-func (p *path) key(name string) *path   { return &path{parent: p, name: name, isKey: true} }
-func (p *path) item(i int) *path        { return &path{parent: p, index: i} }
+func (p *path) child(name string) path { return path{parent: p, name: name} }
+func (p *path) key(name string) path   { return path{parent: p, name: name, isKey: true} }
+func (p *path) item(i int) path        { return path{parent: p, index: i} }
 
 // member is child, but for a name that is no identifier and so likely the key of a map.
-func (p *path) member(name string) *path {
+func (p *path) member(name string) path {
 	for i := range len(name) {
 		c := name[i]
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || i > 0 && c >= '0' && c <= '9') {
 			return p.key(name)
 		}
 	}
-	return &path{parent: p, name: name, isKey: name == ""}
+	return path{parent: p, name: name, isKey: name == ""}
 }
 
 func (p *path) String() string {
@@ -66,15 +69,16 @@ func (p *path) String() string {
 		return ""
 	}
 	parent := p.parent.String()
+	name := mistake.Short(p.name)
 	switch {
 	case p.isKey:
-		return parent + "[" + p.name + "]"
+		return parent + "[" + name + "]"
 	case p.name == "":
 		return parent + "[" + strconv.Itoa(p.index) + "]"
 	case parent == "":
-		return p.name
+		return name
 	default:
-		return parent + "." + p.name
+		return parent + "." + name
 	}
 }
 
@@ -82,8 +86,11 @@ type problems struct {
 	list []Violation
 }
 
+// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
+func (p *problems) full() bool { return len(p.list) >= maxViolations }
+
 func (p *problems) add(at *path, reason, message string) {
-	if len(p.list) < maxViolations {
+	if !p.full() {
 		p.list = append(p.list, Violation{Path: at.String(), Message: message, Reason: reason})
 	}
 }

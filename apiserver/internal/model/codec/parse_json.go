@@ -29,6 +29,7 @@ func parseJSON(data []byte, p *problems) node {
 type jsonParser struct {
 	data     []byte
 	pos      int
+	values   int
 	problems *problems
 }
 
@@ -68,6 +69,10 @@ func (j *jsonParser) next() byte {
 func (j *jsonParser) value(at *path, depth int) (node, bool) {
 	if depth > MaxDepth {
 		j.problems.add(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		return node{}, false
+	}
+	if j.values++; j.values > MaxValues {
+		j.problems.add(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
 		return node{}, false
 	}
 	switch c := j.next(); {
@@ -123,12 +128,12 @@ func (j *jsonParser) object(at *path, depth int) (node, bool) {
 		}
 		j.pos++
 		child := at.member(key)
-		value, ok := j.value(child, depth+1)
+		value, ok := j.value(&child, depth+1)
 		if !ok {
 			return node{}, false
 		}
 		if b.has(key) {
-			j.problems.add(child, mistake.DuplicateKey, mistake.Twice)
+			j.problems.add(&child, mistake.DuplicateKey, mistake.Twice)
 		} else {
 			b.add(key, value)
 		}
@@ -153,7 +158,8 @@ func (j *jsonParser) list(at *path, depth int) (node, bool) {
 		return n, true
 	}
 	for {
-		value, ok := j.value(at.item(len(n.items)), depth+1)
+		here := at.item(len(n.items))
+		value, ok := j.value(&here, depth+1)
 		if !ok {
 			return node{}, false
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 // parseYAML reads one YAML document into the tree JSON would give, by the rules of kubectl: YAML 1.1 booleans (yes, on) are
-// booleans, times and dates are strings, numbers may be keys, `<<` merges. Aliases are followed as far as maxNodes allows.
+// booleans, times and dates are strings, numbers may be keys, `<<` merges. Aliases are followed as far as MaxValues
+// and maxText allow.
 func parseYAML(data []byte, p *problems) (root node) {
 	defer func() {
 		// The library reports what it finds by panic inside and is not quite proof against what fuzzers find.
@@ -27,6 +28,10 @@ func parseYAML(data []byte, p *problems) (root node) {
 	}()
 	if !utf8.Valid(data) {
 		p.add(nil, mistake.InvalidUTF8, "text that is not UTF-8")
+		return node{}
+	}
+	if indicators(data) > MaxValues {
+		p.add(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
 		return node{}
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -54,9 +59,27 @@ func parseYAML(data []byte, p *problems) (root node) {
 	return root
 }
 
+// indicators counts the characters by which values may begin. The parser, which takes 200 bytes for each value, makes at most two for one of them.
+func indicators(data []byte) int {
+	count := 0
+	for i, c := range data {
+		switch c {
+		case ',', '[', '{':
+			count++
+		case '-', '?', ':':
+			// Else it is part of a text, but for a colon behind quotes, as in JSON.
+			if i+1 == len(data) || strings.IndexByte(" \t\r\n", data[i+1]) >= 0 || c == ':' && i > 0 && (data[i-1] == '"' || data[i-1] == '\'') {
+				count++
+			}
+		}
+	}
+	return count
+}
+
 type yamlReader struct {
 	problems *problems
-	nodes    int
+	values   int
+	text     int // bytes
 }
 
 // value returns false when there is no use in reading on.
@@ -65,8 +88,10 @@ func (y *yamlReader) value(n *yaml.Node, at *path, depth int) (node, bool) {
 		y.problems.add(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
 		return node{}, false
 	}
-	if y.nodes++; y.nodes > maxNodes {
-		y.problems.add(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values", n.Line, maxNodes))
+	y.values++
+	y.text += len(n.Value)
+	if y.values > MaxValues || y.text > maxText {
+		y.problems.add(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, MaxValues, maxText>>20))
 		return node{}, false
 	}
 	switch n.Kind {
@@ -77,7 +102,8 @@ func (y *yamlReader) value(n *yaml.Node, at *path, depth int) (node, bool) {
 	case yaml.SequenceNode:
 		out := node{kind: kindList}
 		for i, item := range n.Content {
-			value, ok := y.value(item, at.item(i), depth+1)
+			here := at.item(i)
+			value, ok := y.value(item, &here, depth+1)
 			if !ok {
 				return node{}, false
 			}
@@ -107,12 +133,12 @@ func (y *yamlReader) mapping(n *yaml.Node, at *path, depth int) (node, bool) {
 			continue
 		}
 		child := at.member(key)
-		value, ok := y.value(valueNode, child, depth+1)
+		value, ok := y.value(valueNode, &child, depth+1)
 		if !ok {
 			return node{}, false
 		}
 		if b.has(key) {
-			y.problems.add(child, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
+			y.problems.add(&child, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
 			continue
 		}
 		b.add(key, value)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -69,6 +70,9 @@ type header struct {
 	} `json:"metadata"`
 }
 
+// oldVersion is served for old clients.
+const oldVersion = "v1alpha1"
+
 // Document checks one document. It never fails: whatever is wrong is a finding.
 func Document(doc manifest.Document, o validation.Options) Result {
 	r := reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
@@ -100,6 +104,9 @@ func Document(doc manifest.Document, o validation.Options) Result {
 	case !known:
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", h.Kind), "")
 		return Result{Findings: r.findings}
+	case version == oldVersion:
+		// KubeRay serves it, and its fields are those of v1.
+		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", h.APIVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", h.APIVersion, rayv1.GroupVersion), "")
 		return Result{Findings: r.findings}
@@ -145,6 +152,7 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 	}
 	readable := checks.New()
 	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
+	form = append(form, groupsWithoutName(tree)...)
 	explained := len(form) > 0
 	for _, problem := range repeated {
 		if f, ok := errors.AsType[kjson.FieldError](problem); ok {
@@ -164,6 +172,23 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		return readable, append(form, goProblem(err)), nil
 	}
 	return object, form, nil
+}
+
+// groupsWithoutName finds worker groups that lack the field, which the types of Go take for an empty one. KubeRay demands the field and
+// lets an empty one pass.
+func groupsWithoutName(tree map[string]any) field.ErrorList {
+	var errs field.ErrorList
+	for _, at := range [][]string{{"spec"}, {"spec", "rayClusterSpec"}, {"spec", "rayClusterConfig"}, {"spec", "jobTemplate", "rayClusterSpec"}} {
+		found, _, _ := unstructured.NestedFieldNoCopy(tree, append(slices.Clone(at), "workerGroupSpecs")...)
+		groups, _ := found.([]any)
+		for i, g := range groups {
+			if g, ok := g.(map[string]any); ok && g["groupName"] == nil {
+				path := field.NewPath(at[0], append(slices.Clone(at[1:]), "workerGroupSpecs")...).Index(i).Child("groupName")
+				errs = append(errs, field.Required(path, "give the group a name, as in cpu-workers").WithOrigin("RC-003"))
+			}
+		}
+	}
+	return errs
 }
 
 func problemAt(path, reason, detail string) *field.Error {

@@ -3,6 +3,7 @@ package names
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -142,3 +143,20 @@ func HeadCertificate(cluster string) string { return "ray-head-cert-" + cluster 
 
 // WorkerCertificate is the name of the Certificate that all workers share.
 func WorkerCertificate(cluster string) string { return "ray-worker-cert-" + cluster }
+
+// JobAttempt is the name of the RayCluster of one attempt at a RayJob, and the id of the Ray job: demo-x7k2p. The suffix is
+// random, so that an attempt never meets what is left of the one before.
+func JobAttempt(job, suffix string) string { return job + "-" + suffix }
+
+// JobHeadService is the name of the Service that leads to the head of whatever cluster a RayJob has.
+func JobHeadService(job string) string { return job + "-head-svc" }
+
+// CronRun is the name of the RayJob that a RayCronJob makes for a time of its schedule: demo-29401234. It counts minutes, so
+// that a run that was made already is found by its name.
+func CronRun(cron string, tick time.Time) string {
+	minute := tick.Unix() / 60
+	if tick.Unix() < 0 && tick.Unix()%60 != 0 {
+		minute-- // rounded down
+	}
+	return cron + "-" + strconv.FormatInt(minute, 10)
+}

@@ -3,6 +3,7 @@ package names
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,4 +81,18 @@ func FuzzNames(f *testing.F) {
 		WorkerPodPrefix(cluster, group)
 		HeadPodPrefix(cluster)
 	})
+}
+
+func TestJobNames(t *testing.T) {
+	for _, tc := range []struct{ want, got string }{
+		{"demo-x7k2p", JobAttempt("demo", "x7k2p")},
+		{"demo-head-svc", JobHeadService("demo")},
+		{"demo-29401234", CronRun("demo", time.Unix(29401234*60, 0))},
+		{"demo-29401234", CronRun("demo", time.Unix(29401234*60+59, 0))},
+		{"demo--1", CronRun("demo", time.Unix(-1, 0))},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("want %s, got %s", tc.want, tc.got)
+		}
+	}
 }

@@ -10,6 +10,12 @@ import (
 // EnvAuthToken is the variable that Ray takes its token from.
 const EnvAuthToken = "RAY_AUTH_TOKEN"
 
+// AddAuth gives containers of a Pod that is not a node of the cluster, such as the submitter of a RayJob, what they need to
+// talk to its Ray. What a container has already, it keeps.
+func AddAuth(rc *rayv1.RayCluster, s *corev1.PodSpec, containers ...*corev1.Container) {
+	(&node{rc: rc}).addAuth(s, containers...)
+}
+
 // addAuth gives the containers, of which some may be nil, what they need to talk to a Ray that demands a token: the token
 // from a Secret, or a token of their ServiceAccount that Ray has the Kubernetes API check. What a container has already,
 // it keeps.

@@ -1,6 +1,7 @@
 package mtls
 
 import (
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,9 +28,9 @@ func issued(c *unstructured.Unstructured) bool {
 }
 
 // revision is how often the certificate was issued.
-func revision(c *unstructured.Unstructured) int64 {
+func revision(c *unstructured.Unstructured) string {
 	n, _, _ := unstructured.NestedInt64(c.Object, "status", "revision")
-	return n
+	return strconv.FormatInt(n, 10)
 }
 
 // notAfter is the end of the certificate that was issued last.

@@ -6,60 +6,59 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// maxNote is the longest note that the API server takes.
-const maxNote = 1024
+// Subjects of what is said about a cluster; what is the same as the last on the subject is not said again. Reasons are KubeRay's,
+// which repeats them with every look.
+const (
+	subjectState  = "state"
+	subjectExpiry = "expiry"
+	subjectAge    = "age"
+)
 
-// teller sends events; one that says the same about the same subject as the last is not sent. Reasons are KubeRay's, which
-// repeats them with every look.
-type teller struct {
-	recorder events.EventRecorder
-	memory   *memory
+func eventFailed(message string) report.Event {
+	return warning("MTLSFailedToReconcile", "Making the certificates: "+message)
 }
 
-func (t teller) failed(rc *rayv1.RayCluster, err error) {
-	t.send(rc, "state", corev1.EventTypeWarning, "MTLSFailedToReconcile", "Making the certificates: "+err.Error())
+func eventNotReady(waiting []string) report.Event {
+	return normal("MTLSCertsNotReady", "Waiting for cert-manager to issue "+strings.Join(waiting, " and "))
 }
 
-func (t teller) notReady(rc *rayv1.RayCluster, waiting []string) {
-	t.send(rc, "state", corev1.EventTypeNormal, "MTLSCertsNotReady",
-		"Waiting for cert-manager to issue "+strings.Join(waiting, " and "))
+func eventReady() report.Event { return normal("MTLSPKIReady", "All certificates are issued") }
+
+func eventUpdated(names []string) report.Event {
+	return report.Normal("MTLSCertificatesUpdated", "Update",
+		"Asked cert-manager for new certificates with the addresses of all Pods: %s", strings.Join(names, ", "))
 }
 
-func (t teller) ready(rc *rayv1.RayCluster) {
-	t.send(rc, "state", corev1.EventTypeNormal, "MTLSPKIReady", "All certificates are issued")
-}
-
-func (t teller) updated(rc *rayv1.RayCluster, names []string) {
-	note := "Asked cert-manager for new certificates with the addresses of all Pods: " + strings.Join(names, ", ")
-	t.recorder.Eventf(rc, nil, corev1.EventTypeNormal, "MTLSCertificatesUpdated", "Update", "%s", note)
-}
-
-// expire tells of all certificates at once: the API server keeps one event of a reason about an object.
-func (t teller) expire(rc *rayv1.RayCluster, ending []string) {
-	t.send(rc, "expiry", corev1.EventTypeWarning, "MTLSCertificateExpiringSoon", fmt.Sprintf(
+// eventExpire is about all certificates at once: the API server keeps one event of a reason about an object.
+func eventExpire(ending []string) report.Event {
+	return warning("MTLSCertificateExpiringSoon", fmt.Sprintf(
 		"Certificates end and cert-manager has not renewed them; see their conditions: %s. Ray reads certificates only at its start, "+
 			"so Pods older than the renewal have to be restarted", strings.Join(ending, ", ")))
 }
 
-// aged tells of the oldest Pod, which stands for others.
-func (t teller) aged(rc *rayv1.RayCluster, pod string, end time.Time) {
-	t.send(rc, "age", corev1.EventTypeWarning, "MTLSPodsNeedRestart", fmt.Sprintf(
+// eventAged is about the oldest Pod, which stands for others.
+func eventAged(pod string, end time.Time) report.Event {
+	return warning("MTLSPodsNeedRestart", fmt.Sprintf(
 		"Pod %s, and perhaps others, started with a certificate that ends about %s. Ray reads certificates only at its start, so restart "+
 			"the Pods before that, for example by suspending and resuming the cluster", pod, end.UTC().Format(time.DateOnly)))
 }
 
-func (t teller) send(rc *rayv1.RayCluster, subject, kind, reason, note string) {
-	if !t.memory.news(client.ObjectKeyFromObject(rc), subject, note) {
-		return
+const actionReconcile = "Reconcile"
+
+func normal(reason, note string) report.Event {
+	return report.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: actionReconcile, Note: note}
+}
+
+func warning(reason, note string) report.Event { return report.Warning(reason, actionReconcile, note) }
+
+// say sends an event, unless it says the same as the last on the subject.
+func (r *Reconciler) say(rc *rayv1.RayCluster, subject string, e report.Event) {
+	if r.said.News(rc.UID, subject, e.Note) {
+		report.Send(r.recorder, rc, []report.Event{e})
 	}
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
-	}
-	t.recorder.Eventf(rc, nil, kind, reason, "Reconcile", "%s", note)
 }

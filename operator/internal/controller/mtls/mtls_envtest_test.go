@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{controlPlane.Env(t).World(t, "mtls-")}
 	w.Install(cert.IssuerKind, cert.CertificateKind)
 	mgr := w.Manager(nil, nil)
-	kinds, err := apis.New(mgr, w.Namespaces(), clock.RealClock{})
+	kinds, err := served.New(mgr, w.Namespaces(), clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package mtls
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,24 +10,22 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
-const (
-	// EventSource is the reportingController of the events; KubeRay's.
-	EventSource = "raycluster-mtls-controller"
-
-	// retry is how often to look again at what nothing tells of.
-	retry = 30 * time.Second
-)
+// EventSource is the reportingController of the events; KubeRay's.
+const EventSource = "raycluster-mtls-controller"
 
 // Config is what the reconciler needs. All but ClusterDomain is required.
 type Config struct {
@@ -37,7 +34,7 @@ type Config struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// APIs are the kinds of cert-manager, if it is there.
-	APIs *apis.Kinds
+	APIs *served.Kinds
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
@@ -48,53 +45,53 @@ type Config struct {
 
 // Reconciler keeps the certificates of RayClusters.
 type Reconciler struct {
-	client client.Client
-	live   client.Reader
-	writer apply.Writer
-	apis   *apis.Watches
-	clock  clock.PassiveClock
-	domain string
-	memory *memory
-	teller teller
+	client   client.Client
+	live     client.Reader
+	optional *served.Watches
+	children *children.Writer
+	versions *reconcile.Versions
+	recorder events.EventRecorder
+	said     *report.Once
+	clock    clock.PassiveClock
+	domain   string
 }
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
 func New(c Config) *Reconciler {
-	m := newMemory()
-	return &Reconciler{
-		client: c.Client,
-		live:   c.Live,
-		writer: apply.Writer{Client: c.Client, Live: c.Live},
-		apis:   &apis.Watches{Kinds: c.APIs},
-		clock:  c.Clock,
-		domain: c.ClusterDomain,
-		memory: m,
-		teller: teller{recorder: c.Recorder, memory: m},
+	optional := &served.Watches{Kinds: c.APIs}
+	r := &Reconciler{
+		client:   c.Client,
+		live:     c.Live,
+		optional: optional,
+		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
+		recorder: c.Recorder,
+		said:     &report.Once{},
+		clock:    c.Clock,
+		domain:   c.ClusterDomain,
 	}
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
+	return r
 }
 
-// +kubebuilder:rbac:groups=cert-manager.io,resources=issuers;certificates,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch
+// +kubebuilder:rbac:groups=cert-manager.io,resources=issuers;certificates,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-mtls
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch,roleName=raygate-operator-mtls
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	rc := &rayv1.RayCluster{}
-	if err := r.client.Get(ctx, req.NamespacedName, rc); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.memory.forget(req.NamespacedName)
-		}
+	if _, err := r.versions.Read(ctx, r.client, req.NamespacedName, rc); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if rc.DeletionTimestamp != nil || rc.Spec.ManagedBy != nil && *rc.Spec.ManagedBy != rayv1.ManagedByKubeRayOperator {
+	if rc.DeletionTimestamp != nil || !rayv1.ManagedHere(rc.Spec.ManagedBy) {
 		return ctrl.Result{}, nil
 	}
-	served, err := r.served()
+	found, err := r.certManager()
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
-	case !served && cert.Needed(rc):
-		return ctrl.Result{RequeueAfter: apis.AbsentFor}, nil // package raycluster refuses the spec for it, and says so
-	case !served:
+	case !found && cert.Needed(rc):
+		return ctrl.Result{RequeueAfter: served.AbsentFor}, nil // package raycluster refuses the spec for it, and says so
+	case !found:
 		return ctrl.Result{}, nil
 	}
 	pods, err := r.pods(ctx, rc)
@@ -102,33 +99,38 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if !cert.Needed(rc) {
-		return ctrl.Result{}, r.remove(ctx, rc, pods)
+		return r.remove(ctx, rc, pods)
 	}
-	pki, err := r.ensure(ctx, rc, pods)
-	if err != nil {
-		return r.refused(rc, err)
+	pki, unfinished := r.ensure(ctx, rc, pods)
+	if unfinished.Err != nil || unfinished.Failure != nil || unfinished.Stale {
+		return r.unfinished(rc, unfinished)
 	}
-	return r.report(rc, pki, pods), nil
+	result := r.report(rc, pki, pods)
+	result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, unfinished.After)
+	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
+		// What was read before the watches were filled is looked at once more.
+		result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, r.optional.Recheck(kind))
+	}
+	return result, nil
 }
 
-// refused tells of what keeps the certificates from being made.
-func (r *Reconciler) refused(rc *rayv1.RayCluster, err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Second}, nil
+// unfinished says what keeps the certificates from being made.
+func (r *Reconciler) unfinished(rc *rayv1.RayCluster, result children.Result) (ctrl.Result, error) {
+	switch {
+	case result.Err != nil:
+		r.say(rc, subjectState, eventFailed(result.Err.Error()))
+	case result.Failure != nil:
+		r.say(rc, subjectState, eventFailed(result.Failure.Message))
 	}
-	r.teller.failed(rc, err)
-	if errors.Is(err, apply.ErrNotOwned) || errors.Is(err, apply.ErrBeingDeleted) {
-		return ctrl.Result{RequeueAfter: retry}, nil
-	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: result.After}, result.Err
 }
 
-func (r *Reconciler) served() (bool, error) {
-	issuers, err := r.apis.Ready(cert.IssuerKind)
+func (r *Reconciler) certManager() (bool, error) {
+	issuers, err := r.optional.Ready(cert.IssuerKind)
 	if err != nil || !issuers {
 		return false, err
 	}
-	return r.apis.Ready(cert.CertificateKind)
+	return r.optional.Ready(cert.CertificateKind)
 }
 
 // pods are the Pods of the cluster. A Pod that merely carries its labels must not get its address into a certificate.
@@ -139,7 +141,7 @@ func (r *Reconciler) pods(ctx context.Context, rc *rayv1.RayCluster) ([]corev1.P
 	if err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
-	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, rc) }), nil
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !rc.Owns(&p) }), nil
 }
 
 // runs reports whether the Pod needs a certificate, or will.
@@ -168,54 +170,46 @@ func addresses(pods []corev1.Pod, node rayv1.RayNodeType) []string {
 // pki are the certificates of one cluster as the server has them.
 type pki struct{ authority, head, worker *unstructured.Unstructured }
 
-// ensure makes what is missing and puts right what differs, in the order in which the parts need each other.
-func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (pki, error) {
+// ensure makes what is missing and puts right what differs, in the order in which the parts need each other. The result is that of
+// the first part that is not as wanted.
+func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (pki, children.Result) {
 	p := pki{
 		authority: cert.AuthorityCertificate(rc),
 		head:      cert.Head(rc, r.domain, addresses(pods, rayv1.HeadNode)),
 		worker:    cert.Worker(rc, addresses(pods, rayv1.WorkerNode)),
 	}
-	for _, o := range []*unstructured.Unstructured{cert.SelfSignedIssuer(rc), p.authority, cert.AuthorityIssuer(rc)} {
-		// The authority is left as it was made: what a new one signs is refused by processes that started with the old one.
-		if _, err := r.apply(ctx, rc, o, keepSpec); err != nil {
-			return p, err
-		}
-	}
 	var updated []string
-	for _, leaf := range []*unstructured.Unstructured{p.head, p.worker} {
-		result, err := r.apply(ctx, rc, leaf, keepAddresses)
-		if err != nil {
-			return p, err
+	var after time.Duration
+	for _, part := range []struct {
+		desired *unstructured.Unstructured
+		keep    func(desired, current *unstructured.Unstructured)
+	}{
+		{cert.SelfSignedIssuer(rc), keepSpec},
+		{p.authority, keepSpec}, // left as it was made: what a new one signs is refused by processes that started with the old one
+		{cert.AuthorityIssuer(rc), keepSpec},
+		{p.head, keepAddresses},
+		{p.worker, keepAddresses},
+	} {
+		result := r.children.Ensure(ctx, rc, children.Child{Desired: part.desired, Keep: func(current client.Object) {
+			part.keep(part.desired, current.(*unstructured.Unstructured))
+		}})
+		switch {
+		case result.Err != nil, result.Failure != nil, result.Stale:
+			return p, result
+		case result.Done == children.Update:
+			updated = append(updated, result.Name)
 		}
-		if result == apply.Patched {
-			updated = append(updated, leaf.GetName())
-		}
+		after = reconcile.Sooner(after, result.After)
 	}
 	if len(updated) > 0 {
-		r.teller.updated(rc, updated)
+		report.Send(r.recorder, rc, []report.Event{eventUpdated(updated)})
 	}
 	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
-		if err := r.adoptSecret(ctx, c); err != nil {
-			return p, err
+		if result := r.adoptSecret(ctx, c); result.Err != nil || result.Stale {
+			return p, result
 		}
 	}
-	return p, nil
-}
-
-// apply writes one object. keep can take over into what is wanted parts of what is there.
-func (r *Reconciler) apply(ctx context.Context, rc *rayv1.RayCluster, desired *unstructured.Unstructured, keep func(desired, current *unstructured.Unstructured)) (apply.Result, error) {
-	found := &unstructured.Unstructured{}
-	found.SetGroupVersionKind(desired.GroupVersionKind())
-	var current client.Object // an interface, so that nothing found is nil
-	switch err := r.apis.Reader().Get(ctx, client.ObjectKeyFromObject(desired), found); {
-	case err == nil:
-		current = found
-	case !apierrors.IsNotFound(err):
-		return apply.Unchanged, fmt.Errorf("reading %s %s: %w", desired.GetKind(), desired.GetName(), err)
-	}
-	w := r.writer
-	w.Keep = func(current client.Object) { keep(desired, current.(*unstructured.Unstructured)) }
-	return w.Object(ctx, rc, desired, current)
+	return p, children.Result{After: after}
 }
 
 func keepSpec(desired, current *unstructured.Unstructured) {
@@ -240,52 +234,51 @@ func keepAddresses(desired, current *unstructured.Unstructured) {
 	}
 }
 
-// adoptSecret makes the Certificate an owner of the Secret that cert-manager filled for it, so that the two go together.
-func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructured) error {
+// adoptSecret makes the Certificate an owner of the Secret that cert-manager filled for it, so that the two go together. It is looked
+// at once more when it was filled again, perhaps because it was lost.
+func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructured) children.Result {
+	const subject = "owner of the Secret"
 	name, _, _ := unstructured.NestedString(c.Object, "spec", "secretName")
-	if !issued(c) || r.memory.adopted(c.GetUID(), revision(c)) {
-		return nil
+	if !issued(c) || r.said.Has(c.GetUID(), subject, revision(c)) {
+		return children.Result{}
 	}
 	s := &metav1.PartialObjectMetadata{}
 	s.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	switch err := r.live.Get(ctx, client.ObjectKey{Namespace: c.GetNamespace(), Name: name}, s); {
 	case apierrors.IsNotFound(err):
-		return nil
+		return children.Result{}
 	case err != nil:
-		return fmt.Errorf("reading Secret %s: %w", name, err)
+		return children.Result{Err: fmt.Errorf("reading Secret %s: %w", name, err)}
 	}
 	if !slices.ContainsFunc(s.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.GetUID() }) {
 		before := s.DeepCopy()
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
 			APIVersion: c.GetAPIVersion(), Kind: c.GetKind(), Name: c.GetName(), UID: c.GetUID(),
 		})
-		if err := r.client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("patching the owner of Secret %s: %w", name, err)
+		err := r.client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		switch {
+		case apierrors.IsConflict(err):
+			return children.Result{Stale: true, After: children.RetryAfter} // the next look reads it again
+		case err != nil:
+			return children.Result{Err: fmt.Errorf("patching the owner of Secret %s: %w", name, err)}
 		}
 	}
-	r.memory.adopt(c.GetUID(), revision(c))
-	return nil
+	r.said.Say(c.GetUID(), subject, revision(c))
+	return children.Result{}
 }
 
 // remove takes away what TLS needed, once no Pod is left that could have mounted it.
-func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) error {
+func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (ctrl.Result, error) {
 	if len(pods) > 0 {
-		return nil
+		return ctrl.Result{}, nil
 	}
 	for _, o := range []*unstructured.Unstructured{
 		cert.Worker(rc, nil), cert.Head(rc, r.domain, nil), cert.AuthorityIssuer(rc), cert.AuthorityCertificate(rc), cert.SelfSignedIssuer(rc),
 	} {
-		found := &unstructured.Unstructured{}
-		found.SetGroupVersionKind(o.GroupVersionKind())
-		if err := r.apis.Reader().Get(ctx, client.ObjectKeyFromObject(o), found); err != nil {
-			if apierrors.IsNotFound(err) {
-				continue
-			}
-			return fmt.Errorf("reading %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-		if _, err := r.writer.Remove(ctx, rc, found); err != nil {
-			return err
+		result := r.children.Remove(ctx, rc, o)
+		if result.Err != nil || result.Failure != nil || result.Stale {
+			return ctrl.Result{RequeueAfter: result.After}, result.Err
 		}
 	}
-	return nil
+	return ctrl.Result{}, nil
 }

@@ -28,10 +28,10 @@ func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl
 		}
 	}
 	if len(waiting) > 0 {
-		r.teller.notReady(rc, waiting)
+		r.say(rc, subjectState, eventNotReady(waiting))
 		return ctrl.Result{}
 	}
-	r.teller.ready(rc)
+	r.say(rc, subjectState, eventReady())
 	again := r.reportEnds(rc, p)
 	if aged := r.reportAge(rc, pods); again == 0 || aged > 0 && aged < again {
 		again = aged
@@ -57,7 +57,7 @@ func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duratio
 		}
 	}
 	if len(ending) > 0 {
-		r.teller.expire(rc, ending)
+		r.say(rc, subjectExpiry, eventExpire(ending))
 	}
 	return again
 }
@@ -78,6 +78,6 @@ func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again t
 	if left > 0 {
 		return left
 	}
-	r.teller.aged(rc, oldest.Name, oldest.CreationTimestamp.Add(cert.LeafDuration))
+	r.say(rc, subjectAge, eventAged(oldest.Name, oldest.CreationTimestamp.Add(cert.LeafDuration)))
 	return 0
 }

@@ -1,6 +1,7 @@
 package mtls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,16 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -98,25 +101,23 @@ func TestReport(t *testing.T) {
 
 func TestWhatKeepsCertificatesFromBeingMade(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
-	certificates := schema.GroupResource{Group: "cert-manager.io", Resource: "certificates"}
 	const failed = "Warning MTLSFailedToReconcile Reconcile"
 	cases := map[string]struct {
-		err       error
+		result    children.Result
 		want      []string
 		wantErr   bool
-		wantAgain time.Duration
+		wantAfter time.Duration
 	}{
-		"somebody was faster":        {err: apierrors.NewConflict(certificates, "c", errors.New("changed")), wantAgain: time.Second},
-		"somebody else has the name": {err: fmt.Errorf("applying: %w", &apply.NotOwnedError{}), want: []string{failed}, wantAgain: retry},
-		"the old one is leaving":     {err: fmt.Errorf("c %w", apply.ErrBeingDeleted), want: []string{failed}, wantAgain: retry},
-		"anything else":              {err: errors.New("no"), want: []string{failed}, wantErr: true},
+		"somebody was faster":        {result: children.Result{After: time.Second}, wantAfter: time.Second},
+		"somebody else has the name": {result: children.Result{Failure: &children.Failure{Message: "taken"}, After: time.Minute}, want: []string{failed}, wantAfter: time.Minute},
+		"anything else":              {result: children.Result{Err: errors.New("no")}, want: []string{failed}, wantErr: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, recorder := newReporter(raytest.Epoch.Time)
-			for range 2 { // told once
-				result, err := r.refused(rc, tc.err)
-				if (err != nil) != tc.wantErr || result.RequeueAfter != tc.wantAgain {
+			for range 2 { // the event is sent once
+				result, err := r.unfinished(rc, tc.result)
+				if (err != nil) != tc.wantErr || result.RequeueAfter != tc.wantAfter {
 					t.Errorf("error %v, looks again after %s", err, result.RequeueAfter)
 				}
 			}
@@ -127,29 +128,51 @@ func TestWhatKeepsCertificatesFromBeingMade(t *testing.T) {
 	}
 }
 
-func TestUpdatesAreToldEachTime(t *testing.T) {
-	r, recorder := newReporter(raytest.Epoch.Time)
-	for range 2 {
-		r.teller.updated(raytest.RayCluster("ns/demo"), []string{"c"})
-	}
-	want := []string{"Normal MTLSCertificatesUpdated Update", "Normal MTLSCertificatesUpdated Update"}
-	if diff := cmp.Diff(want, recorder.list); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
-}
-
 // TestSecretIsAdoptedAfterEachIssue: a Secret that was lost is made anew, without the owner.
 func TestSecretIsAdoptedAfterEachIssue(t *testing.T) {
-	m := newMemory()
-	if m.adopted("c", 0) {
-		t.Error("adopted before it was")
+	rc := raytest.RayCluster("ns/demo")
+	secret := func() *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: names.HeadTLSSecret(rc.Name)}}
 	}
-	m.adopt("c", 1)
-	if !m.adopted("c", 1) || m.adopted("c", 2) {
-		t.Error("want it adopted until it is issued again")
+	issued := func(revision int64) *unstructured.Unstructured {
+		c := cert.Head(rc, "", nil)
+		c.SetUID("uid-of-certificate")
+		c.Object["status"] = map[string]any{"notAfter": raytest.Epoch.UTC().Format(time.RFC3339), "revision": revision}
+		return c
 	}
-	m.release("c")
-	if m.adopted("c", 1) {
-		t.Error("adopted after the Certificate is gone")
+	reads := 0
+	c := fake.NewClientBuilder().WithObjects(secret()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			reads++
+			return c.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+	r := New(Config{Client: c, Live: c, Clock: clocktesting.NewFakePassiveClock(raytest.Epoch.Time)})
+	owners := func() int {
+		s := secret()
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
+			t.Fatal(err)
+		}
+		return len(s.OwnerReferences)
+	}
+	adopt := func(revision int64) {
+		t.Helper()
+		if result := r.adoptSecret(t.Context(), issued(revision)); result.Err != nil || result.After != 0 {
+			t.Fatal(result)
+		}
+	}
+	adopt(1)
+	if owners() != 1 {
+		t.Error("the Secret has no owner")
+	}
+	if err := errors.Join(c.Delete(t.Context(), secret()), c.Create(t.Context(), secret())); err != nil {
+		t.Fatal(err)
+	}
+	reads = 0
+	if adopt(1); reads != 0 {
+		t.Errorf("%d reads although it was adopted", reads)
+	}
+	if adopt(2); owners() != 1 {
+		t.Error("the Secret that was made anew has no owner")
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/owned"
 )
 
 // gather is how long addresses of new Pods are gathered before a certificate is asked for with all of them. Workers share one
@@ -39,15 +40,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 	if err != nil {
 		return err
 	}
-	r.apis.Start = func(kind schema.GroupVersionKind) error {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind)
-		owned := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &rayv1.RayCluster{}, handler.OnlyControllerOwner())
-		changed := predicate.Funcs{
-			CreateFunc: func(event.CreateEvent) bool { return false },
-			DeleteFunc: func(e event.DeleteEvent) bool { r.memory.release(e.Object.GetUID()); return true },
+	r.optional.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
+		ofChildren := owned.Handler{
+			Kind: rayv1.GroupVersion.WithKind("RayCluster").GroupKind(),
+			Gone: func(owner, object types.UID) {
+				r.children.Gone(owner, object)
+				r.said.Forget(object)
+			},
 		}
-		return c.Watch(source.Kind(r.apis.Kinds.Cache(), client.Object(o), owned, changed))
+		return c.Watch(&source.Informer{Informer: informer, Handler: ofChildren.Handle(), Predicates: []predicate.Predicate{owned.Changed()}})
 	}
 	return nil
 }

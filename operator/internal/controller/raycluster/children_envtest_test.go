@@ -55,22 +55,37 @@ func (w *world) eventuallyThere(what string, o client.Object) {
 	w.Eventually(what, func() bool { return w.Read(o) })
 }
 
-// asOperator lets the operator act with the rights that its manifest gives it, and no more.
-func (w *world) asOperator() {
+// asOperator lets the operator act with the rights that the overlay default and more components give it, and no others.
+func (w *world) asOperator(components ...string) {
 	w.T.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "rbac", "role.yaml"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, role); err != nil {
-		w.T.Fatal(err)
+	config := filepath.Join("..", "..", "..", "config")
+	files := []string{filepath.Join(config, "rbac", "role.yaml")}
+	for _, name := range append(components, "token-auth") {
+		files = append(files, filepath.Join(config, "components", name, "role.yaml"))
 	}
 	w.operator = "operator-of-" + w.Namespace
-	role.Name = w.operator
+	var rules []rbacv1.PolicyRule
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		role := &rbacv1.ClusterRole{}
+		if err := yaml.UnmarshalStrict(text, role); err != nil {
+			w.T.Fatal(err)
+		}
+		rules = append(rules, role.Rules...)
+	}
+	w.allow(rules...)
+}
+
+// allow gives the operator rights.
+func (w *world) allow(rules ...rbacv1.PolicyRule) {
+	w.T.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: w.operator + "-"}, Rules: rules}
 	w.Create(role)
 	w.Create(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.operator},
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.operator}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 	})

@@ -18,11 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -78,7 +79,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 		},
 	})
 	wantTries := 0
-	for _, wait := range []time.Duration{0, foreignRetry, 2 * foreignRetry, 4 * foreignRetry} {
+	for _, wait := range []time.Duration{0, children.RetryAfter, 2 * children.RetryAfter, 4 * children.RetryAfter} {
 		b.clock.Step(wait)
 		b.mustReconcile()
 		wantTries++
@@ -94,7 +95,7 @@ func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
 		t.Errorf("told %d times, want once", got)
 	}
 	refuse = false
-	b.clock.Step(lastChildRetry)
+	b.clock.Step(5 * time.Minute)
 	b.mustReconcile()
 	if c := b.childFailure(); c != nil {
 		t.Errorf("the condition stays: %+v", c)
@@ -126,15 +127,15 @@ func TestChildThatIsFoughtOverIsRepairedLessOften(t *testing.T) {
 		spoil()
 		b.mustReconcile()
 	}
-	if patches != freePatches {
-		t.Errorf("%d patches in one moment, want %d", patches, freePatches)
+	if patches != 3 {
+		t.Errorf("%d patches in one moment, want %d", patches, 3)
 	}
 	if c := b.childFailure(); c == nil || c.Reason != "FailedToUpdateIngress" || !strings.Contains(c.Message, "changed by something else") {
 		t.Errorf("condition %+v", c)
 	}
 	b.clock.Step(3 * time.Second)
 	b.mustReconcile()
-	if patches != freePatches+1 || b.childFailure() != nil {
+	if patches != 3+1 || b.childFailure() != nil {
 		t.Errorf("%d patches after a pause, condition %+v", patches, b.childFailure())
 	}
 }
@@ -171,7 +172,7 @@ func TestTheHeadServiceIsToldOf(t *testing.T) {
 	if err := b.client.Delete(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	b.reconciler.expectations.observeGone(b.rc.UID, svc.UID)
+	b.reconciler.children.Gone(b.rc.UID, svc.UID)
 	told("CreatedService Created Service demo-head-svc")
 }
 
@@ -181,7 +182,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	b.reconciler = New(Config{
 		Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock, MTLS: true,
-		APIs:       apis.NewFixed(mapper, b.client, b.clock),
+		APIs:       served.NewFixed(mapper, b.client, b.clock),
 		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateMTLS: true}},
 	})
 	result := b.mustReconcile()
@@ -190,7 +191,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	}
 
 	mapper.Add(cert.CertificateKind, meta.RESTScopeNamespace) // it is installed now
-	b.clock.Step(apis.AbsentFor)
+	b.clock.Step(served.AbsentFor)
 	b.mustReconcile()
 	stages := []struct {
 		create []client.Object
@@ -285,7 +286,7 @@ func TestIngressWaitsUntilItIsKnownWhetherThereAreRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, raytest.RayCluster("ns/demo", tc.opts...), interceptor.Funcs{})
 			b.reconciler = New(Config{Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock,
-				APIs: apis.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
+				APIs: served.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
 			if _, err := b.reconcile(); (err != nil) != tc.wantErr {
 				t.Errorf("error %v, want one: %t", err, tc.wantErr)
 			}

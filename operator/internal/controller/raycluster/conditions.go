@@ -2,72 +2,94 @@ package raycluster
 
 import (
 	"cmp"
-	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// maxMessage is the longest message that the schema of conditions takes.
-const maxMessage = 32768
-
-func clip(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
-}
-
-func setCondition(s *scope, kind string, status metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&s.cluster.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: asReason(reason), Message: clip(message), ObservedGeneration: s.cluster.Generation,
-		LastTransitionTime: metav1.NewTime(s.now),
-	})
-}
-
-// reasonForm is what the schema of conditions takes for a reason, besides the length.
-var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
-
-// asReason replaces a reason, which may come from a Pod and so from anybody, that would make the API server refuse the
-// whole status.
-func asReason(reason string) string {
-	if len(reason) > 1024 || !reasonForm.MatchString(reason) {
-		return rayv1.ReasonUnknown
-	}
-	return reason
-}
-
-func isTrue(s *scope, kind string) bool {
-	return meta.IsStatusConditionTrue(s.cluster.Status.Conditions, kind)
-}
-
-func setInvalidSpec(s *scope) {
+func setInvalidSpec(s *scope, _ tally) {
 	if s.invalid == "" {
-		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterInvalidSpec)
+		s.conditions().Remove(rayv1.RayClusterInvalidSpec)
 		return
 	}
 	reason := rayv1.ReasonInvalidRayClusterSpec
 	if s.tolerated {
 		reason = rayv1.ReasonToleratedRayClusterSpec
 	}
-	setCondition(s, rayv1.RayClusterInvalidSpec, metav1.ConditionTrue, reason, s.invalid)
+	s.conditions().Set(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue, reason, s.invalid)
 }
 
 // setReplicaFailure says what the API server refuses. An event goes with every new text, and with no repetition.
-func setReplicaFailure(s *scope) {
-	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
-	switch f := joinFailures(s.failures); {
-	case f != nil:
-		if !truth(old) || old.Message != clip(f.message) {
-			s.events = append(s.events, eventFailure(*f))
+func setReplicaFailure(s *scope, _ tally) {
+	f := joinFailures(s.failures)
+	if f == nil {
+		s.conditions().Remove(rayv1.RayClusterReplicaFailure)
+		return
+	}
+	said := s.conditions().Says(rayv1.RayClusterReplicaFailure, f.Message)
+	s.conditions().Set(rayv1.RayClusterReplicaFailure, metav1.ConditionTrue, f.Reason, f.Message)
+	if !said {
+		s.events = append(s.events, eventFailure(*f))
+	}
+}
+
+// joinFailures makes one failure of many: sorted, without repeats, so that the order in which parallel requests fail does
+// not show. The reason is that of the head if it is among them. Nil for none.
+func joinFailures(list []podexec.Failure) *podexec.Failure {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.SortedFunc(slices.Values(list), func(a, b podexec.Failure) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a.Message, b.Message))
+	})
+	list = slices.Compact(list)
+	messages := make([]string, len(list))
+	for i, f := range list {
+		messages[i] = f.Message
+	}
+	first := list[0]
+	first.Message = strings.Join(messages, "; ")
+	return &first
+}
+
+// rank puts first what has to work first; reasons that are not listed come before those of Pods.
+func rank(f podexec.Failure) int {
+	return slices.Index([]string{
+		rayv1.ReasonFailedDeleteAllPods,
+		rayv1.ReasonFailedCreateHeadPod,
+		rayv1.ReasonFailedDeleteHeadPod,
+		rayv1.ReasonFailedCreateWorkerPod,
+		rayv1.ReasonFailedDeleteWorkerPod,
+	}, f.Reason)
+}
+
+// setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says
+// the same, which an operator that was restarted has in place of a memory.
+func setChildFailure(s *scope, _ tally) {
+	var messages []string
+	var fresh []report.Event
+	for _, f := range s.children {
+		if slices.Contains(messages, f.message) {
+			continue
 		}
-		setCondition(s, rayv1.RayClusterReplicaFailure, metav1.ConditionTrue, f.reason, f.message)
-	default:
-		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
+		messages = append(messages, f.message)
+		if f.action != "" && !s.said.Has(s.cluster.UID, saidChildren, f.message) { // else another controller tells of it
+			fresh = append(fresh, report.Warning(f.reason, f.action, f.message))
+		}
+	}
+	if len(messages) == 0 {
+		s.conditions().Remove(rayv1.RayClusterChildFailure)
+		return
+	}
+	if s.conditions().Set(rayv1.RayClusterChildFailure, metav1.ConditionTrue, s.children[0].reason, strings.Join(messages, "; ")) {
+		s.events = append(s.events, fresh...)
 	}
 }
 
@@ -75,7 +97,7 @@ func setReplicaFailure(s *scope) {
 // they are not ready.
 func setHeadPodReady(s *scope, t tally) {
 	if t.head == nil {
-		setCondition(s, rayv1.HeadPodReady, metav1.ConditionFalse, rayv1.ReasonHeadPodNotFound, "Head Pod not found")
+		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, rayv1.ReasonHeadPodNotFound, "Head Pod not found")
 		return
 	}
 	ready := podCondition(t.head, corev1.PodReady)
@@ -84,7 +106,7 @@ func setHeadPodReady(s *scope, t tally) {
 		if c := podCondition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
 			reason, message = cmp.Or(c.Reason, reason), c.Message // most often: no node has room
 		}
-		setCondition(s, rayv1.HeadPodReady, metav1.ConditionFalse, reason, message)
+		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, reason, message)
 		return
 	}
 	reason, message := ready.Reason, ready.Message
@@ -94,7 +116,7 @@ func setHeadPodReady(s *scope, t tally) {
 	case reason == "" && ready.Status == corev1.ConditionTrue:
 		reason = rayv1.ReasonHeadPodRunningAndReady
 	}
-	setCondition(s, rayv1.HeadPodReady, metav1.ConditionStatus(ready.Status), cmp.Or(reason, rayv1.ReasonUnknown), message)
+	s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionStatus(ready.Status), cmp.Or(reason, rayv1.ReasonUnknown), message)
 }
 
 // explain adds what the first container that does not run says. A container may give no reason, which a condition must
@@ -111,49 +133,40 @@ func explain(p *corev1.Pod, reason, message string) (string, string) {
 	return reason, message
 }
 
-func wantsSuspension(rc *rayv1.RayCluster) bool { return rc.Spec.Suspend != nil && *rc.Spec.Suspend }
-
 // setSuspension keeps the two conditions: suspending from the request until no Pod is left, suspended from then until
 // the request is taken back. A suspension that has begun runs to its end.
 func setSuspension(s *scope, t tally) {
-	suspending, suspended := isTrue(s, rayv1.RayClusterSuspending), isTrue(s, rayv1.RayClusterSuspended)
+	suspending, suspended := s.conditions().True(rayv1.RayClusterSuspending), s.conditions().True(rayv1.RayClusterSuspended)
 	switch {
-	case suspending || wantsSuspension(s.cluster) && !suspended:
+	case suspending || s.cluster.Suspended() && !suspended:
 		suspending, suspended = t.all > 0, t.all == 0
 		if suspended {
-			setCondition(s, rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
+			s.conditions().Set(rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
 				"The cluster is suspended")
 		}
-		if suspended && !wantsSuspension(s.cluster) {
-			s.lookAgain = cacheLag // the request was taken back meanwhile; no event will tell of it once more
+		if suspended && !s.cluster.Suspended() {
+			s.after(reconcile.Soon) // the request was taken back meanwhile; no event will tell of it once more
 		}
-	case !wantsSuspension(s.cluster):
+	case !s.cluster.Suspended():
 		// Also when the field was removed: KubeRay 1.7 then leaves the cluster suspended for ever.
 		suspended = false
 	}
-	setCondition(s, rayv1.RayClusterSuspending, status(suspending), rayv1.ReasonRayClusterSuspending, "")
-	setCondition(s, rayv1.RayClusterSuspended, status(suspended), rayv1.ReasonRayClusterSuspended, "")
-}
-
-func status(b bool) metav1.ConditionStatus {
-	if b {
-		return metav1.ConditionTrue
-	}
-	return metav1.ConditionFalse
+	s.conditions().Set(rayv1.RayClusterSuspending, report.Status(suspending), rayv1.ReasonRayClusterSuspending, "")
+	s.conditions().Set(rayv1.RayClusterSuspended, report.Status(suspended), rayv1.ReasonRayClusterSuspended, "")
 }
 
 // setProvisioned turns True once and stays, until a suspension has taken all Pods.
 func setProvisioned(s *scope, t tally) {
-	switch {
-	case isTrue(s, rayv1.RayClusterProvisioned) || isTrue(s, rayv1.RayClusterSuspended):
-		if c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterProvisioned); c != nil {
-			setCondition(s, c.Type, c.Status, c.Reason, c.Message) // still so for this generation
+	switch c := s.conditions(); {
+	case c.True(rayv1.RayClusterProvisioned) || c.True(rayv1.RayClusterSuspended):
+		if old := c.Find(rayv1.RayClusterProvisioned); old != nil {
+			c.Set(old.Type, old.Status, old.Reason, old.Message) // still so for this generation
 		}
 	case t.allReady():
-		setCondition(s, rayv1.RayClusterProvisioned, metav1.ConditionTrue, rayv1.ReasonAllPodRunningAndReadyFirstTime,
+		c.Set(rayv1.RayClusterProvisioned, metav1.ConditionTrue, rayv1.ReasonAllPodRunningAndReadyFirstTime,
 			"All Ray Pods are ready for the first time")
 	default:
-		setCondition(s, rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
+		c.Set(rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
 			"The Ray Pods are being made or are not ready")
 	}
 }

@@ -6,73 +6,46 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/report"
 )
-
-// Actions of events, as events.k8s.io wants them.
-const (
-	actionValidate = "Validate"
-	actionCreate   = "Create"
-	actionUpdate   = "Update"
-	actionDelete   = "Delete"
-	actionSchedule = "Schedule"
-	actionCleanup  = "Cleanup"
-	// actionReconcile is for what concerns the cluster as a whole.
-	actionReconcile = "Reconcile"
-)
-
-// notice is something that happened, to be told to the user once the status that goes with it is saved. Reasons are those
-// of KubeRay 1.7.
-type notice struct {
-	kind, reason, action, note string
-}
-
-// maxNote is the longest note that the API server takes.
-const maxNote = 1024
-
-func newEvent(kind, reason, action, note string) notice {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
-	}
-	return notice{kind: kind, reason: reason, action: action, note: note}
-}
 
 // eventInvalid tells of broken rules. KubeRay looks at the name first, and has a reason of its own for it.
-func eventInvalid(errs field.ErrorList, note string) notice {
+func eventInvalid(errs field.ErrorList, note string) report.Event {
 	reason := "InvalidRayClusterSpec"
 	if slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == "metadata.name" }) {
 		reason = "InvalidRayClusterMetadata"
 	}
-	return newEvent(corev1.EventTypeWarning, reason, actionValidate, note)
+	return report.Warning(reason, actionValidate, note)
 }
 
 // eventAdopted tells that a head of another version of the operator counts as made from the spec of now. seen is the
 // generation that the status was computed from: of a later one nobody knows whether Pods have it.
-func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) notice {
+func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) report.Event {
 	note := fmt.Sprintf("Adopted head Pod %s of another version of the operator", head)
 	if seen > 0 && seen < rc.Generation {
 		note += "; should the spec have changed while no operator ran, Pods do not have that change: suspend and resume the cluster to make them anew"
 	}
-	return newEvent(corev1.EventTypeNormal, "AdoptedHeadPod", actionUpdate, note)
+	return report.Normal("AdoptedHeadPod", actionUpdate, "%s", note)
 }
 
-func eventHeadServiceFailed(message string) notice {
-	return newEvent(corev1.EventTypeWarning, "FailedToCreateService", actionCreate, message)
+func eventHeadServiceFailed(message string) report.Event {
+	return report.Warning("FailedToCreateService", actionCreate, message)
 }
 
-func eventStalled(reason, message string) notice {
-	return newEvent(corev1.EventTypeWarning, reason, actionReconcile, "The cluster makes no progress: "+message)
+func eventStalled(reason, message string) report.Event {
+	return report.Warning(reason, actionReconcile, "The cluster makes no progress: "+message)
 }
 
-// eventsForPods tells of all Pods that one reconcile created and deleted. One event each for creation and deletion, and
+// eventsForPods tells of all Pods that one reconcile created and deleted, and of the head Service made along with them, if any. One event each for creation and deletion, and
 // not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and cost as many writes
 // as the Pods.
-func eventsForPods(o podsOutcome) []notice {
-	var all []notice
-	if e, ok := eventCreated(o); ok {
+func eventsForPods(o podexec.Result, madeService string) []report.Event {
+	var all []report.Event
+	if e, ok := eventCreated(o, madeService); ok {
 		all = append(all, e)
 	}
 	if e, ok := eventDeleted(o); ok {
@@ -81,49 +54,49 @@ func eventsForPods(o podsOutcome) []notice {
 	return all
 }
 
-func eventCreated(o podsOutcome) (notice, bool) {
+func eventCreated(o podexec.Result, madeService string) (report.Event, bool) {
 	var parts []string
 	reason := "CreatedWorkerPod"
-	if o.madeService != "" {
-		parts = append(parts, "Service "+o.madeService)
+	if madeService != "" {
+		parts = append(parts, "Service "+madeService)
 	}
-	if o.createdHead != "" {
+	if o.CreatedHead != "" {
 		reason = "CreatedHeadPod"
-		parts = append(parts, "head Pod "+o.createdHead)
+		parts = append(parts, "head Pod "+o.CreatedHead)
 	}
-	for _, g := range o.groups {
-		if len(g.created) > 0 {
-			parts = append(parts, workers(g.name, g.created))
+	for _, g := range o.Groups {
+		if len(g.Created) > 0 {
+			parts = append(parts, workers(g.Name, g.Created))
 		}
 	}
 	if len(parts) == 0 {
-		return notice{}, false
+		return report.Event{}, false
 	}
-	return newEvent(corev1.EventTypeNormal, reason, actionCreate, "Created "+strings.Join(parts, ", ")), true
+	return report.Normal(reason, actionCreate, "%s", "Created "+strings.Join(parts, ", ")), true
 }
 
-func eventDeleted(o podsOutcome) (notice, bool) {
+func eventDeleted(o podexec.Result) (report.Event, bool) {
 	var parts []string
 	reason := "DeletedWorkerPod"
-	if o.deletedHead != "" {
+	if o.DeletedHead != "" {
 		reason = "DeletedHeadPod"
-		parts = append(parts, "head Pod "+o.deletedHead)
+		parts = append(parts, "head Pod "+o.DeletedHead)
 	}
-	for _, g := range o.groups {
-		if len(g.deleted) > 0 {
-			parts = append(parts, workers(g.name, g.deleted))
+	for _, g := range o.Groups {
+		if len(g.Deleted) > 0 {
+			parts = append(parts, workers(g.Name, g.Deleted))
 		}
 	}
 	if len(parts) == 0 {
-		return notice{}, false
+		return report.Event{}, false
 	}
-	if o.allDeleted {
+	if o.DeletedAll {
 		reason = "DeletedPod"
 	}
-	if len(o.deleteReasons) > 0 {
-		parts[len(parts)-1] += ": " + strings.Join(o.deleteReasons, "; ")
+	if len(o.DeleteReasons) > 0 {
+		parts[len(parts)-1] += ": " + strings.Join(o.DeleteReasons, "; ")
 	}
-	return newEvent(corev1.EventTypeNormal, reason, actionDelete, "Deleted "+strings.Join(parts, ", ")), true
+	return report.Normal(reason, actionDelete, "%s", "Deleted "+strings.Join(parts, ", ")), true
 }
 
 // workers names a single Pod, and counts several.
@@ -143,9 +116,9 @@ var podFailureEvents = map[string]struct{ reason, action string }{
 	rayv1.ReasonFailedCreateWorkerPod: {"FailedToCreateWorkerPod", actionCreate},
 }
 
-func eventFailure(f failure) notice {
-	if e, ok := podFailureEvents[f.reason]; ok {
-		return newEvent(corev1.EventTypeWarning, cmp.Or(f.event, e.reason), e.action, f.message)
+func eventFailure(f podexec.Failure) report.Event {
+	if e, ok := podFailureEvents[f.Reason]; ok {
+		return report.Warning(cmp.Or(f.Event, e.reason), e.action, f.Message)
 	}
-	return eventHeadServiceFailed(f.message)
+	return eventHeadServiceFailed(f.Message)
 }

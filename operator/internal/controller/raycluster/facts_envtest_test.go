@@ -9,42 +9,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/controller/networkpolicy"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// besideNetworkPolicies runs the controller of NetworkPolicies in the same process.
-func besideNetworkPolicies(t *testing.T) func(ctrl.Manager, *Config) {
-	return func(mgr ctrl.Manager, c *Config) {
-		t.Helper()
-		c.Validation.Gates = map[validation.Gate]bool{validation.GateNetworkPolicy: true}
-		r := networkpolicy.New(networkpolicy.Config{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(networkpolicy.EventSource),
-			Validation: c.Validation, Enabled: true,
-		})
-		if err := r.SetupWithManager(mgr, controller.Options{SkipNameValidation: new(true)}); err != nil {
-			t.Fatal(err)
-		}
-		c.NetworkPolicies = r
-	}
+// withNetworkPolicies turns the feature gate on.
+func withNetworkPolicies(c *Config) {
+	c.NetworkPolicies = true
+	c.Validation.Gates = map[validation.Gate]bool{validation.GateNetworkPolicy: true}
 }
 
 // TestWhatIsWrongAroundAClusterIsToldOf: what rules find in other objects is told once, in the words of the rule, and keeps
 // nothing else from being made.
 func TestWhatIsWrongAroundAClusterIsToldOf(t *testing.T) {
 	w := newWorld(t)
-	w.beside = besideNetworkPolicies(t)
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.Namespace, Name: name} }
 	w.Create(&networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")})
 	w.Create(&corev1.Secret{ObjectMeta: at("token")}) // without the key
 	w.asOperator()
-	w.startOperator()
+	w.startOperator(withNetworkPolicies)
 	cases := map[string]struct {
 		cluster   raytest.ClusterOption
 		want      string

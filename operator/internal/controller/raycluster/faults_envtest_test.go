@@ -31,7 +31,7 @@ import (
 // stalled returns the condition Stalled if it is True.
 func (w *world) stalled(name string) *metav1.Condition {
 	w.T.Helper()
-	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterStalled); truth(c) {
+	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.RayClusterStalled); isTrue(c) {
 		return c
 	}
 	return nil

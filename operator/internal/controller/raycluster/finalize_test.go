@@ -38,7 +38,7 @@ func deleted(opts ...raytest.ClusterOption) *rayv1.RayCluster {
 }
 
 func (b *bench) cleaningUp() *bench {
-	b.reconciler.steps[0].(*finalize).cleanUp = true
+	b.restart(func(c *Config) { c.CleanUpRedis = true })
 	return b
 }
 

@@ -111,7 +111,7 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	rc := w.cluster("demo", raytest.Workers("cpu", 1))
-	rc.Spec.HeadGroupSpec.RayStartParams = map[string]string{"num-cpus": "500m"} // which the CRD cannot refuse
+	rc.Spec.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"} // which the CRD cannot refuse
 	w.Create(rc)
 	refused := func() bool {
 		return meta.IsStatusConditionTrue(w.get("demo").Status.Conditions, rayv1.RayClusterInvalidSpec)
@@ -128,14 +128,14 @@ func TestInvalidSpecIsToldOnceAndCanBeRepaired(t *testing.T) {
 	if got := len(w.pods("demo")); got != 0 {
 		t.Errorf("%d Pods were made from an invalid spec", got)
 	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "1" })
+	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.Template.Labels = nil })
 	w.eventuallyReady("demo")
 	if refused() {
 		t.Error("the repaired cluster still says that it is invalid")
 	}
 	// A rule that KubeRay does not have tells, but does not freeze a cluster that runs.
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
-		rc.Spec.HeadGroupSpec.RayStartParams["num-cpus"] = "half"
+		rc.Spec.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"}
 		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(2))
 	})
 	w.Eventually("the complaint", refused)

@@ -105,7 +105,7 @@ func uids(pods []corev1.Pod) map[types.UID]bool {
 func TestMutualTLS(t *testing.T) {
 	w := newWorld(t)
 	issuer := w.startSigner()
-	w.asOperator()
+	w.asOperator("mtls")
 	w.beside = besideMTLS(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), raytest.Spec(func(s *rayv1.RayClusterSpec) {

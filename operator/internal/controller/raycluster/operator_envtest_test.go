@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/test/envtest"
 )
 
@@ -78,10 +78,6 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	mgr := w.Manager(config, CacheByObject())
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)
-	kinds, err := apis.New(mgr, w.Namespaces(), clock.RealClock{})
-	if err != nil {
-		w.T.Fatal(err)
-	}
 	c := Config{
 		Client:         mgr.GetClient(),
 		Live:           mgr.GetAPIReader(),
@@ -89,12 +85,16 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 		Clock:          clock.RealClock{},
 		ReplicaIndices: true,
 		Pod:            pod.Options{OperatorVersion: testVersion},
-		APIs:           kinds,
 		CleanUpRedis:   true,
 	}
 	for _, change := range changes {
 		change(&c)
 	}
+	kinds, err := served.New(mgr, w.Namespaces(), c.Clock)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	c.APIs = kinds
 	if w.beside != nil {
 		w.beside(mgr, &c)
 	}

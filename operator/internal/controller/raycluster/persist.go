@@ -2,87 +2,84 @@ package raycluster
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// settleTime is how long progress (counters, addresses, readiness of the head) is gathered before it is written. What
-// somebody waits for is written at once, see urgent.
+// settleTime is the least time between two writes of a status that tell of nothing but progress: counters, addresses, readiness of
+// the head. What somebody waits for is written at once, see urgent.
 const settleTime = 2 * time.Second
 
-// persist saves the status if it changed, then sends the events. It asks to look again when it put the saving off.
-func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *scope) (time.Duration, error) {
+// persist saves the status if it changed, then sends the events.
+func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *scope) error {
 	if s.deleting {
-		r.send(s.cluster, s.events)
-		return 0, nil
+		report.Send(r.recorder, s.cluster, s.events)
+		return nil
 	}
 	if s.madeService != "" {
-		s.tell("CreatedService", actionCreate, "Created Service %s", s.madeService)
+		s.events = append(s.events, report.Normal("CreatedService", actionCreate, "Created Service %s", s.madeService))
 	}
 	updateStatus(s)
-	after, now := s.cluster, s.now
+	after := s.cluster
 	if !statusDiffers(&before.Status, &after.Status) {
-		r.memory.update(before, func(m *remembered) { m.changedSince = time.Time{} })
-		r.send(after, s.events)
-		return s.lookAgain, nil
+		r.tell(s)
+		return nil
 	}
-	if wait := r.putOff(before, s, now); wait > 0 {
-		r.send(after, facts(s.events)) // the next run comes to the others again
-		return soonest(wait, s.lookAgain), nil
+	if wait := putOff(before, s); wait > 0 {
+		s.after(wait)
+		report.Send(r.recorder, after, report.Done(s.events)) // the next run comes to the others again
+		return nil
 	}
-	stamp(&before.Status, &after.Status, now)
-	err := r.client.Status().Update(ctx, after)
-	switch {
-	case apierrors.IsConflict(err):
-		// Somebody changed the object meanwhile. The next run reads it again; nothing of theirs is overwritten.
-		r.send(after, facts(s.events))
-		return cacheLag, nil
-	case apierrors.IsNotFound(err):
-		return 0, nil
-	case err != nil:
-		r.send(after, facts(s.events))
-		return 0, fmt.Errorf("saving status: %w", err)
+	stamp(&before.Status, &after.Status, s.now)
+	saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
+	if saved != reconcile.SavedStatus {
+		report.Send(r.recorder, after, report.Done(s.events))
+		return err
 	}
-	r.memory.update(before, func(m *remembered) {
-		m.changedSince = time.Time{}
-		if after.ResourceVersion != before.ResourceVersion {
-			m.replaced = before.ResourceVersion
-		}
-	})
-	r.send(after, s.events)
+	r.tell(s)
 	if r.metrics != nil && provisioned(after) && !provisioned(before) {
-		r.metrics.ObserveProvisioned(after, now.Sub(after.CreationTimestamp.Time))
+		r.metrics.ObserveProvisioned(after, s.now.Sub(after.CreationTimestamp.Time))
 	}
-	return s.lookAgain, nil
+	return nil
 }
 
-// putOff returns how long the status should still wait for more changes, zero for not at all.
-func (r *Reconciler) putOff(before *rayv1.RayCluster, s *scope, now time.Time) time.Duration {
+// tell sends the events that go with a status that is stored.
+func (r *Reconciler) tell(s *scope) {
+	report.Send(r.recorder, s.cluster, s.events)
+	texts := make([]string, len(s.children))
+	for i, f := range s.children {
+		texts[i] = f.message
+	}
+	r.said.Say(s.cluster.UID, saidChildren, texts...)
+}
+
+// putOff returns how long the status should still wait for more changes, zero for not at all. It goes by the time of the last write
+// as the object itself tells it, so that a restart of the operator does not begin it anew.
+func putOff(before *rayv1.RayCluster, s *scope) time.Duration {
 	if urgent(&before.Status, &s.cluster.Status) {
 		return 0
 	}
-	var since time.Time
-	r.memory.update(before, func(m *remembered) {
-		if m.changedSince.IsZero() {
-			m.changedSince = now
-		}
-		since = m.changedSince
-	})
-	return max(0, settleTime-now.Sub(since))
+	last := before.CreationTimestamp.Time
+	if t := before.Status.LastUpdateTime; t != nil && t.After(last) {
+		last = t.Time
+	}
+	if age := s.now.Sub(last); age >= 0 && age < settleTime { // a time to come is another machine's, and says nothing
+		return settleTime - age
+	}
+	return 0
 }
 
 // urgent reports whether the difference is something that a user or another controller waits for.
 func urgent(before, after *rayv1.RayClusterStatus) bool {
-	if before.State != after.State {
+	if before.State != after.State || completes(before, after) {
 		return true
 	}
 	for _, kind := range []string{
@@ -91,14 +88,24 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 		rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterChildFailure,
 	} {
 		b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
-		if truth(b) != truth(a) || truth(a) && b.Message != a.Message {
+		if isTrue(b) != isTrue(a) || isTrue(a) && b.Message != a.Message {
 			return true
 		}
 	}
 	return false
 }
 
-func truth(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+// completes reports whether the workers have become what the spec asks for: as many as desired are ready, or none is left.
+func completes(before, after *rayv1.RayClusterStatus) bool {
+	complete := func(st *rayv1.RayClusterStatus) bool {
+		return st.ReadyWorkerReplicas == st.DesiredWorkerReplicas && st.AvailableWorkerReplicas == st.DesiredWorkerReplicas
+	}
+	changed := before.ReadyWorkerReplicas != after.ReadyWorkerReplicas || before.AvailableWorkerReplicas != after.AvailableWorkerReplicas ||
+		before.DesiredWorkerReplicas != after.DesiredWorkerReplicas
+	return changed && complete(after)
+}
+
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
 func provisioned(rc *rayv1.RayCluster) bool {
 	return meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
@@ -124,22 +131,4 @@ func stamp(before, after *rayv1.RayClusterStatus, now time.Time) {
 	}
 	times[after.State] = new(metav1.NewTime(now))
 	after.StateTransitionTimes = times
-}
-
-// facts are the events that stay true when the status could not be saved. The others belong to a condition, and are told
-// when that is saved.
-func facts(all []notice) []notice {
-	var keep []notice
-	for _, e := range all {
-		if e.kind == corev1.EventTypeNormal {
-			keep = append(keep, e)
-		}
-	}
-	return keep
-}
-
-func (r *Reconciler) send(rc *rayv1.RayCluster, all []notice) {
-	for _, e := range all {
-		r.recorder.Eventf(rc, nil, e.kind, e.reason, e.action, "%s", e.note)
-	}
 }

@@ -21,6 +21,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -33,6 +36,7 @@ type bench struct {
 	recorder   *events.FakeRecorder
 	reconciler *Reconciler
 	rc         *rayv1.RayCluster
+	config     Config
 }
 
 // newBench has the head Service already, so that nothing but what a test is about is told of.
@@ -45,18 +49,28 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
-	c := fake.NewClientBuilder().
+	builder := fake.NewClientBuilder()
+	for _, kind := range indexed() {
+		builder = builder.WithIndex(kind, owned.IndexController, owned.ControllerUID)
+	}
+	c := builder.
 		WithScheme(envtest.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayCluster{}).
-		WithIndex(&corev1.Pod{}, indexController, controllerUID).
-		WithIndex(&corev1.Service{}, indexController, controllerUID).
 		WithObjects(append(objects, rc)...).
 		WithInterceptorFuncs(faults).
 		Build()
 	b := &bench{t: t, client: c, clock: clocktesting.NewFakeClock(raytest.Epoch.Time), recorder: events.NewFakeRecorder(100), rc: rc}
-	b.reconciler = New(Config{Client: c, Live: c, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true,
-		Pod: pod.Options{OperatorVersion: "v1"}})
+	b.config = Config{Client: c, Live: c, Recorder: b.recorder, Clock: b.clock, ReplicaIndices: true, Pod: pod.Options{OperatorVersion: "v1"}}
+	b.restart()
 	return b
+}
+
+// restart makes a new reconciler, which remembers nothing.
+func (b *bench) restart(changes ...func(*Config)) {
+	for _, change := range changes {
+		change(&b.config)
+	}
+	b.reconciler = New(b.config)
 }
 
 func (b *bench) reconcile() (ctrl.Result, error) {
@@ -70,6 +84,19 @@ func (b *bench) mustReconcile() ctrl.Result {
 		b.t.Fatal(err)
 	}
 	return result
+}
+
+// changeLabels makes a new version of the cluster.
+func (b *bench) changeLabels() {
+	b.t.Helper()
+	rc := &rayv1.RayCluster{}
+	if err := b.client.Get(b.t.Context(), key(b.rc), rc); err != nil {
+		b.t.Fatal(err)
+	}
+	rc.Labels = map[string]string{"changed": "yes"}
+	if err := b.client.Update(b.t.Context(), rc); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *bench) pods() []corev1.Pod {
@@ -123,7 +150,7 @@ func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
 	if c == nil || c.Reason != rayv1.ReasonFailedCreateWorkerPod || !strings.Contains(c.Message, "exceeded quota") || strings.Contains(c.Message, "abcde") {
 		t.Errorf("condition %+v, want the refusal without the generated name", c)
 	}
-	if result.RequeueAfter == 0 || result.RequeueAfter > lastRetry {
+	if result.RequeueAfter == 0 || result.RequeueAfter > podexec.LastRetry {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	b.mustReconcile() // too early: nothing is tried, and the condition stays
@@ -131,7 +158,7 @@ func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
 		t.Errorf("tried %d creates, conditions %v", workers, b.status().Conditions)
 	}
 	full = false
-	b.clock.Step(2 * firstRetry)
+	b.clock.Step(2 * podexec.FirstRetry)
 	b.mustReconcile()
 	if got := len(b.pods()); got != 6 {
 		t.Errorf("%d Pods after the retry, want 6", got)
@@ -152,9 +179,12 @@ func TestConflictOnStatusIsRetriedWithoutAnError(t *testing.T) {
 			return c.SubResource(sub).Update(ctx, o, opts...)
 		},
 	})
-	if result := b.mustReconcile(); result.RequeueAfter == 0 {
-		t.Error("a conflict is not tried again")
+	b.mustReconcile()
+	b.mustReconcile() // the cache still shows the version that was replaced
+	if conditions := b.status().Conditions; len(conditions) != 0 {
+		t.Errorf("conditions %v were computed from a version that was replaced", conditions)
 	}
+	b.changeLabels() // by somebody else, which the conflict was about
 	b.mustReconcile()
 	if !meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterSuspended) {
 		t.Errorf("conditions %v, want Suspended", b.status().Conditions)
@@ -162,7 +192,8 @@ func TestConflictOnStatusIsRetriedWithoutAnError(t *testing.T) {
 }
 
 func TestProgressIsGatheredBeforeItIsWritten(t *testing.T) {
-	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2)), interceptor.Funcs{})
+	created := func(rc *rayv1.RayCluster) { rc.CreationTimestamp = raytest.Epoch }
+	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2), created), interceptor.Funcs{})
 	if result := b.mustReconcile(); result.RequeueAfter == 0 || result.RequeueAfter > settleTime {
 		t.Errorf("looks again after %s, want within %s", result.RequeueAfter, settleTime)
 	}
@@ -245,7 +276,7 @@ func TestPodThatTheCacheNeverShows(t *testing.T) {
 	b.mustReconcile()
 	b.clock.Step(settleTime)
 	for range 3 { // until all that is to be written is written
-		b.clock.Step(b.mustReconcile().RequeueAfter % expectationTimeout)
+		b.clock.Step(b.mustReconcile().RequeueAfter % overlay.Timeout)
 	}
 	blind = false
 	head := b.pods()[0]
@@ -253,7 +284,7 @@ func TestPodThatTheCacheNeverShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := b.mustReconcile()
-	if len(b.pods()) != 0 || result.RequeueAfter == 0 || result.RequeueAfter > expectationTimeout {
+	if len(b.pods()) != 0 || result.RequeueAfter == 0 || result.RequeueAfter > overlay.Timeout {
 		t.Fatalf("looks again after %s with %d Pods", result.RequeueAfter, len(b.pods()))
 	}
 	b.clock.Step(result.RequeueAfter)

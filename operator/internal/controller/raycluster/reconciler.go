@@ -4,41 +4,49 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apis"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
 // Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
 type Config struct {
-	// Client reads from a cache made with CacheByObject and IndexFields, and writes.
+	// Client reads from a cache made with CacheByObject and an index of Pods, and writes.
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
-	Clock clock.WithTicker
+	Clock clock.PassiveClock
 	// Metrics counts what happens; nil counts nothing.
 	Metrics *metrics.RayCluster
 	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
-	APIs *apis.Kinds
+	APIs *served.Kinds
 	// Random is where tokens come from; nil means crypto/rand.
 	Random io.Reader
 
@@ -60,178 +68,188 @@ type Config struct {
 	CleanUpRedis bool
 	// MTLS honours spec.tlsOptions (feature gate RayClusterMTLS).
 	MTLS bool
-	// NetworkPolicies knows of policies that cannot be had; nil says that nobody looks.
-	NetworkPolicies NetworkPolicies
+	// NetworkPolicies honours spec.networkPolicy (feature gate RayClusterNetworkPolicy). Otherwise only policies are removed that no
+	// spec asks for; those of a spec that does stay, because an unfenced Pod is worse than a stale fence.
+	NetworkPolicies bool
 	// IngressOnOpenShift publishes the dashboard by an Ingress also where Routes are served.
 	IngressOnOpenShift bool
 }
 
-// NetworkPolicies is what another controller finds out about the NetworkPolicies of clusters.
-type NetworkPolicies interface {
-	// Foreign names those that the cluster needs and that belong to someone else.
-	Foreign(cluster *rayv1.RayCluster) []string
-	// OnChange sets what is called when Foreign has a new answer about a cluster.
-	OnChange(call func(cluster types.NamespacedName))
-}
-
 // Reconciler brings RayClusters to the state that their specs ask for.
 type Reconciler struct {
-	client       client.Client
-	recorder     events.EventRecorder
-	clock        clock.PassiveClock
-	metrics      *metrics.RayCluster
-	expectations *expectations
-	memory       *memory
-	retries      *retries
-	resync       time.Duration
-	gangs        *gangs
-	policies     NetworkPolicies
-	children     *children
-	steps        []step
+	client   client.Client
+	recorder events.EventRecorder
+	clock    clock.PassiveClock
+	metrics  *metrics.RayCluster
+	resync   time.Duration
+	optional *served.Watches
+	versions *reconcile.Versions
+	children *children.Writer
+	executor *podexec.Executor
+	said     *report.Once
+	sizes    sizes
+	gangs    *gangs
+	steps    []reconcile.Step[*scope]
 }
 
-type step interface {
-	Run(ctx context.Context, s *scope) (outcome, error)
-}
+// Steps that the status depends on, see statusParts.
+const (
+	stepHeadService = "head Service"
+	stepGangs       = "batch scheduler"
+	stepDependents  = "dependents"
+	stepPods        = "Pods"
+)
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
 func New(c Config) *Reconciler {
-	x := newExpectations(c.Clock)
-	retries := newRetries(c.Clock)
-	memory := newMemory()
-	gangs := newGangs(c)
-	slots := newFairSlots(c.Clock, maxInFlight, maxParallel)
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
-	children := &children{
-		client: c.Client,
-		live:   c.Live,
-		apis:   &apis.Watches{Kinds: c.APIs},
-		clock:  c.Clock,
-		memory: newChildMemory(),
+	optional := &served.Watches{Kinds: c.APIs}
+	r := &Reconciler{
+		client:   c.Client,
+		recorder: c.Recorder,
+		clock:    c.Clock,
+		metrics:  c.Metrics,
+		resync:   c.Resync,
+		optional: optional,
+		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
+		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
+		said:     &report.Once{},
+		gangs:    newGangs(c),
 	}
-	return &Reconciler{
-		client:       c.Client,
-		recorder:     c.Recorder,
-		clock:        c.Clock,
-		metrics:      c.Metrics,
-		expectations: x,
-		memory:       memory,
-		retries:      retries,
-		resync:       c.Resync,
-		gangs:        gangs,
-		policies:     c.NetworkPolicies,
-		children:     children,
-		// The order of work.
-		steps: []step{
-			&finalize{ // first: an object with an invalid spec must still be deletable
-				client:       c.Client,
-				children:     children,
-				clock:        c.Clock,
-				expectations: x,
-				slots:        slots,
-				cleanUp:      c.CleanUpRedis,
-				options:      c.Pod,
-			},
-			&admit{options: c.Validation, metrics: c.Metrics, memory: memory, certManager: certManager(c, children)}, // refuse an invalid spec before anything is created from it
-			&announce{slots: slots},                                        // as early as it is known that Pods will be made
-			&guard{client: c.Client, cleanUp: c.CleanUpRedis},              // before anything that has to be cleaned up after
-			&autoscalerRBAC{children: children},                            // the head Pod names this ServiceAccount
-			&ingress{children: children, neverRoute: c.IngressOnOpenShift}, // leads to the head Service, which may come later
-			&authSecret{children: children, random: c.Random},              // Pods take their token from it
-			&headService{ // workers find the head through it
-				writer:       apply.Writer{Client: c.Client, Live: c.Live},
-				options:      c.Service,
-				expectations: x,
-			},
-			&headlessService{children: children}, // hosts of a replica find each other through it
-			&serveService{children: children},
-			&gcsClaim{children: children},                                                  // the head Pod mounts it
-			&certificates{children: children, enabled: c.MTLS},                             // all Pods mount them
-			&judge{options: c.Validation, metrics: c.Metrics, policies: c.NetworkPolicies}, // after the steps that find out
-			gangs, // the scheduler has to know of a gang before the first Pod of it appears
-			&pods{
-				client:       c.Client,
-				live:         c.Live,
-				clock:        c.Clock,
-				expectations: x,
-				memory:       memory,
-				retries:      retries,
-				slots:        slots,
-				gangs:        gangs,
-				random:       func() string { return utilrand.String(5) },
-				options:      c.Pod,
-				replicas:     c.ReplicaIndices,
-				shrink:       c.ShrinkWithAutoscaler,
-			},
-		},
-	}
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget)
+	r.steps = r.list(c)
+	return r
 }
 
 // certManager reports whether cert-manager is there; nil where nobody may want it.
-func certManager(c Config, children *children) func() (bool, error) {
-	if !c.MTLS {
+func (r *Reconciler) certManager(wanted bool) func() (bool, error) {
+	if !wanted {
 		return nil
 	}
-	return func() (bool, error) { return children.apis.Ready(cert.CertificateKind) }
+	return func() (bool, error) { return r.optional.Ready(cert.CertificateKind) }
+}
+
+// list is the order of work.
+func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
+	return []reconcile.Step[*scope]{
+		{Name: "finalize", Run: (&finalize{ // first: an object with an invalid spec must still be deletable
+			client: c.Client, children: r.children, executor: r.executor, versions: r.versions, said: r.said, clock: c.Clock,
+			cleanUp: c.CleanUpRedis, options: c.Pod,
+		}).Run},
+		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
+			options: c.Validation, metrics: c.Metrics, said: r.said, certManager: r.certManager(c.MTLS),
+		}).Run},
+		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},           // before anything that has to be cleaned up after
+		{Name: "network policies", Run: (&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run}, // before the Pods that they fence
+		{Name: "autoscaler RBAC", Run: (&autoscalerRBAC{children: r.children}).Run},                                                 // the head Pod names this ServiceAccount
+		{Name: "ingress", Run: (&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run},
+		{Name: "token", Run: (&authSecret{children: r.children, live: c.Live, random: c.Random}).Run}, // Pods take their token from it
+		{Name: stepHeadService, Run: (&headService{children: r.children, options: c.Service}).Run},    // workers find the head through it
+		{Name: "headless Service", Run: (&headlessService{children: r.children}).Run},                 // hosts of a replica find each other through it
+		{Name: "Serve Service", Run: (&serveService{children: r.children}).Run},
+		{Name: "GCS claim", Run: (&gcsClaim{children: r.children}).Run}, // the head Pod mounts it
+		{Name: "certificates", Run: (&certificates{ // all Pods mount them
+			children: r.children, live: c.Live, optional: r.optional, enabled: c.MTLS,
+		}).Run},
+		{Name: stepDependents, Run: (&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run}, // after the steps that find out
+		{Name: stepGangs, Run: r.gangs.Run}, // the scheduler has to know of a gang before the first Pod of it appears
+		{Name: stepPods, Run: (&pods{
+			client: c.Client, executor: r.executor, said: r.said, gangs: r.gangs, options: c.Pod,
+			replicas: c.ReplicaIndices, shrink: c.ShrinkWithAutoscaler,
+		}).Run},
+	}
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayCluster{}
-	if err := r.client.Get(ctx, req.NamespacedName, before); err != nil {
-		if uid := r.memory.forget(req.NamespacedName); uid != "" {
-			r.expectations.forget(uid)
-			r.children.memory.forget(uid)
-			r.retries.forget(uid)
+	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	switch {
+	case err != nil:
+		if apierrors.IsNotFound(err) {
+			r.sizes.set(req.NamespacedName, 0)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !managed(before) && !guarded(before) {
+	case !rayv1.ManagedHere(before.Spec.ManagedBy) && !awaitsCleanUp(before):
 		return ctrl.Result{}, nil
-	}
-	if r.memory.stale(before) {
-		// Deciding from a status that we have already replaced would repeat events and end in a conflict.
-		return ctrl.Result{RequeueAfter: cacheLag}, nil
+	case !fresh:
+		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
 	}
 	s, err := r.observe(ctx, before)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	lookAgain, err := runSteps(ctx, r.steps, s)
-	if r.expectations.pending(before.UID) {
-		// Should the cache never show it, because the watch was interrupted, no event comes when it is no longer believed in.
-		lookAgain = soonest(lookAgain, expectationTimeout)
+	s.progress, err = reconcile.Run(ctx, r.steps, s)
+	s.after(s.progress.After)
+	if r.executor.Pending(before.UID) {
+		// Should the cache never show it, because the watch was interrupted, no event comes when it is no longer laid over.
+		s.after(reconcile.StaleTimeout)
 	}
-	later, saveErr := r.persist(ctx, before, s)
+	saveErr := r.persist(ctx, before, s)
 	if err := errors.Join(append(s.errs, err, saveErr)...); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
 	}
-	return ctrl.Result{RequeueAfter: soonest(soonest(r.resync, s.lookAgain), soonest(lookAgain, later))}, nil
+	s.after(r.resync)
+	result := ctrl.Result{RequeueAfter: s.lookAgain}
+	if s.more {
+		// At once, but after everybody else: clusters with few Pods are served between the batches of one with thousands.
+		result = ctrl.Result{RequeueAfter: time.Nanosecond, Priority: new(handler.LowPriority)}
+	}
+	return result, nil
 }
 
-// runSteps runs the list until one fails or says stop.
-func runSteps(ctx context.Context, steps []step, s *scope) (time.Duration, error) {
-	var lookAgain time.Duration
-	for _, st := range steps {
-		o, err := st.Run(ctx, s)
-		if err != nil {
-			return 0, err
-		}
-		lookAgain = soonest(lookAgain, o.lookAgain)
-		if o.stop {
-			break
+// observe reads what belongs to the cluster.
+func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope, error) {
+	var list corev1.PodList
+	if err := owned.List(ctx, r.client, rc, &list); err != nil {
+		return nil, fmt.Errorf("listing Pods: %w", err)
+	}
+	cached := make([]*corev1.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		if rc.Owns(&list.Items[i]) {
+			cached = append(cached, &list.Items[i])
 		}
 	}
-	return lookAgain, nil
-}
-
-// managed reports whether the object is ours to reconcile, and not Kueue's.
-func managed(rc *rayv1.RayCluster) bool {
-	by := rc.Spec.ManagedBy
-	return by == nil || *by == rayv1.ManagedByKubeRayOperator
+	s := &scope{cluster: rc.DeepCopy(), now: r.clock.Now(), said: r.said, pods: r.executor.View(rc.UID, cached)}
+	r.sizes.set(key(rc), len(s.pods))
+	return s, nil
 }
 
 // key is the name under which the work queue knows the cluster.
 func key(rc *rayv1.RayCluster) types.NamespacedName { return client.ObjectKeyFromObject(rc) }
+
+// sizes are the numbers of Pods that clusters had at the last look. The zero value is ready.
+type sizes struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]int
+}
+
+// set notes a size; zero forgets it.
+func (s *sizes) set(cluster types.NamespacedName, pods int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clusters == nil {
+		s.clusters = map[types.NamespacedName]int{}
+	}
+	s.clusters[cluster] = pods
+	if pods == 0 {
+		delete(s.clusters, cluster)
+	}
+}
+
+// largeFrom is the number of Pods from which on a cluster waits for smaller ones.
+const largeFrom = 100
+
+// schedule is how long to gather changes of Pods before looking at all of them: the more Pods a look has to go through, the longer,
+// so that the cost of scaling to n Pods does not grow with n times n. Large clusters come after all others.
+func (s *sizes) schedule(cluster types.NamespacedName) (after time.Duration, priority int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.clusters[cluster]
+	if n >= largeFrom {
+		priority = handler.LowPriority
+	}
+	return min(30*time.Millisecond+time.Duration(n)*time.Millisecond/2, 500*time.Millisecond), priority
+}

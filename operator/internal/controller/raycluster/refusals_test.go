@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -153,7 +154,7 @@ func TestWhatIsToldOfRefusals(t *testing.T) {
 				t.Errorf("condition Stalled %+v", stalled)
 			}
 			b.mustReconcile() // too early
-			b.clock.Step(2 * lastRetry)
+			b.clock.Step(2 * podexec.LastRetry)
 			b.mustReconcile() // again in vain
 			if got := b.reasons(); len(got) > 0 || b.replicaFailure().Message != c.Message {
 				t.Errorf("told again: %v, condition %+v", got, b.replicaFailure())
@@ -165,28 +166,28 @@ func TestWhatIsToldOfRefusals(t *testing.T) {
 func TestAGroupWhosePodsCannotBeDeletedKeepsNoOther(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("bad", 0), raytest.Workers("good", 0))
 	objects := []client.Object{raytest.HeadPod(rc, "h")}
-	for i := range 3 * firstBatch {
+	for i := range 3 * podexec.FirstBatch {
 		objects = append(objects, raytest.WorkerPod(rc, "bad", fmt.Sprintf("bad-%d", i)), raytest.WorkerPod(rc, "good", fmt.Sprintf("good-%d", i)))
 	}
 	r := refusing("bad")
 	b := newBench(t, rc, r.deletes(), objects...)
 	b.mustReconcile()
-	if got, want := len(b.pods()), 1+3*firstBatch; got != want {
+	if got, want := len(b.pods()), 1+3*podexec.FirstBatch; got != want {
 		t.Errorf("%d Pods, want %d: those of the other group gone", got, want)
 	}
 	// What is refused is tried ever more rarely.
-	if got := r.tries["bad"]; got != firstBatch {
-		t.Errorf("%d attempts, want no more than %d before one has succeeded", got, firstBatch)
+	if got := r.tries["bad"]; got != podexec.FirstBatch {
+		t.Errorf("%d attempts, want no more than %d before one has succeeded", got, podexec.FirstBatch)
 	}
 	for range 60 {
-		b.clock.Step(firstRetry)
+		b.clock.Step(podexec.FirstRetry)
 		b.mustReconcile()
 	}
-	if got := r.tries["bad"] / firstBatch; got < 4 || got > 7 {
+	if got := r.tries["bad"] / podexec.FirstBatch; got < 4 || got > 7 {
 		t.Errorf("%d rounds of attempts in a minute", got)
 	}
 	r.of["bad"] = false
-	b.clock.Step(lastRetry)
+	b.clock.Step(podexec.LastRetry)
 	b.mustReconcile()
 	if got := len(b.pods()); got != 1 || b.replicaFailure().Reason != "" {
 		t.Errorf("%d Pods and condition %+v, want the head and none", got, b.replicaFailure())
@@ -198,14 +199,14 @@ func TestRefusalsOutOfStep(t *testing.T) {
 	r := refusing("a")
 	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("a", 1), raytest.Workers("b", 1)), r.creates())
 	b.mustReconcile()
-	b.clock.Step(firstRetry / 2)
+	b.clock.Step(podexec.FirstRetry / 2)
 	r.of["b"] = true
 	for _, p := range b.pods() {
 		if p.Labels[rayv1.LabelGroup] == "b" {
 			if err := b.client.Delete(t.Context(), &p); err != nil {
 				t.Fatal(err)
 			}
-			b.reconciler.expectations.observeGone(b.rc.UID, p.UID)
+			b.reconciler.executor.Gone(b.rc.UID, p.UID)
 		}
 	}
 	b.mustReconcile()
@@ -215,7 +216,7 @@ func TestRefusalsOutOfStep(t *testing.T) {
 	}
 	b.events()
 	for range 100 {
-		b.clock.Step(firstRetry / 2)
+		b.clock.Step(podexec.FirstRetry / 2)
 		b.mustReconcile()
 		if got := b.replicaFailure().Message; got != both {
 			t.Fatalf("message %q, was %q", got, both)
@@ -225,7 +226,7 @@ func TestRefusalsOutOfStep(t *testing.T) {
 		t.Errorf("told again: %q", got)
 	}
 	r.of["a"] = false
-	b.clock.Step(lastRetry)
+	b.clock.Step(podexec.LastRetry)
 	b.mustReconcile()
 	if got := b.replicaFailure().Message; strings.Contains(got, "group a") || !strings.Contains(got, "group b") {
 		t.Errorf("message %q, want one about group b alone", got)

@@ -6,7 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -16,25 +20,30 @@ type scope struct {
 	cluster *rayv1.RayCluster
 	// now is when the run began. Set by observe.
 	now time.Time
-	// pods are all Pods that the cluster controls, our own recent writes included. They belong to the cache: never change
-	// one. Set by observe, brought up to date by the step pods.
+	// pods are all Pods of the cluster, our own recent writes included. They belong to the cache: never change one. Set by observe,
+	// brought up to date by the step pods.
 	pods []*corev1.Pod
-	// services are the Services that the cluster controls. Set by observe.
-	services []*corev1.Service
+	// said is what earlier runs have said. Set by observe.
+	said *report.Once
+	// progress is how far the steps came. Set after the last one that ran.
+	progress reconcile.Progress
 
-	// invalid is the summary of broken rules, empty for a valid spec. Set by admit.
+	// invalid is the summary of broken rules, empty for a valid spec. Set by validateSpec.
 	invalid string
-	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by admit.
+	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by validateSpec.
 	tolerated bool
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service
+	// headServiceUnknown says that nobody could find out about it. Set by headService.
+	headServiceUnknown bool
 	// madeService is the head Service that this run made and no event tells of yet. Set by headService, taken by pods for the
 	// event about the head.
 	madeService string
-	// failures are why things could not be created or deleted, what is waited with after a refusal included. Added to by fail
-	// and pods.
-	failures []failure
-	// facts are what rules ask for besides the cluster. Set by the steps that look after what they are about, read by judge.
+	// failures are why Pods and the head Service could not be created or deleted, what is waited with after a refusal included.
+	// Added to by headService and pods.
+	failures []podexec.Failure
+	// facts are what rules ask for besides the cluster. Set by the steps that look after what they are about, read by
+	// checkDependents.
 	facts validation.Facts
 	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
 	// Added to by hold, in steps before pods.
@@ -51,36 +60,80 @@ type scope struct {
 	errs []error
 	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
 	deleting bool
+	// more says that Pods are left to create or delete because a run is bounded. Set by pods.
+	more bool
 	// lookAgain is how long it takes until children have to be looked at again, or the status changes by itself; zero for
-	// never. Set by the steps that make children, and by conditions.
+	// never. Set by after.
 	lookAgain time.Duration
 	// events are sent when the status is saved. Appended to by steps and conditions.
-	events []notice
+	events []report.Event
 }
 
-// fail notes an operation that the API server refused, for the condition ReplicaFailure and an event.
-func (s *scope) fail(reason, message string) {
-	s.failures = append(s.failures, failure{reason: reason, message: message})
+// childFailure says why a child cannot be had. Without an action there is no event.
+type childFailure struct{ reason, action, message string }
+
+// missing takes over what a look for something user-provided found out.
+func (s *scope) missing(missing bool, r children.Result) bool {
+	s.dependent(r)
+	return missing
 }
+
+// saidChildren is the subject of what was said about children.
+const saidChildren = "children"
+
+// after asks for another look; zero asks for none.
+func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAgain, d) }
 
 // hold keeps the step pods from creating any in this run. Whoever calls it sees to it that the cluster is looked at again.
 func (s *scope) hold(why string) { s.holds = append(s.holds, why) }
 
-// failure is an operation that the API server refused. The event goes by the reason, unless it has one of its own.
-type failure struct{ reason, message, event string }
-
-// outcome is what a step says about the steps after it. The zero value says go on.
-type outcome struct {
-	// stop ends the list.
-	stop bool
-	// lookAgain asks for another reconcile after this time; zero asks for none.
-	lookAgain time.Duration
+// conditions are those of the new status.
+func (s *scope) conditions() report.Conditions {
+	return report.Conditions{List: &s.cluster.Status.Conditions, Generation: s.cluster.Generation, Now: s.now}
 }
 
-// soonest returns the shorter of two times after which to look again, where zero is never.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
+// dependent takes over what became of a child: an event for what was done, a part of the condition ChildFailure for what cannot be
+// had. Reasons are those of KubeRay 1.7: CreatedX, FailedToUpdateX and so on, X being the kind.
+func (s *scope) dependent(r children.Result) {
+	s.after(r.After)
+	if r.Err != nil {
+		s.errs = append(s.errs, r.Err)
 	}
-	return min(a, b)
+	kind := r.Kind
+	if kind == "PersistentVolumeClaim" {
+		kind = "PVC"
+	}
+	switch r.Done {
+	case children.Create:
+		s.events = append(s.events, report.Normal("Created"+kind, actionCreate, "Created %s %s", r.Kind, r.Name))
+	case children.Update:
+		if !keptQuiet[kind] {
+			s.events = append(s.events, report.Normal("Updated"+kind, actionUpdate, "Updated %s %s", r.Kind, r.Name))
+		}
+	case children.Delete:
+		s.events = append(s.events, report.Normal("Deleted"+kind, actionDelete, "Deleted %s %s, which the spec no longer asks for", r.Kind, r.Name))
+	case children.None:
+	}
+	if f := r.Failure; f != nil {
+		reason := "FailedTo" + string(f.Operation) + kind
+		if f.Operation == children.Update && keptQuiet[kind] {
+			reason = "FailedToCreate" + kind
+		}
+		s.children = append(s.children, childFailure{reason: reason, action: string(f.Operation), message: f.Message})
+	}
 }
+
+// keptQuiet are kinds of which no more than labels and owners are ever put right, which is nothing to tell.
+var keptQuiet = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
+
+// Actions of events, as events.k8s.io wants them.
+const (
+	actionValidate = "Validate"
+	actionCreate   = string(children.Create)
+	actionUpdate   = string(children.Update)
+	actionDelete   = string(children.Delete)
+	actionSchedule = "Schedule"
+	actionCleanup  = "Cleanup"
+	// actionReconcile is for what concerns the cluster as a whole.
+	actionReconcile = "Reconcile"
+)

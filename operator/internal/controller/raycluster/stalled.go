@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -14,8 +13,9 @@ import (
 
 // setStalled answers "why is it not ready" where waiting does not help. The first of these checks that finds something
 // gives the reason; the message has what all of them found.
-func setStalled(s *scope) {
-	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterStalled)
+func setStalled(s *scope, _ tally) {
+	old := s.conditions().Find(rayv1.RayClusterStalled)
+	said := isTrue(old)
 	var reason string
 	var messages []string
 	for _, check := range []func(*scope) (reason, message string){
@@ -32,40 +32,23 @@ func setStalled(s *scope) {
 		}
 	}
 	if reason == "" {
-		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterStalled)
+		s.conditions().Remove(rayv1.RayClusterStalled)
 		return
 	}
 	message := strings.Join(messages, "; ")
-	setCondition(s, rayv1.RayClusterStalled, metav1.ConditionTrue, reason, message)
-	told := truth(old) && old.Reason == reason || reason == refusalOf(s)
-	if !told { // a refusal has an event of its own
+	said = said && old.Reason == reason
+	s.conditions().Set(rayv1.RayClusterStalled, metav1.ConditionTrue, reason, message)
+	if refusal, _ := stalledByRefusal(s); !said && reason != refusal { // a refusal has an event of its own
 		s.events = append(s.events, eventStalled(reason, message))
 	}
 }
 
 func stalledByRefusal(s *scope) (string, string) {
-	c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
-	if !truth(c) {
+	f := joinFailures(s.failures)
+	if f == nil {
 		return "", ""
 	}
-	return refusalOf(s), c.Message
-}
-
-// refusalOf is the reason that goes with the condition ReplicaFailure, "" without it. What a quota or a webhook answers has
-// no mark but its words, which Kubernetes has kept for many versions.
-func refusalOf(s *scope) string {
-	c := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
-	switch {
-	case !truth(c):
-		return ""
-	case strings.Contains(c.Message, "exceeded quota"):
-		return rayv1.ReasonQuotaExceeded
-	case strings.Contains(c.Message, "admission webhook"), strings.Contains(c.Message, "failed calling webhook"),
-		strings.Contains(c.Message, "ValidatingAdmissionPolicy"), strings.Contains(c.Message, "violates PodSecurity"):
-		return rayv1.ReasonAdmissionDenied
-	default:
-		return rayv1.ReasonRequestRefused
-	}
+	return f.Refusal, f.Message
 }
 
 func stalledByDisabledHead(s *scope) (string, string) {
@@ -88,7 +71,7 @@ func stalledByHold(s *scope) (string, string) {
 func stalledByPods(s *scope) (string, string) {
 	trouble, later := podplan.TroublesOf(s.pods, s.now)
 	if later > 0 {
-		s.lookAgain = soonest(s.lookAgain, later+time.Second)
+		s.after(later + time.Second)
 	}
 	return trouble.Reason, trouble.Message
 }

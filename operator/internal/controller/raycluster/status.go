@@ -4,48 +4,65 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
-// updateStatus computes the status from what the steps found. All of it is in this list.
+// statusPart sets a part of the status from what the steps found.
+type statusPart struct {
+	// step is the last that finds out what the part says. If it did not run to its end the part stays as it was. Empty for what is
+	// known before the first.
+	step string
+	set  func(*scope, tally)
+}
+
+// statusParts are all of the status.
+var statusParts = []statusPart{
+	{"", setInvalidSpec},
+	{stepPods, setReplicaFailure},
+	{stepPods, setChildFailure},
+	{stepGangs, setBatchScheduler},
+	{"", setHeadPodReady},
+	{"", setSuspension}, // before provisioned, which a completed suspension takes away
+	{"", setProvisioned},
+	{stepPods, setStalled},
+	{"", setNumbers},
+	{"", setHeadPod},
+	{stepHeadService, setHeadService},
+	{stepPods, setState},
+	{stepPods, setGeneration},
+}
+
+// updateStatus computes the status.
 func updateStatus(s *scope) {
+	t := tallyOf(s)
 	if s.invalid != "" && !s.tolerated {
-		refuse(s)
+		refuse(s, t)
 		return
 	}
-	t := tallyOf(s)
-	setInvalidSpec(s)
-	setReplicaFailure(s)
-	setChildFailure(s)
-	setBatchScheduler(s)
-	setHeadPodReady(s, t)
-	setSuspension(s, t) // before provisioned, which a completed suspension takes away
-	setProvisioned(s, t)
-	setStalled(s)
-	setNumbers(s, t)
-	setHead(s, t)
-	setState(s, t)
-	s.cluster.Status.ObservedGeneration = s.cluster.Generation
+	for _, part := range statusParts {
+		if part.step == "" || s.progress.Done(part.step) {
+			part.set(s, t)
+		}
+	}
 }
 
 // refuse derives nothing from the spec, whose numbers mean nothing. What runs is left alone, but still looked at.
-func refuse(s *scope) {
-	st, t := &s.cluster.Status, tallyOf(s)
-	st.ObservedGeneration = s.cluster.Generation
+func refuse(s *scope, t tally) {
+	st := &s.cluster.Status
 	st.State, st.Reason = rayv1.ClusterStateFailed, s.invalid
 	st.ReadyWorkerReplicas, st.AvailableWorkerReplicas = t.ready, t.running
-	setInvalidSpec(s)
+	setInvalidSpec(s, t)
 	setHeadPodReady(s, t)
 	// What was refused under an earlier spec is no longer tried.
-	for _, kind := range []string{rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem} {
-		meta.RemoveStatusCondition(&st.Conditions, kind)
-	}
-	setStalled(s)
+	s.conditions().Remove(rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem)
+	setStalled(s, t)
+	setGeneration(s, t)
 }
+
+func setGeneration(s *scope, _ tally) { s.cluster.Status.ObservedGeneration = s.cluster.Generation }
 
 func setNumbers(s *scope, t tally) {
 	st := &s.cluster.Status
@@ -58,13 +75,20 @@ func setNumbers(s *scope, t tally) {
 	st.DesiredCPU, st.DesiredMemory, st.DesiredGPU, st.DesiredTPU = sum.CPU, sum.Memory, sum.GPU, sum.TPU
 }
 
-func setHead(s *scope, t tally) {
-	st := &s.cluster.Status
-	st.Head = rayv1.HeadInfo{}
+func setHeadPod(s *scope, t tally) {
+	head := &s.cluster.Status.Head
+	head.PodName, head.PodIP = "", ""
 	if t.head != nil {
-		st.Head.PodName, st.Head.PodIP = t.head.Name, t.head.Status.PodIP
+		head.PodName, head.PodIP = t.head.Name, t.head.Status.PodIP
 	}
-	st.Endpoints = nil
+}
+
+func setHeadService(s *scope, _ tally) {
+	if s.headServiceUnknown {
+		return
+	}
+	st := &s.cluster.Status
+	st.Head.ServiceName, st.Head.ServiceIP, st.Endpoints = "", "", nil
 	if s.headService == nil {
 		return
 	}
@@ -103,17 +127,17 @@ func endpoint(p corev1.ServicePort) string {
 func setState(s *scope, t tally) {
 	st := &s.cluster.Status
 	st.Reason = ""
-	if isTrue(s, rayv1.RayClusterStalled) {
-		st.Reason = meta.FindStatusCondition(st.Conditions, rayv1.RayClusterStalled).Message
+	if c := s.conditions().Find(rayv1.RayClusterStalled); isTrue(c) {
+		st.Reason = c.Message
 	}
-	suspend := wantsSuspension(s.cluster)
+	suspend := s.cluster.Suspended()
 	switch {
 	case suspend && t.all == 0:
 		st.State = rayv1.ClusterStateSuspended
 	case !suspend && len(s.failures) == 0 && t.allReady():
 		st.State = rayv1.ClusterStateReady
 	case st.State == rayv1.ClusterStateReady && t.headReady():
-	case st.State == rayv1.ClusterStateSuspended && isTrue(s, rayv1.RayClusterSuspending):
+	case st.State == rayv1.ClusterStateSuspended && s.conditions().True(rayv1.RayClusterSuspending):
 	default:
 		st.State = ""
 	}

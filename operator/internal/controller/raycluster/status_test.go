@@ -1,6 +1,7 @@
 package raycluster
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,12 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/test/raytest"
 )
+
+// finish makes the scope one in which all steps ran.
+func finish(s *scope) {
+	var all []reconcile.Step[*scope]
+	for _, name := range []string{stepHeadService, stepDependents, stepGangs, stepPods} {
+		all = append(all, reconcile.Step[*scope]{Name: name, Run: func(context.Context, *scope) (reconcile.Outcome, error) { return reconcile.Outcome{}, nil }})
+	}
+	s.said = &report.Once{}
+	s.progress, _ = reconcile.Run(context.Background(), all, s)
+}
 
 // statusOf is the status that a look at these Pods leads to.
 func statusOf(rc *rayv1.RayCluster, svc *corev1.Service, pods ...*corev1.Pod) rayv1.RayClusterStatus {
 	s := &scope{cluster: rc.DeepCopy(), now: raytest.Epoch.Time, pods: pods, headService: svc}
+	finish(s)
 	updateStatus(s)
 	return s.cluster.Status
 }

@@ -14,55 +14,60 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
 // changed; a Secret of the name that nothing controls is taken for one that the user made.
 type authSecret struct {
-	children *children
+	children *children.Writer
+	live     client.Reader
 	random   io.Reader
 }
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;delete,roleName=raygate-operator-token-auth
 
 // Run implements step.
-func (a *authSecret) Run(ctx context.Context, s *scope) (outcome, error) {
+func (a *authSecret) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	inUse := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return usesToken(p, names.AuthSecret(rc.Name)) })
-	a.lookForBrought(ctx, s)
+	a.lookForUsers(ctx, s)
 	if !secret.Needed(rc) {
 		if !inUse {
 			// A container that restarts would not find it.
-			a.children.remove(ctx, s, secret.Token(rc, nil), "FailedToDeleteSecret")
+			s.dependent(a.children.Remove(ctx, rc, secret.Token(rc, nil)))
 		}
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	random := make([]byte, secret.TokenBytes)
 	if _, err := io.ReadFull(a.random, random); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("making a token: %w", err))
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	desired := secret.Token(rc, random)
 	if inUse {
 		desired.Annotations = map[string]string{rayv1.AnnotationTokenReplaced: "true"}
 	}
-	made := a.children.ensure(ctx, s, child{
-		desired: desired, created: "CreatedSecret", failed: "FailedToCreateSecret", users: true,
-		keep: func(current client.Object) {
+	r := a.children.Ensure(ctx, rc, children.Child{
+		Desired: desired, MayBeUsers: true,
+		Keep: func(current client.Object) {
 			if current.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "" {
 				desired.Annotations = nil // it is no replacement, or the user has put the old token back
 			}
 		},
 	})
-	if made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
-		tellOfLostToken(s, made)
+	s.dependent(r)
+	if made := r.Object; made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
+		noteLostToken(s, made)
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }
 
-// tellOfLostToken says what to do while containers run that were started with the token of an earlier Secret. KubeRay makes a new
+// noteLostToken says what to do while containers run that were started with the token of an earlier Secret. KubeRay makes a new
 // one without a word. The old one cannot be had back: nobody but those containers knows it.
-func tellOfLostToken(s *scope, made client.Object) {
+func noteLostToken(s *scope, made client.Object) {
 	since := made.GetCreationTimestamp()
 	holdsOld := func(p *corev1.Pod) bool { return usesToken(p, made.GetName()) && startedBefore(p, since) }
 	if since.IsZero() || !slices.ContainsFunc(s.pods, holdsOld) {
@@ -84,18 +89,18 @@ func startedBefore(p *corev1.Pod, t metav1.Time) bool {
 	return false
 }
 
-// lookForBrought notes whether the Secret is missing that the user brings along, or the token in it. It is read from the API
+// lookForUsers notes whether the user-provided Secret is missing, or the token in it. It is read from the API
 // server, because the contents of Secrets are not cached, and not kept.
-func (a *authSecret) lookForBrought(ctx context.Context, s *scope) {
+func (a *authSecret) lookForUsers(ctx context.Context, s *scope) {
 	name := secret.Brought(s.cluster)
 	if name == "" {
 		return
 	}
-	s.facts.AuthSecretMissing = a.children.lacks(ctx, s, "Secret "+name, func(ctx context.Context) (bool, error) {
+	s.facts.AuthSecretMissing = s.missing(a.children.Missing(ctx, s.cluster, children.Look{ID: "Secret " + name, Find: func(ctx context.Context) (bool, error) {
 		found := &corev1.Secret{}
-		err := a.children.live.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, found)
+		err := a.live.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, found)
 		return err == nil && len(found.Data[rayv1.AuthTokenSecretKey]) > 0, client.IgnoreNotFound(err)
-	})
+	}}))
 }
 
 // usesToken reports whether a container of the Pod takes its token from the Secret.

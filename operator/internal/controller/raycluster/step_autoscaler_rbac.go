@@ -11,10 +11,12 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rbac"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
-type autoscalerRBAC struct{ children *children }
+type autoscalerRBAC struct{ children *children.Writer }
 
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
@@ -24,39 +26,37 @@ type autoscalerRBAC struct{ children *children }
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;patch
 
 // Run implements step.
-func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (outcome, error) {
+func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	if !rbac.Needed(rc) {
 		a.remove(ctx, s)
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	if rbac.OwnServiceAccount(rc) {
-		a.children.ensure(ctx, s, child{
-			desired: rbac.ServiceAccount(rc), created: "CreatedServiceAccount", failed: "FailedToCreateServiceAccount",
-		})
+		s.dependent(a.children.Ensure(ctx, rc, children.Child{Desired: rbac.ServiceAccount(rc)}))
 	} else {
 		sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServiceAccount(rc)}}
-		s.facts.ServiceAccountMissing = a.children.lacks(ctx, s, "ServiceAccount "+sa.Name, a.children.exists(sa))
+		s.facts.ServiceAccountMissing = s.missing(a.children.Missing(ctx, rc, children.Look{ID: "ServiceAccount " + sa.Name, Find: a.children.Exists(sa)}))
 	}
 	role := rbac.Role(rc)
-	a.children.ensure(ctx, s, child{
-		desired: role, created: "CreatedRole", updated: "UpdatedRole", failed: "FailedToCreateRole", failedUpdate: "FailedToUpdateRole",
-		keep: func(current client.Object) { role.Rules = rbac.KeepRules(role.Rules, current.(*rbacv1.Role).Rules) },
-	})
+	s.dependent(a.children.Ensure(ctx, rc, children.Child{
+		Desired: role,
+		Keep:    func(current client.Object) { role.Rules = rbac.KeepRules(role.Rules, current.(*rbacv1.Role).Rules) },
+	}))
 	binding := rbac.RoleBinding(rc)
 	roleRef := binding.RoleRef
-	current := a.children.ensure(ctx, s, child{
-		desired: binding, created: "CreatedRoleBinding", updated: "UpdatedRoleBinding",
-		failed: "FailedToCreateRoleBinding", failedUpdate: "FailedToUpdateRoleBinding",
-		keep: func(current client.Object) {
+	r := a.children.Ensure(ctx, rc, children.Child{
+		Desired: binding,
+		Keep: func(current client.Object) {
 			binding.Subjects = rbac.KeepSubjects(binding.Subjects, current.(*rbacv1.RoleBinding).Subjects)
 		},
 	})
-	if rb, ok := current.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
+	s.dependent(r)
+	if rb, ok := r.Object.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
 		// The API server lets nobody change the role of a binding. Its watch brings us back to make it anew.
-		a.children.remove(ctx, s, rbac.RoleBinding(rc), "FailedToUpdateRoleBinding")
+		s.dependent(a.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }
 
 // remove takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not
@@ -67,9 +67,9 @@ func (a *autoscalerRBAC) remove(ctx context.Context, s *scope) {
 	if slices.ContainsFunc(s.pods, uses) {
 		return
 	}
-	a.children.remove(ctx, s, rbac.RoleBinding(rc), "FailedToDeleteRoleBinding")
-	a.children.remove(ctx, s, rbac.Role(rc), "FailedToDeleteRole")
+	s.dependent(a.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
+	s.dependent(a.children.Remove(ctx, rc, rbac.Role(rc)))
 	if rbac.OwnServiceAccount(rc) {
-		a.children.remove(ctx, s, rbac.ServiceAccount(rc), "FailedToDeleteServiceAccount")
+		s.dependent(a.children.Remove(ctx, rc, rbac.ServiceAccount(rc)))
 	}
 }

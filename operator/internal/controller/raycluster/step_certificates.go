@@ -13,6 +13,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // certificates holds the Pods of a cluster with mutual TLS back until they have something to mount. Package mtls has the
@@ -21,40 +24,45 @@ import (
 // KubeRay holds them back also while a certificate is being issued anew, which each new worker causes, so that scaling goes in
 // steps. That is not needed: a Pod waits, in an init container, until its address is in the certificate.
 type certificates struct {
-	children *children
+	children *children.Writer
+	live     client.Reader
+	optional *served.Watches
 	enabled  bool // feature gate RayClusterMTLS
 }
 
-// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch,roleName=raygate-operator-mtls
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get,roleName=raygate-operator-mtls
 
 // Run implements step.
-func (c *certificates) Run(ctx context.Context, s *scope) (outcome, error) {
+func (c *certificates) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if !c.enabled || !cert.Needed(s.cluster) {
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	why, err := c.missing(ctx, s.cluster)
+	if apierrors.IsForbidden(err) { // the same again, until somebody gives the operator the right
+		why, err = err.Error(), nil
+	}
 	if err != nil {
 		s.errs = append(s.errs, err)
 		s.hold("whether the certificates are ready is not known")
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	if why == "" {
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	s.hold(why)
 	// Package mtls sends the event.
 	s.children = append(s.children, childFailure{reason: "CertificatesNotReady", message: why + "; Pods are made when it is there"})
-	return outcome{lookAgain: foreignRetry}, nil // the Secrets are not watched
+	return reconcile.Outcome{After: children.RetryAfter}, nil // the Secrets are not watched
 }
 
 // missing says what the Pods would wait for in vain, empty for nothing.
 func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
-	served, err := c.children.apis.Ready(cert.CertificateKind)
+	found, err := c.optional.Ready(cert.CertificateKind)
 	if err != nil {
 		return "", err
 	}
-	if !served {
+	if !found {
 		return "cert-manager is not installed", nil
 	}
 	for _, leaf := range []struct{ certificate, secret string }{
@@ -63,7 +71,7 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 	} {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(cert.CertificateKind)
-		switch err := c.children.apis.Reader().Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
+		switch err := c.optional.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
 		case apierrors.IsNotFound(err):
 			return fmt.Sprintf("Certificate %s does not exist yet", leaf.certificate), nil
 		case err != nil:
@@ -81,23 +89,26 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 
 // incomplete says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
 // not again once it was complete: cert-manager replaces what is in it at one blow.
-func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, name string) (string, error) {
-	st := c.children.memory.of(rc.UID, "the TLS Secret "+name)
-	if st.found > 0 {
-		return "", nil
-	}
-	found := &corev1.Secret{}
-	switch err := c.children.live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
-	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("Secret %s has not been filled by cert-manager yet", name), nil
-	case err != nil:
-		return "", fmt.Errorf("reading Secret %s: %w", name, err)
-	}
-	for _, key := range []string{cert.KeyCertificate, cert.KeyPrivate, cert.KeyAuthority} {
-		if len(found.Data[key]) == 0 {
-			return fmt.Sprintf("Secret %s has no %s yet", name, key), nil
+func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, name string) (why string, err error) {
+	missing, r := c.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
+		found := &corev1.Secret{}
+		switch err := c.live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
+		case apierrors.IsNotFound(err):
+			why = fmt.Sprintf("Secret %s has not been filled by cert-manager yet", name)
+			return false, nil
+		case err != nil:
+			return false, err
 		}
+		for _, key := range []string{cert.KeyCertificate, cert.KeyPrivate, cert.KeyAuthority} {
+			if len(found.Data[key]) == 0 {
+				why = fmt.Sprintf("Secret %s has no %s yet", name, key)
+				return false, nil
+			}
+		}
+		return true, nil
+	}})
+	if missing || r.Err != nil {
+		return why, r.Err
 	}
-	st.found = rc.Generation
 	return "", nil
 }

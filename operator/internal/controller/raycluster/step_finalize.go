@@ -3,6 +3,7 @@ package raycluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,16 +12,19 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // defaultCleanUpTimeout is how long deletion waits for Redis to be emptied, counted from the deletion.
@@ -33,33 +37,34 @@ const cleanUpRetry = 5 * time.Second
 // collection removes them. A finalizer of ours is always resolved, whatever the spec says by now: Pods first, then the Job that
 // empties Redis, and at the latest when the time is up the object goes.
 type finalize struct {
-	client       client.Client
-	children     *children
-	clock        clock.PassiveClock
-	expectations *expectations
-	slots        *fairSlots
-	cleanUp      bool
-	options      pod.Options
+	client   client.Client
+	children *children.Writer
+	executor *podexec.Executor
+	versions *reconcile.Versions
+	said     *report.Once
+	clock    clock.PassiveClock
+	cleanUp  bool
+	options  pod.Options
 }
 
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create
 
 // Run implements step.
-func (f *finalize) Run(ctx context.Context, s *scope) (outcome, error) {
+func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	s.deleting = rc.DeletionTimestamp != nil
 	if !s.deleting {
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
-	if !guarded(rc) {
-		return outcome{stop: true}, nil
+	if !awaitsCleanUp(rc) {
+		return reconcile.Outcome{Stop: true}, nil
 	}
 	o, err := f.resolve(ctx, s)
-	o.stop = true
+	o.Stop = true
 	return o, err
 }
 
-func (f *finalize) resolve(ctx context.Context, s *scope) (outcome, error) {
+func (f *finalize) resolve(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	left := timeout(rc) - f.clock.Since(rc.DeletionTimestamp.Time)
 	switch why := f.unneeded(rc); {
@@ -68,10 +73,10 @@ func (f *finalize) resolve(ctx context.Context, s *scope) (outcome, error) {
 	case left <= 0:
 		return f.release(ctx, s, eventForceDeleted(rc, f.clock.Since(rc.DeletionTimestamp.Time)))
 	}
-	again := outcome{lookAgain: left}
+	again := reconcile.Outcome{After: left}
 	if err := f.deletePods(ctx, s); err != nil {
 		f.warn(s, "FailedToDeletePodCollection", actionDelete, fmt.Sprintf("deleting the Pods before Redis is cleaned up: %v", err))
-		again.lookAgain = soonest(left, cleanUpRetry)
+		again.After = min(left, cleanUpRetry)
 	}
 	if slices.ContainsFunc(s.pods, isHead) {
 		return again, nil // the GCS writes to Redis until it is gone; the watch tells when it is
@@ -80,9 +85,9 @@ func (f *finalize) resolve(ctx context.Context, s *scope) (outcome, error) {
 	switch {
 	case err != nil:
 		f.warn(s, "FailedToCreateRedisCleanupJob", actionCreate, err.Error())
-		again.lookAgain = soonest(left, cleanUpRetry)
+		again.After = min(left, cleanUpRetry)
 	case finished(found, batchv1.JobComplete):
-		return f.release(ctx, s, notice{})
+		return f.release(ctx, s, report.Event{})
 	case finished(found, batchv1.JobFailed), finished(found, batchv1.JobFailureTarget):
 		return f.release(ctx, s, eventCleanUpFailed(rc, found))
 	}
@@ -105,47 +110,42 @@ func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
 }
 
 // release takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
-func (f *finalize) release(ctx context.Context, s *scope, e notice) (outcome, error) {
+func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
 	rc := s.cluster
 	finalizers := slices.DeleteFunc(slices.Clone(rc.Finalizers), func(x string) bool { return x == rayv1.FinalizerGCSFTRedisCleanup })
 	err := setFinalizers(ctx, f.client, rc, finalizers)
 	switch {
 	case apierrors.IsConflict(err):
-		return outcome{lookAgain: cacheLag}, nil
+		f.versions.Replaced(rc) // the watch brings the next look
+		return reconcile.Outcome{After: reconcile.StaleTimeout}, nil
 	case apierrors.IsNotFound(err):
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	case err != nil:
-		return outcome{}, fmt.Errorf("removing the finalizer: %w", err)
+		return reconcile.Outcome{}, fmt.Errorf("removing the finalizer: %w", err)
 	}
-	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.note)
-	if e.reason != "" {
+	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.Note)
+	if e.Reason != "" {
 		s.events = append(s.events, e)
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }
 
 // deletePods deletes what still runs, the head first. Workers are deleted but not waited for.
 func (f *finalize) deletePods(ctx context.Context, s *scope) error {
-	var running []*corev1.Pod
+	var list []podplan.Deletion
 	for _, p := range s.pods {
 		if p.DeletionTimestamp == nil && p.Labels[rayv1.LabelNodeType] != string(rayv1.RedisCleanupNode) {
-			running = append(running, p)
+			list = append(list, podplan.Deletion{Pod: p, Group: p.Labels[rayv1.LabelGroup], Reason: podplan.ReasonSuspended})
 		}
 	}
-	slices.SortStableFunc(running, func(a, b *corev1.Pod) int { return cmp.Compare(order(a), order(b)) })
-	_, failed := burst{limit: f.slots, cluster: s.cluster.UID, n: len(running)}.run(ctx, func(ctx context.Context, i int) error {
-		p := running[i]
-		err := f.client.Delete(ctx, &corev1.Pod{ObjectMeta: objectKey(p)}, client.Preconditions{UID: &p.UID})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return err
-		}
-		f.expectations.podDeleted(s.cluster.UID, p.UID)
-		return nil
-	})
-	for _, err := range failed {
-		return err // they are alike
+	slices.SortStableFunc(list, func(a, b podplan.Deletion) int { return cmp.Compare(order(a.Pod), order(b.Pod)) })
+	r := f.executor.Run(ctx, podexec.Work{Cluster: s.cluster, Delete: list})
+	s.more = r.More
+	s.after(r.After)
+	for _, failure := range r.Failures {
+		return errors.New(failure.Message) // they are alike
 	}
-	return nil
+	return r.Err
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
@@ -159,35 +159,17 @@ func order(p *corev1.Pod) int {
 
 // job returns the Job that empties Redis, making it if there is none.
 func (f *finalize) job(ctx context.Context, s *scope) (*batchv1.Job, error) {
-	rc := s.cluster
-	desired := job.RedisCleanup(rc, f.options)
-	_, id, err := f.children.identify(desired)
-	if err != nil {
-		return nil, err
+	r := f.children.Ensure(ctx, s.cluster, children.Child{Desired: job.RedisCleanup(s.cluster, f.options), AsFound: true})
+	s.after(r.After)
+	switch {
+	case r.Err != nil:
+		return nil, r.Err
+	case r.Failure != nil:
+		return nil, errors.New(r.Failure.Message)
+	case r.Done == children.Create:
+		s.events = append(s.events, report.Normal("CreatedRedisCleanupJob", actionCreate, "Created Job %s, which empties Redis", r.Name))
 	}
-	st := f.children.memory.of(rc.UID, id)
-	found, err := f.children.find(ctx, desired)
-	if err != nil {
-		return nil, err
-	}
-	if found = st.believed(found, f.clock.Now()); found == nil {
-		w := apply.Writer{Client: f.client, Live: f.children.live}
-		taken, err := w.Create(ctx, desired)
-		if err != nil {
-			return nil, err
-		}
-		if taken == nil {
-			st.made(desired, f.clock.Now())
-			s.tell("CreatedRedisCleanupJob", actionCreate, "Created Job %s, which empties Redis", desired.Name)
-			return desired, nil
-		}
-		found = taken
-	}
-	existing := found.(*batchv1.Job)
-	if !metav1.IsControlledBy(existing, rc) {
-		return nil, fmt.Errorf("a Job named %s exists and does not belong to this cluster; delete it", existing.Name)
-	}
-	return existing, nil
+	return r.Object.(*batchv1.Job), nil
 }
 
 func finished(j *batchv1.Job, how batchv1.JobConditionType) bool {
@@ -204,13 +186,9 @@ func timeout(rc *rayv1.RayCluster) time.Duration {
 	return defaultCleanUpTimeout
 }
 
-// warn tells of something that goes wrong, once for every text: of a cluster that is being deleted no condition is saved, so
-// that memory has to do.
+// warn tells of something that goes wrong, once for every text: of a cluster that is being deleted no condition is saved.
 func (f *finalize) warn(s *scope, reason, action, message string) {
-	st := f.children.memory.of(s.cluster.UID, "deletion "+reason)
-	if st.failure != nil && st.failure.message == message {
-		return
+	if f.said.News(s.cluster.UID, "deletion "+reason, message) {
+		s.events = append(s.events, report.Warning(reason, action, message))
 	}
-	st.failure = &childFailure{reason: reason, action: action, message: message}
-	s.events = append(s.events, newEvent(corev1.EventTypeWarning, reason, action, message))
 }

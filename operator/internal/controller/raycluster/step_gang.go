@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -14,6 +13,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
@@ -25,14 +26,14 @@ type gangs struct {
 	options   pod.Options
 }
 
-// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-volcano
+// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
 
 // Run implements step.
-func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {
-	if g.scheduler == nil || wantsSuspension(s.cluster) || isTrue(s, rayv1.RayClusterSuspending) {
-		return outcome{}, nil // what is there waits with the cluster
+func (g *gangs) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	if g.scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
+		return reconcile.Outcome{}, nil // what is there waits with the cluster
 	}
 	s.workload = gang.ForCluster(s.cluster, g.options)
 	plan := g.scheduler.Plan(s.workload)
@@ -47,7 +48,7 @@ func (g *gangs) Run(ctx context.Context, s *scope) (outcome, error) {
 	if len(report.Written) > 0 {
 		ctrllog.FromContext(ctx).Info("Told the batch scheduler", "scheduler", g.scheduler.Name(), "what", strings.Join(report.Written, ", "))
 	}
-	return outcome{lookAgain: report.LookAgain}, nil
+	return reconcile.Outcome{After: report.LookAgain}, nil
 }
 
 // decorate makes a Pod that is about to be created part of the gang.
@@ -59,19 +60,17 @@ func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
 
 // newGangs returns the step for a scheduler, which may be nil.
 func newGangs(c Config) *gangs {
-	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}), options: c.Pod}
+	return &gangs{scheduler: c.Scheduler, keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}), options: c.Pod}
 }
 
 // setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.
-func setBatchScheduler(s *scope) {
+func setBatchScheduler(s *scope, _ tally) {
 	if len(s.schedulerProblems) == 0 {
-		meta.RemoveStatusCondition(&s.cluster.Status.Conditions, rayv1.RayClusterBatchSchedulerProblem)
+		s.conditions().Remove(rayv1.RayClusterBatchSchedulerProblem)
 		return
 	}
 	message := strings.Join(s.schedulerProblems, "; ")
-	old := meta.FindStatusCondition(s.cluster.Status.Conditions, rayv1.RayClusterBatchSchedulerProblem)
-	if !truth(old) || old.Message != clip(message) {
-		s.events = append(s.events, newEvent(corev1.EventTypeWarning, rayv1.ReasonBatchSchedulerProblem, actionSchedule, message))
+	if s.conditions().Set(rayv1.RayClusterBatchSchedulerProblem, metav1.ConditionTrue, rayv1.ReasonBatchSchedulerProblem, message) {
+		s.events = append(s.events, report.Warning(rayv1.ReasonBatchSchedulerProblem, actionSchedule, message))
 	}
-	setCondition(s, rayv1.RayClusterBatchSchedulerProblem, metav1.ConditionTrue, rayv1.ReasonBatchSchedulerProblem, message)
 }

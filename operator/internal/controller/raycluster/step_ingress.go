@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/raygate/raygate/operator/internal/build/route"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // ingress publishes the dashboard: by a Route where OpenShift's API is served, else by an Ingress.
@@ -12,39 +15,35 @@ import (
 // write annotations there, and would be fought with for ever; so only those go that came from the cluster and were removed from
 // it.
 type ingress struct {
-	children *children
+	children *children.Writer
+	optional *served.Watches
 	// neverRoute says that the Ingress is wanted on OpenShift, too (USE_INGRESS_ON_OPENSHIFT).
 	neverRoute bool
 }
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-routes
 
 // Run implements step.
-func (i *ingress) Run(ctx context.Context, s *scope) (outcome, error) {
+func (i *ingress) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	wanted := route.Needed(s.cluster)
-	routes, err := i.children.apis.Ready(route.Kind)
+	routes, err := i.optional.Ready(route.Kind)
 	if err != nil && wanted {
 		// Whether a Route or an Ingress is right, nobody knows now.
 		s.errs = append(s.errs, err)
-		return outcome{}, nil
+		return reconcile.Outcome{}, nil
 	}
 	useRoute := routes && !i.neverRoute
 	if wanted && useRoute {
-		i.children.ensure(ctx, s, child{
-			desired: route.Route(s.cluster), created: "CreatedRoute", updated: "UpdatedRoute",
-			failed: "FailedToCreateRoute", failedUpdate: "FailedToUpdateRoute",
-		})
+		s.dependent(i.children.Ensure(ctx, s.cluster, children.Child{Desired: route.Route(s.cluster)}))
+		s.after(i.optional.Recheck(route.Kind))
 	} else if routes {
-		i.children.remove(ctx, s, route.Route(s.cluster), "FailedToDeleteRoute")
+		s.dependent(i.children.Remove(ctx, s.cluster, route.Route(s.cluster)))
 	}
 	if wanted && !useRoute {
-		i.children.ensure(ctx, s, child{
-			desired: route.Ingress(s.cluster), created: "CreatedIngress", updated: "UpdatedIngress",
-			failed: "FailedToCreateIngress", failedUpdate: "FailedToUpdateIngress",
-		})
+		s.dependent(i.children.Ensure(ctx, s.cluster, children.Child{Desired: route.Ingress(s.cluster)}))
 	} else {
-		i.children.remove(ctx, s, route.Ingress(s.cluster), "FailedToDeleteIngress")
+		s.dependent(i.children.Remove(ctx, s.cluster, route.Ingress(s.cluster)))
 	}
-	return outcome{}, nil
+	return reconcile.Outcome{}, nil
 }

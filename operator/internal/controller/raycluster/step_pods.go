@@ -1,89 +1,80 @@
 package raycluster
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// pods carries out the plan for the Pods. What it is refused for one group does not keep it from the others.
+const (
+	// maxUnscheduled is how many Pods of a cluster may wait for the scheduler while more are created: it is busy with that many, and
+	// serves who comes first, so that more would not be placed sooner and stand before the Pods of other clusters.
+	maxUnscheduled = 32
+	// unscheduledCheck is how often to see whether it has placed some.
+	unscheduledCheck = 50 * time.Millisecond
+)
+
+// pods has package podplan decide which Pods come and go, package pod build them and package podexec create and delete them.
 type pods struct {
-	client       client.Client
-	live         client.Reader
-	clock        clock.PassiveClock
-	expectations *expectations
-	memory       *memory
-	retries      *retries
-	slots        *fairSlots
-	gangs        *gangs
-	random       func() string
+	client   client.Client
+	executor *podexec.Executor
+	said     *report.Once
+	gangs    *gangs
 
 	options  pod.Options
 	replicas bool
 	shrink   bool
 }
 
-// podsOutcome is what one run did, for events and conditions.
-type podsOutcome struct {
-	createdHead, deletedHead string
-	madeService              string         // head Service made along with the head
-	groups                   []groupOutcome // in order of the spec, groups no longer in it last
-	deleted                  int            // Pods
-	deleteReasons            []string       // sorted, without repeats
-	allDeleted               bool           // the plan was to delete all Pods
-	failures                 []failure
-	waiting                  []failure     // of earlier runs, which it is too early to try again
-	written                  []*corev1.Pod // created Pods as the server has them
-	lookAgain                time.Duration
-	unreachable              error // the API server did not answer, or has too much to do
-}
-
-type groupOutcome struct {
-	name             string
-	created, deleted []string
-}
-
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete;patch
 
-// Run implements step.
-func (p *pods) Run(ctx context.Context, s *scope) (outcome, error) {
+// Run implements reconcile.Step.
+func (p *pods) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	plan := podplan.For(p.input(s))
 	s.headRestartDisabled = plan.HeadRestartDisabled
 	if plan.AwaitSuspending {
-		return outcome{lookAgain: cacheLag}, nil // the status is saved right after the steps
+		return reconcile.Outcome{After: reconcile.Soon}, nil // the status is saved right after the steps
 	}
-	if plan.Empty() {
-		return outcome{}, nil
+	p.adopt(ctx, s, plan.AdoptHead)
+	w := p.work(s, plan)
+	r := p.executor.Run(ctx, w)
+	s.pods = append(slices.Clone(s.pods), r.Created...)
+	s.failures = append(s.failures, slices.Concat(r.Failures, r.Earlier)...)
+	s.more = r.More
+	if w.Room != nil && *w.Room <= 0 && r.More {
+		s.more = false
+		s.after(unscheduledCheck)
 	}
-	r := &podsRun{pods: p, s: s, pace: newPace(p.client, p.clock, s)}
-	r.adopt(ctx, plan.AdoptHead)
-	r.delete(ctx, plan.Delete) // first, so that what a quota gives back can be used below
-	if creates(plan) && len(s.holds) == 0 && r.head(ctx, plan.CreateHead) {
-		r.workers(ctx, plan.CreateWorkers)
+	made := ""
+	if r.CreatedHead != "" {
+		made, s.madeService = s.madeService, "" // one event is enough for a new cluster
 	}
-	o := r.o
-	s.pods = append(slices.Clone(s.pods), o.written...)
-	s.failures = append(s.failures, slices.Concat(o.failures, o.waiting)...)
-	if o.createdHead != "" {
-		o.madeService, s.madeService = s.madeService, "" // one event is enough for a new cluster
+	s.events = append(s.events, eventsForPods(r, made)...)
+	if len(r.Created)+r.Deleted+len(r.Failures) > 0 {
+		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(r.Created), "deleted", r.Deleted, "refused", len(r.Failures))
 	}
-	s.events = append(s.events, eventsForPods(o)...)
-	if len(o.written)+o.deleted+len(o.failures) > 0 {
-		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(o.written), "deleted", o.deleted, "refused", len(o.failures))
+	if r.Err != nil {
+		s.errs = append(s.errs, r.Err)
 	}
-	return outcome{lookAgain: o.lookAgain}, o.unreachable
+	return reconcile.Outcome{After: r.After}, nil
 }
 
 func (p *pods) input(s *scope) podplan.Input {
@@ -92,7 +83,7 @@ func (p *pods) input(s *scope) podplan.Input {
 		Pods:                 s.pods,
 		ShrinkWithAutoscaler: p.shrink,
 		Replicas:             p.replicas,
-		Refused:              func(group string) bool { return p.retries.refusedLately(s.cluster, group) },
+		Refused:              func(group string) bool { return p.executor.Unfinished(s.cluster, group) },
 		Version:              p.options.OperatorVersion,
 	}
 	if podplan.Recreates(s.cluster) {
@@ -101,105 +92,105 @@ func (p *pods) input(s *scope) podplan.Input {
 	return in
 }
 
-func creates(plan podplan.Plan) bool { return plan.CreateHead || len(plan.CreateWorkers) > 0 }
+// work is the plan with the Pods to create.
+func (p *pods) work(s *scope, plan podplan.Plan) podexec.Work {
+	w := podexec.Work{Cluster: s.cluster, Delete: plan.Delete, Hold: len(s.holds) > 0}
+	if s.workload == nil { // the scheduler of a gang may wait for all of its Pods
+		w.Room = new(maxUnscheduled - podplan.Unscheduled(s.pods, s.now))
+	}
+	if plan.CreateHead {
+		w.Head = pod.Head(s.cluster, p.options)
+		nameHead(w.Head, s.cluster)
+		p.gangs.decorate(s, rayv1.HeadGroupName, w.Head)
+	}
+	for _, c := range plan.CreateWorkers {
+		g := &s.cluster.Spec.WorkerGroupSpecs[c.Group]
+		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: p.workerModel(s, g), Places: places(g, c)})
+	}
+	return w
+}
 
-// podsRun is one run of the step. Its outcome is shared by parallel requests.
-type podsRun struct {
-	*pods
-	s    *scope
-	pace *pace
+// workerModel is what all workers of the group are copies of: building is dearer than copying. Where a changed spec
+// recreates Pods, workers name like the head what they were made from, because they can outlive it.
+func (p *pods) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod {
+	model := pod.Worker(s.cluster, g, p.options)
+	if podplan.Recreates(s.cluster) {
+		for key, value := range p.origin(s.cluster) {
+			metav1.SetMetaDataAnnotation(&model.ObjectMeta, key, value)
+		}
+	}
+	p.gangs.decorate(s, g.GroupName, model)
+	return model
+}
 
-	mu sync.Mutex
-	o  podsOutcome
+// origin are the annotations of a Pod by which a change of the spec is noticed.
+func (p *pods) origin(rc *rayv1.RayCluster) map[string]string {
+	return map[string]string{
+		rayv1.AnnotationUpgradeStrategyRecreateHash: pod.SpecHash(&rc.Spec),
+		rayv1.AnnotationKubeRayVersion:              p.options.OperatorVersion,
+	}
+}
+
+// places are the places of the Pods to create, replica by replica, so that a refusal leaves few of them unfinished. Nil is
+// a Pod without one.
+func places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Replica {
+	list := make([]*pod.Replica, c.Plain, c.Pods())
+	for _, replica := range c.Replicas {
+		if replica.Hosts == nil {
+			list = append(list, &pod.Replica{Index: replica.Index})
+			continue
+		}
+		name := cmp.Or(replica.Name, names.LabelValue(g.GroupName+"-"+utilrand.String(5)))
+		for _, host := range replica.Hosts {
+			list = append(list, &pod.Replica{Index: replica.Index, Name: name, Host: host})
+		}
+	}
+	return list
 }
 
 // adopt puts our hash in the place of that of another version of the operator, so that later changes of the spec are
 // noticed. Cached Pods are not complete, so this is a patch.
-func (r *podsRun) adopt(ctx context.Context, head *corev1.Pod) {
-	if head == nil || r.memory.adopted(r.s.cluster) == head.UID {
+func (p *pods) adopt(ctx context.Context, s *scope, head *corev1.Pod) {
+	const adopted = "adopted head"
+	if head == nil || p.said.Has(s.cluster.UID, adopted, string(head.UID)) {
 		return // the cache does not show it yet
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": head.UID, // a head that took the name in the meantime is refused
-		"annotations": map[string]string{
-			rayv1.AnnotationUpgradeStrategyRecreateHash: pod.SpecHash(&r.s.cluster.Spec),
-			rayv1.AnnotationKubeRayVersion:              r.options.OperatorVersion,
-		},
+		"uid":         head.UID, // a head that took the name in the meantime is refused
+		"annotations": p.origin(s.cluster),
 	}})
 	if err == nil {
-		err = r.client.Patch(ctx, &corev1.Pod{ObjectMeta: objectKey(head)}, client.RawPatch(types.MergePatchType, body))
+		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
+		err = p.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
 		// Nothing but the next change of the spec depends on it.
 		ctrllog.FromContext(ctx).Error(err, "Adopting the head Pod of another operator version", "pod", head.Name)
-		r.again(lastRetry)
+		s.after(podexec.LastRetry)
 		return
 	}
-	r.memory.update(r.s.cluster, func(m *remembered) { m.adopted = head.UID })
-	r.s.events = append(r.s.events, eventAdopted(r.s.cluster, head.Name, r.s.cluster.Status.ObservedGeneration))
+	p.said.Say(s.cluster.UID, adopted, string(head.UID))
+	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 }
 
-// group returns the outcome of a group; the caller holds the lock.
-func (r *podsRun) group(name string) *groupOutcome {
-	for i := range r.o.groups {
-		if r.o.groups[i].name == name {
-			return &r.o.groups[i]
-		}
-	}
-	r.o.groups = append(r.o.groups, groupOutcome{name: name})
-	return &r.o.groups[len(r.o.groups)-1]
-}
-
-// settle notes how an attempt ended of which so many requests failed, some of them because they were refused.
-func (r *podsRun) settle(a act, group string, failed int, refusals []failure) {
-	switch {
-	case len(refusals) > 0:
-		r.refused(a, group, refusals...)
-	case failed > 0:
-		r.notOver(a, group) // nobody was there to say otherwise
-	default:
-		r.retries.accepted(r.s.cluster, a, group)
+// nameHead replaces the generated name of the head Pod by a fixed one of the same form. With it two heads of one cluster
+// are impossible, whatever crashes, lags or is elected twice: the API server refuses the second. A replacement waits until
+// the old head is gone, which the plan demands anyway. The suffix comes from the UID and keeps clusters apart whose names
+// are cut to the same prefix.
+func nameHead(p *corev1.Pod, rc *rayv1.RayCluster) {
+	if p.Name == "" {
+		p.Name, p.GenerateName = p.GenerateName+suffix(rc.UID), ""
 	}
 }
 
-// failUnreachable notes an error that says nothing about the request. The work queue tries again. One of them stands for
-// all: they differ in nothing but the port of the connection.
-func (r *podsRun) failUnreachable(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.o.unreachable == nil {
-		r.o.unreachable = err
+// suffixLetters are those of suffixes that the API server generates: no vowels, no digits that look like letters.
+const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+func suffix(uid types.UID) string {
+	sum := sha256.Sum256([]byte(uid))
+	s := make([]byte, 5)
+	for i := range s {
+		s[i] = suffixLetters[int(sum[i])%len(suffixLetters)]
 	}
-}
-
-// mustWait reports whether it is too early to create or delete Pods of the group, and sees to it that the time is not missed.
-func (r *podsRun) mustWait(a act, group string) bool {
-	wait := r.retries.wait(r.s.cluster, a, group)
-	if wait == 0 {
-		return false
-	}
-	r.again(wait)
-	r.notOver(a, group)
-	return true
-}
-
-// notOver keeps what the API server last refused in the status.
-func (r *podsRun) notOver(a act, group string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.waiting = append(r.o.waiting, r.retries.answer(r.s.cluster, a, group)...)
-}
-
-// refused notes what the API server refused, and asks for another try later.
-func (r *podsRun) refused(a act, group string, failures ...failure) {
-	r.again(r.retries.refused(r.s.cluster, a, group, failures))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.failures = append(r.o.failures, failures...)
-}
-
-func (r *podsRun) again(after time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.lookAgain = soonest(r.o.lookAgain, after)
+	return string(s)
 }

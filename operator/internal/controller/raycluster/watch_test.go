@@ -5,10 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -61,38 +58,6 @@ func TestWhichUpdatesOfPodsMatter(t *testing.T) {
 	}
 }
 
-func TestWhichUpdatesOfChildrenMatter(t *testing.T) {
-	version := func(o client.Object) { o.SetResourceVersion("2") }
-	cases := map[string]struct {
-		child  func() client.Object
-		change func(client.Object)
-		want   bool
-	}{
-		"nothing":                 {func() client.Object { return &rbacv1.Role{} }, func(client.Object) {}, false},
-		"a Role":                  {func() client.Object { return &rbacv1.Role{} }, version, true},
-		"the status of a claim":   {func() client.Object { return &corev1.PersistentVolumeClaim{} }, version, false},
-		"the status of Ingresses": {func() client.Object { return &networkingv1.Ingress{} }, version, false},
-		"the spec of one":         {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetGeneration(2) }, true},
-		"its labels":              {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetLabels(map[string]string{"a": "b"}) }, true},
-		"its annotations":         {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetAnnotations(map[string]string{"a": "b"}) }, true},
-		"its owner":               {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetOwnerReferences([]metav1.OwnerReference{{}}) }, true},
-		"its deletion":            {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetDeletionTimestamp(new(metav1.Now())) }, true},
-		"another of the name":     {func() client.Object { return &networkingv1.Ingress{} }, func(o client.Object) { o.SetUID("another") }, true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			after := tc.child()
-			tc.change(after)
-			if got := byOthers.Update(event.UpdateEvent{ObjectOld: tc.child(), ObjectNew: after}); got != tc.want {
-				t.Errorf("matters: want %t, got %t", tc.want, got)
-			}
-		})
-	}
-	if byOthers.Create(event.CreateEvent{}) || !byOthers.Delete(event.DeleteEvent{}) {
-		t.Error("want to be told of deletions, and not of what we made ourselves")
-	}
-}
-
 func TestTrimPod(t *testing.T) {
 	p := raytest.WorkerPod(raytest.RayCluster("ns/demo"), "cpu", "w", raytest.RayExited(1))
 	want := p.DeepCopy()
@@ -112,27 +77,5 @@ func TestTrimPod(t *testing.T) {
 	}
 	if other, err := trimPod("not a Pod"); other != "not a Pod" || err != nil {
 		t.Errorf("%v, %v", other, err)
-	}
-}
-
-func TestRayClusterOf(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo")
-	owned := func(change func(*metav1.OwnerReference)) *owner {
-		p := raytest.WorkerPod(rc, "cpu", "w")
-		change(&p.OwnerReferences[0])
-		return rayClusterOf(p)
-	}
-	if got := owned(func(*metav1.OwnerReference) {}); got == nil || got.NamespacedName != key(rc) || got.UID != rc.UID {
-		t.Errorf("owner %+v", got)
-	}
-	for name, change := range map[string]func(*metav1.OwnerReference){
-		"no controller":      func(r *metav1.OwnerReference) { r.Controller = nil },
-		"not the controller": func(r *metav1.OwnerReference) { r.Controller = new(false) },
-		"another kind":       func(r *metav1.OwnerReference) { r.Kind = "RayJob" },
-		"another API":        func(r *metav1.OwnerReference) { r.APIVersion = "x/v1" },
-	} {
-		if got := owned(change); got != nil {
-			t.Errorf("%s: owner %+v", name, got)
-		}
 	}
 }

@@ -10,11 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 const (
@@ -24,17 +25,16 @@ const (
 	leaving = time.Second
 	// stuck is how long an object may be on its way out before somebody should be told.
 	stuck = 30 * time.Second
-	// apiCheck is how often to ask whether an API that was missing is installed by now.
-	apiCheck = 30 * time.Second
 	// patience is how long one request may take: the Pods are waiting.
 	patience = 5 * time.Second
 )
 
-// Config is what a Keeper needs. All of it is required.
+// Config is what a Keeper needs. Client and Clock are required.
 type Config struct {
-	// Client writes, and knows which kinds are served. Live reads from the API server itself.
+	// Client writes.
 	Client client.Client
-	Live   client.Reader
+	// Kinds are those that are served; nil says none is.
+	Kinds *served.Kinds
 	// Clock tells the time.
 	Clock clock.PassiveClock
 }
@@ -43,20 +43,18 @@ type Config struct {
 // a time.
 type Keeper struct {
 	config   Config
-	cache    cache.Cache
+	watches  *served.Watches
 	onChange func(Owner)
-	kinds    kinds
 	recent   recent
 }
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
-	return &Keeper{config: c, kinds: kinds{known: map[string]*kind{}}, recent: recent{objects: map[string]written{}}}
+	k := &Keeper{config: c, recent: recent{objects: map[string]written{}}}
+	// KubeRay puts no label of the cluster on these objects.
+	k.watches = &served.Watches{Kinds: c.Kinds, Everything: true, Start: k.watch}
+	return k
 }
-
-// UseCache makes the Keeper watch the kinds, once they are served, instead of reading them every time. To be called before
-// the first Keep.
-func (k *Keeper) UseCache(c cache.Cache) { k.cache = c }
 
 // OnChange sets what is called when a watched object has changed that belongs to a RayCluster or RayJob. To be called
 // before the first Keep.
@@ -96,6 +94,7 @@ type item struct {
 	gang.Object
 	version string
 	current *unstructured.Unstructured // nil for nothing
+	watched bool                       // current is what a watch shows
 	remove  bool
 }
 
@@ -125,7 +124,7 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool) {
 	var items []*item
 	for _, o := range objects {
-		version, err := r.kinds.version(r.Keeper, o.Kind)
+		version, err := r.watches.Version(schema.GroupKind{Group: o.Kind.Group, Kind: o.Kind.Kind}, o.Kind.Versions...)
 		if err != nil {
 			r.trouble(err, "asking for the API of %s", title(o))
 			return nil, false
@@ -134,7 +133,7 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 			if o.Absent {
 				continue
 			}
-			r.again(apiCheck)
+			r.again(served.AbsentFor)
 			r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
 				title(o), o.Kind.Kind, o.Kind.Group)
 			return nil, false

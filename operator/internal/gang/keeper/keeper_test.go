@@ -26,6 +26,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/workloadaware"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 var owner = gang.Owner{Kind: gang.KindRayCluster, Namespace: "ns", Name: "demo", UID: "uid-1"}
@@ -108,7 +109,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		},
 	}).Build()
 	b.client = mapped{c, b.mapper}
-	b.keeper = New(Config{Client: b.client, Live: c, Clock: b.clock})
+	b.keeper = New(Config{Client: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
 	return b
 }
 
@@ -335,7 +336,7 @@ func TestTroubleIsReportedAndHoldsNoPods(t *testing.T) {
 
 func TestAPIThatIsInstalledLater(t *testing.T) {
 	b := newBench(t, nil)
-	served := maps.Clone(b.mapper.served)
+	installed := maps.Clone(b.mapper.served)
 	clear(b.mapper.served)
 	b.keep(groupObject(1, nil))
 	asked := b.mapper.asked
@@ -343,11 +344,11 @@ func TestAPIThatIsInstalledLater(t *testing.T) {
 		b.keep(groupObject(1, nil))
 	}
 	if b.mapper.asked != asked {
-		t.Errorf("asked %d more times within %s", b.mapper.asked-asked, apiCheck)
+		t.Errorf("asked %d more times within %s", b.mapper.asked-asked, served.AbsentFor)
 	}
-	delete(served, schema.GroupVersionKind{Group: "test.io", Version: "v2", Kind: "PodGroup"})
-	b.mapper.served = served
-	b.clock.Step(apiCheck)
+	delete(installed, schema.GroupVersionKind{Group: "test.io", Version: "v2", Kind: "PodGroup"})
+	b.mapper.served = installed
+	b.clock.Step(served.AbsentFor)
 	if got := b.keep(groupObject(1, nil)); len(got.Problems) > 0 {
 		t.Errorf("problems %q after the API was installed", got.Problems)
 	}

@@ -28,13 +28,21 @@ func (r *run) create(ctx context.Context, it *item) {
 	u := build(r.w, it)
 	switch err := r.config.Client.Create(ctx, u); {
 	case err == nil:
-		r.recent.add(u, r.config.Clock.Now())
+		r.wrote(it, u)
 		r.report.Written = append(r.report.Written, "created "+title(it.Object))
 	case apierrors.IsAlreadyExists(err):
 		r.recent.forget(u) // or the next run would decide by it again
 		r.again(leaving)
 	default:
 		r.trouble(err, "creating %s", title(it.Object))
+	}
+}
+
+// wrote keeps the next run from deciding without what was written.
+func (r *run) wrote(it *item, u *unstructured.Unstructured) {
+	r.recent.add(u, r.config.Clock.Now())
+	if it.watched {
+		r.again(recentLimit) // as in read
 	}
 }
 
@@ -87,7 +95,7 @@ func (r *run) follow(ctx context.Context, it *item) {
 		r.trouble(err, "updating %s", title(it.Object))
 		return
 	}
-	r.recent.add(u, r.config.Clock.Now())
+	r.wrote(it, u)
 	r.report.Written = append(r.report.Written, "updated "+title(it.Object))
 }
 

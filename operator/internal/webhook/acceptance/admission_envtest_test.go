@@ -113,7 +113,7 @@ func TestAdmission12Item4Ratcheting(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"rayVersion":"nonsense","headGroupSpec":{"rayStartParams":{"num-cpus":"many"}}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"rayVersion":"nonsense","headGroupSpec":{"template":{"metadata":{"labels":{"a b":"c"}}}}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("making it worse: %v, want a refusal", err)
 	}
 	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"ray.io/ft-enabled":null}}}`), metav1.PatchOptions{}); err != nil {
@@ -185,7 +185,7 @@ func TestBookE6F5OldVersionIsValidatedAsHub(t *testing.T) {
 	ns := newNamespace(t)
 	mutate := webhook.MutatePath("RayCluster")
 	validated, mutated := hooks.count(validatePath), hooks.count(mutate)
-	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a, annotations: {ray.io/external-storage-namespace: x}}, spec: {headGroupSpec: {rayStartParams: {num-cpus: many}, template: " + template + "}}}"
+	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a, annotations: {ray.io/external-storage-namespace: x}}, spec: {headGroupSpec: {rayStartParams: {labels: many}, template: " + template + "}}}"
 	if _, err := c.clusters(old, ns).Create(t.Context(), decode(text), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.headGroupSpec") {
 		t.Errorf("error %v, want a refusal at spec.headGroupSpec", err)
 	}

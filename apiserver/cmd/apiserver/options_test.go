@@ -1,0 +1,101 @@
+package main
+
+import (
+	"crypto/hmac"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func parse(t *testing.T, args ...string) (*Options, *pflag.FlagSet) {
+	t.Helper()
+	o, fs := NewOptions(), pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o, fs
+}
+
+func TestValidate(t *testing.T) {
+	tls := []string{"--tls-cert-file=c", "--tls-private-key-file=k"}
+	for name, tc := range map[string]struct {
+		args []string
+		want string // a part of the error; empty means that there is none
+	}{
+		"defaults":                    {nil, ""},
+		"none, beyond this machine":   {[]string{"--authentication=none"}, "insecure-allow-remote-none"},
+		"none, meant":                 {[]string{"--authentication=none", "--insecure-allow-remote-none"}, ""},
+		"none, on loopback":           {[]string{"--authentication=none", "--grpc-address=127.0.0.1:1", "--http-address=localhost:2"}, ""},
+		"unknown mode":                {[]string{"--authentication=magic"}, "use passthrough, impersonate or none"},
+		"impersonate without TLS":     {[]string{"--authentication=impersonate"}, "--client-ca-file"},
+		"impersonate without CA":      {append([]string{"--authentication=impersonate"}, tls...), "--client-ca-file"},
+		"impersonate":                 {append([]string{"--authentication=impersonate", "--client-ca-file=ca"}, tls...), ""},
+		"impersonate by proxy":        {append([]string{"--authentication=impersonate", "--requestheader-client-ca-file=ca"}, tls...), ""},
+		"proxy, but passthrough":      {append([]string{"--requestheader-client-ca-file=ca"}, tls...), "--authentication=impersonate"},
+		"client CA without TLS":       {[]string{"--client-ca-file=ca"}, "need --tls-cert-file"},
+		"certificate without key":     {[]string{"--tls-cert-file=c"}, "go together"},
+		"no namespace":                {[]string{"--namespaces=a,B_"}, `"B_" is not a namespace`},
+		"namespaces":                  {[]string{"--namespaces=a,b"}, ""},
+		"connections of negative age": {[]string{"--max-connection-age=-1s"}, "--max-connection-age"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _ := parse(t, tc.args...)
+			err := o.Validate()
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestTokensInTheClear(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"defaults":     {nil, []string{":8887", ":8888"}},
+		"on loopback":  {[]string{"--grpc-address=127.0.0.1:1", "--http-address=[::1]:2"}, nil},
+		"one of them":  {[]string{"--grpc-address=127.0.0.1:1", "--http-address=0.0.0.0:2"}, []string{"0.0.0.0:2"}},
+		"without REST": {[]string{"--grpc-address=localhost:1", "--http-address="}, nil},
+		"with TLS":     {[]string{"--tls-cert-file=c", "--tls-private-key-file=k"}, nil},
+		"no tokens":    {[]string{"--authentication=none"}, nil},
+	} {
+		o, _ := parse(t, tc.args...)
+		if diff := cmp.Diff(tc.want, o.inTheClear()); diff != "" && len(tc.want)+len(o.inTheClear()) > 0 {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Replicas that share a TLS key understand each other's page tokens, and the key cannot be had from the secret of the tokens.
+func TestPageTokenKeyComesFromTheTLSKey(t *testing.T) {
+	dir := t.TempDir()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	for path, text := range map[string]string{
+		kubeconfig:                "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\ncontexts: [{name: a, context: {cluster: a, user: ''}}]\ncurrent-context: a\n",
+		filepath.Join(dir, "one"): "key one", filepath.Join(dir, "two"): "key two",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := func(file string) []byte {
+		o, fs := parse(t, "--kubeconfig="+kubeconfig, "--tls-cert-file=c", "--tls-private-key-file="+filepath.Join(dir, file))
+		if err := o.Complete(fs); err != nil {
+			t.Fatal(err)
+		}
+		return o.pageTokenKey
+	}
+	if one := key("one"); len(one) < 32 || !hmac.Equal(one, key("one")) || hmac.Equal(one, key("two")) || strings.Contains(string(one), "key one") {
+		t.Errorf("the key is %q", one)
+	}
+	o, fs := parse(t, "--kubeconfig="+kubeconfig)
+	if err := o.Complete(fs); err != nil || o.pageTokenKey != nil {
+		t.Errorf("without TLS the key is %q, %v", o.pageTokenKey, err)
+	}
+}

@@ -1,0 +1,105 @@
+package authz
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+)
+
+// How long an answer stands; see the package's doc.
+const (
+	allowedFresh = 10 * time.Second
+	deniedFresh  = 2 * time.Second
+	stale        = 5 * time.Minute
+)
+
+// Access is something a caller may want to do.
+type Access struct {
+	Verb        string
+	Group       string
+	Resource    string
+	Subresource string
+	Namespace   string // empty means all
+	Name        string // empty means all
+}
+
+// Authorizer decides whether the context's caller may read. The error is a Kubernetes status error: Forbidden or Unauthorized.
+type Authorizer interface {
+	Authorize(ctx context.Context, a Access) error
+}
+
+// AllowAll is the Authorizer of the mode none.
+type AllowAll struct{}
+
+// Authorize implements Authorizer.
+func (AllowAll) Authorize(context.Context, Access) error { return nil }
+
+// AccessReview creates a SelfSubjectAccessReview as the context's caller and returns it with its status.
+type AccessReview func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error)
+
+// Reviews is an Authorizer that asks Kubernetes.
+type Reviews struct {
+	review   AccessReview
+	verdicts *authn.Verdicts[struct{}]
+}
+
+// NewReviews returns an Authorizer that asks review. A nil clock means the real one.
+func NewReviews(review AccessReview, c clock.PassiveClock) *Reviews {
+	return &Reviews{review: review, verdicts: authn.NewVerdicts[struct{}](c)}
+}
+
+// Authorize implements Authorizer.
+func (r *Reviews) Authorize(ctx context.Context, a Access) error {
+	caller := authn.CallerFrom(ctx)
+	if caller == nil {
+		return authn.ErrNoCredentials
+	}
+	key := strings.Join([]string{caller.Key(), a.Verb, a.Group, a.Resource, a.Subresource, a.Namespace, a.Name}, "\x00")
+	_, err := r.verdicts.Get(ctx, key, func(ctx context.Context) (authn.Answer[struct{}], error) { return r.ask(ctx, a) })
+	return err
+}
+
+func (r *Reviews) ask(ctx context.Context, a Access) (authn.Answer[struct{}], error) {
+	got, err := r.review(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name,
+		}},
+	})
+	switch {
+	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err): // the token has ended since the caller was identified
+		return authn.Answer[struct{}]{Refusal: err, Fresh: deniedFresh, Stale: stale}, nil
+	case err != nil:
+		return authn.Answer[struct{}]{}, err
+	case got.Status.Allowed && !got.Status.Denied:
+		return authn.Answer[struct{}]{Fresh: allowedFresh, Stale: stale}, nil
+	}
+	refusal := apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, deniedError(a.describe(got.Status.Reason)))
+	return authn.Answer[struct{}]{Refusal: refusal, Fresh: deniedFresh, Stale: stale}, nil
+}
+
+type deniedError string
+
+// Error implements error.
+func (e deniedError) Error() string { return string(e) }
+
+func (a Access) describe(reason string) string {
+	what := a.Resource
+	if a.Subresource != "" {
+		what += "/" + a.Subresource
+	}
+	text := "you may not " + a.Verb + " " + what + " in all namespaces"
+	if a.Namespace != "" {
+		text = "you may not " + a.Verb + " " + what + " in namespace " + a.Namespace
+	}
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	return text
+}

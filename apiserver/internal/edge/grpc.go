@@ -1,0 +1,290 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Errors that end streams.
+var (
+	// ErrStalled is for a client that takes nothing.
+	ErrStalled = errors.New("the client has taken nothing for too long: connect again and resume with the last resume_token")
+	// ErrStreamAge is for a stream that is as old as it may be.
+	ErrStreamAge = errors.New("the stream is as old as it may be: connect again and resume with the last resume_token")
+)
+
+// requestIDKey is the metadata key of a request's id.
+const requestIDKey = "x-request-id"
+
+// ServerOptions are what a grpc.Server needs for services that are registered with Registrar.
+func (e *Edge) ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.InTapHandle(e.tap), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(e.MaxBody)}
+}
+
+// tap refuses a call at its header, when that needs nobody else's word. The connection waits for it, so it must not block.
+func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if isOpen(info.FullMethodName) {
+		return ctx, nil
+	}
+	caller, err := e.Identifier.Known(headerOf(ctx, info.Header))
+	if err != nil {
+		return ctx, e.status(info.Header, err)
+	}
+	if caller != nil {
+		ctx = authn.WithCaller(ctx, caller)
+	}
+	return ctx, nil
+}
+
+// isOpen reports whether a method reveals nothing about objects: health checks and reflection.
+func isOpen(fullMethod string) bool {
+	return strings.HasPrefix(fullMethod, "/grpc.health.") || strings.HasPrefix(fullMethod, "/grpc.reflection.")
+}
+
+// status translates what is refused before the interceptors are called.
+func (e *Edge) status(md metadata.MD, err error) error {
+	id := ""
+	if ids := md.Get(requestIDKey); len(ids) > 0 {
+		id = ids[0]
+	}
+	st, _ := e.Table.Status(err, id)
+	e.Refused("grpc", st.Code())
+	return st.Err()
+}
+
+func (e *Edge) refuse(ctx context.Context, err error) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return e.status(md, err)
+}
+
+// headerOf shows a gRPC call as an HTTP request, which is what identifiers read.
+func headerOf(ctx context.Context, md metadata.MD) *http.Request {
+	r := &http.Request{Header: make(http.Header, len(md))}
+	for key, values := range md {
+		r.Header[http.CanonicalHeaderKey(key)] = values
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok {
+			r.TLS = &info.State
+		}
+	}
+	return r
+}
+
+// Registrar returns what services are registered with so that their calls pass the edge and then the interceptors, of which the server itself has none.
+func (e *Edge) Registrar(s grpc.ServiceRegistrar, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) grpc.ServiceRegistrar {
+	return registrar{e, s, unary, stream}
+}
+
+type registrar struct {
+	edge   *Edge
+	server grpc.ServiceRegistrar
+	unary  grpc.UnaryServerInterceptor
+	stream grpc.StreamServerInterceptor
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	wrapped := *desc
+	wrapped.Methods, wrapped.Streams = nil, nil
+	for _, m := range desc.Methods {
+		wrapped.Streams = append(wrapped.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: r.unaryHandler(m)})
+	}
+	for _, s := range desc.Streams {
+		s.Handler = r.streamHandler("/"+desc.ServiceName+"/"+s.StreamName, s)
+		wrapped.Streams = append(wrapped.Streams, s)
+	}
+	r.server.RegisterService(&wrapped, impl)
+}
+
+// enter is Enter for a gRPC call.
+func (r registrar) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
+	if isOpen(method) {
+		v, err := r.edge.enter("", MethodOf(method).Long)
+		return ctx, v, err
+	}
+	if c := authn.CallerFrom(ctx); c != nil { // the tap knew
+		v, err := r.edge.enter(c.Name(), MethodOf(method).Long)
+		return ctx, v, err
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	return r.edge.Enter(ctx, headerOf(ctx, md), MethodOf(method).Long)
+}
+
+// unaryHandler reads the request of a unary method once the call has a caller and room.
+func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
+	return func(impl any, s grpc.ServerStream) error {
+		method, _ := grpc.MethodFromServerStream(s)
+		ctx, visit, err := r.enter(s.Context(), method)
+		if err != nil {
+			return r.edge.refuse(s.Context(), err)
+		}
+		defer visit.Leave()
+		body, err := r.edge.receive(s, visit)
+		if err != nil {
+			return r.edge.refuse(ctx, err)
+		}
+		var badBody error // which the interceptors, further in, do not see
+		answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(into); return badBody }, r.unary)
+		switch {
+		case badBody != nil:
+			return r.edge.refuse(ctx, badBody)
+		case err != nil:
+			return err
+		}
+		return s.SendMsg(answer)
+	}
+}
+
+// receive reads the one message of a unary call, within a time and with room for it.
+func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
+	if err := v.Body(s.Context(), int64(e.MaxBody)); err != nil {
+		return nil, err
+	}
+	body, got := &rawBody{}, make(chan error, 1)
+	go func() { got <- s.RecvMsg(body) }()
+	timer := time.NewTimer(e.BodyTime)
+	defer timer.Stop()
+	select {
+	case err := <-got:
+		v.Shrink(int64(len(body.data)))
+		return body, err
+	case <-timer.C: // returning from the handler ends the stream, and with it the RecvMsg
+		return nil, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
+	}
+}
+
+// streamHandler watches over a stream whose client may stop reading: a send waits for flow control, and nothing but the end of the handler ends it.
+func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.StreamHandler {
+	info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: desc.ClientStreams, IsServerStream: desc.ServerStreams}
+	return func(impl any, s grpc.ServerStream) error {
+		ctx, visit, err := r.enter(s.Context(), method)
+		if err != nil {
+			return r.edge.refuse(s.Context(), err)
+		}
+		watched := &watchedStream{ServerStream: s, ctx: ctx, edge: r.edge, visit: visit, start: time.Now()} //nolint:forbidigo // durations only
+		done := make(chan error, 1)
+		go func() {
+			defer visit.Leave()
+			done <- r.stream(impl, watched, info, desc.Handler)
+		}()
+		ticker := time.NewTicker(r.edge.StallTime / 4)
+		defer ticker.Stop()
+		var old <-chan time.Time
+		if age := r.edge.StreamAge; age > 0 {
+			timer := time.NewTimer(age - age/10 + rand.N(age/5+1))
+			defer timer.Stop()
+			old = timer.C
+		}
+		for {
+			select {
+			case err := <-done:
+				return err
+			case <-old:
+				return r.edge.refuse(ctx, ErrStreamAge)
+			case <-ticker.C:
+				if watched.stalled() {
+					return r.edge.refuse(ctx, ErrStalled)
+				}
+			}
+		}
+	}
+}
+
+type watchedStream struct {
+	grpc.ServerStream
+	ctx     context.Context
+	edge    *Edge
+	visit   *Visit
+	start   time.Time
+	sending atomic.Int64 // when the send in progress began, in nanoseconds since start and one; 0 when there is none
+}
+
+// Context implements grpc.ServerStream.
+func (w *watchedStream) Context() context.Context { return w.ctx }
+
+// SendMsg implements grpc.ServerStream.
+func (w *watchedStream) SendMsg(m any) error {
+	w.sending.Store(int64(time.Since(w.start)) + 1)
+	defer w.sending.Store(0)
+	return w.ServerStream.SendMsg(m)
+}
+
+// RecvMsg implements grpc.ServerStream.
+func (w *watchedStream) RecvMsg(into any) error {
+	body := &rawBody{}
+	if err := w.visit.Body(w.ctx, int64(w.edge.MaxBody)); err != nil {
+		return w.edge.refuse(w.ctx, err)
+	}
+	defer w.visit.Shrink(0)
+	if err := w.ServerStream.RecvMsg(body); err != nil {
+		return err
+	}
+	if err := body.decode(into); err != nil {
+		return w.edge.refuse(w.ctx, err)
+	}
+	return nil
+}
+
+func (w *watchedStream) stalled() bool {
+	since := w.sending.Load()
+	return since != 0 && time.Since(w.start)-time.Duration(since) > w.edge.StallTime
+}
+
+// rawBody is a request as it came.
+type rawBody struct{ data []byte }
+
+// decode refuses what is no message of the type, and fields that the type does not have: to drop one would be to do something else than was asked.
+func (b *rawBody) decode(into any) error {
+	m, ok := into.(proto.Message)
+	if !ok {
+		return &rpcstatus.Error{Code: codes.Internal, Reason: "INTERNAL", Message: "not a message"}
+	}
+	data := b.data
+	b.data = nil
+	if err := proto.Unmarshal(data, m); err != nil {
+		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: "the request is not a " + string(m.ProtoReflect().Descriptor().FullName()), Reason: "MALFORMED_BODY"}}}
+	}
+	if unknown := unknownFields(m.ProtoReflect(), "", nil); len(unknown) > 0 {
+		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: unknown}
+	}
+	return nil
+}
+
+// rawCodec leaves requests as they are, for decode; all else is that of gRPC's own codec for protobuf.
+type rawCodec struct{}
+
+// Name implements encoding.CodecV2.
+func (rawCodec) Name() string { return "proto" }
+
+// Marshal implements encoding.CodecV2.
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return encoding.GetCodecV2("proto").Marshal(v)
+}
+
+// Unmarshal implements encoding.CodecV2.
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	if raw, ok := v.(*rawBody); ok {
+		raw.data = data.Materialize()
+		return nil
+	}
+	return encoding.GetCodecV2("proto").Unmarshal(data, v)
+}

@@ -1,0 +1,57 @@
+package edge
+
+import (
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// maxUnknown bounds how many unknown fields are named.
+const maxUnknown = 20
+
+// unknownFields names the fields of m, at any depth, that its type does not have.
+func unknownFields(m protoreflect.Message, path string, found []rpcstatus.Violation) []rpcstatus.Violation {
+	if _, ok := m.Interface().(*structpb.Struct); ok {
+		return found // a Struct has every field there can be
+	}
+	for rest := m.GetUnknown(); len(rest) > 0 && len(found) < maxUnknown; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			break
+		}
+		rest = rest[n:]
+		found = append(found, rpcstatus.Violation{
+			Field: path, Reason: "unknown-field",
+			Description: fmt.Sprintf("field number %d of %s is not known to this gateway: it may be newer than the gateway", number, m.Descriptor().FullName()),
+		})
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if len(found) >= maxUnknown {
+			return false
+		}
+		at := f.JSONName()
+		if path != "" {
+			at = path + "." + at
+		}
+		switch {
+		case f.IsMap() && f.MapValue().Message() != nil:
+			v.Map().Range(func(key protoreflect.MapKey, item protoreflect.Value) bool {
+				found = unknownFields(item.Message(), at+"["+key.String()+"]", found)
+				return len(found) < maxUnknown
+			})
+		case f.IsList() && f.Message() != nil:
+			for i := range v.List().Len() {
+				found = unknownFields(v.List().Get(i).Message(), at+"["+strconv.Itoa(i)+"]", found)
+			}
+		case !f.IsMap() && f.Message() != nil:
+			found = unknownFields(v.Message(), at, found)
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,163 @@
+package interceptor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/klog/v2"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+func mutates(method string) bool { return edge.MethodOf(method).Mutates }
+func long(method string) bool    { return edge.MethodOf(method).Long }
+
+// service fails for the name broken and panics for the name bug.
+type service struct {
+	raygatev2.UnimplementedClusterServiceServer
+}
+
+func (service) GetCluster(context.Context, *raygatev2.GetClusterRequest) (*raygatev2.GetClusterResponse, error) {
+	return &raygatev2.GetClusterResponse{}, nil
+}
+
+func (service) CreateCluster(_ context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.CreateClusterResponse, error) {
+	switch req.GetCluster().GetMetadata().GetName() {
+	case "broken":
+		return nil, errors.New("secret detail")
+	case "bug":
+		panic("a bug")
+	}
+	return &raygatev2.CreateClusterResponse{}, nil
+}
+
+func (service) WatchClusters(_ *raygatev2.WatchClustersRequest, s grpc.ServerStreamingServer[raygatev2.WatchClustersResponse]) error {
+	_ = s.Send(&raygatev2.WatchClustersResponse{Type: "SYNCED"})
+	<-s.Context().Done()
+	return s.Context().Err()
+}
+
+// start returns a client of the service behind the interceptors, and the lines that are logged for a call with the context.
+func start(t *testing.T, stop context.Context) (raygatev2.ClusterServiceClient, context.Context, *[]string) {
+	t.Helper()
+	var lines []string
+	log := funcr.New(func(prefix, args string) { lines = append(lines, prefix+" "+args) }, funcr.Options{})
+	table := rpcstatus.NewTable(rpcstatus.Row{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING"})
+	withLog := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		return next(klog.NewContext(ctx, log), req)
+	}
+	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
+		{Unary: withLog}, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
+		interceptor.Deadline(time.Minute, long), interceptor.Errors(table.Status), interceptor.Drain(stop, long), interceptor.Recovery(),
+	}))
+	raygatev2.RegisterClusterServiceServer(conn, service{})
+	ctx := authn.WithCaller(t.Context(), authn.NewCaller(user.DefaultInfo{Name: "ada", Groups: []string{"team"}}, "the-token"))
+	return raygatev2.NewClusterServiceClient(conn), ctx, &lines
+}
+
+func TestAuditLine(t *testing.T) {
+	create := func(name string, dry bool) *raygatev2.CreateClusterRequest {
+		return &raygatev2.CreateClusterRequest{Namespace: "default", ValidateOnly: dry, Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: name}}}
+	}
+	for name, tc := range map[string]struct {
+		call func(context.Context, raygatev2.ClusterServiceClient) error
+		want []string // parts of the one line; none means no line
+		code codes.Code
+	}{
+		"create": {func(ctx context.Context, c raygatev2.ClusterServiceClient) error {
+			_, err := c.CreateCluster(ctx, create("demo", false))
+			return err
+		}, []string{`"user"="ada"`, `"groups"=["team"]`, `"namespace"="default"`, `"name"="demo"`, `"code"="OK"`, `"requestID"=`, "CreateCluster"}, codes.OK},
+		"dry run": {func(ctx context.Context, c raygatev2.ClusterServiceClient) error {
+			_, err := c.CreateCluster(ctx, create("demo", true))
+			return err
+		}, []string{`"validateOnly"=true`}, codes.OK},
+		"failure": {func(ctx context.Context, c raygatev2.ClusterServiceClient) error {
+			_, err := c.CreateCluster(ctx, create("broken", false))
+			return err
+		}, []string{`"code"="Internal"`, `"name"="broken"`}, codes.Internal},
+		"panic": {func(ctx context.Context, c raygatev2.ClusterServiceClient) error {
+			_, err := c.CreateCluster(ctx, create("bug", false))
+			return err
+		}, []string{`"code"="Internal"`, `"name"="bug"`}, codes.Internal},
+		"read": {func(ctx context.Context, c raygatev2.ClusterServiceClient) error {
+			_, err := c.GetCluster(ctx, &raygatev2.GetClusterRequest{Name: "demo"})
+			return err
+		}, nil, codes.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, ctx, lines := start(t, context.Background())
+			err := tc.call(ctx, client)
+			if status.Code(err) != tc.code || strings.Contains(status.Convert(err).Message(), "secret") || strings.Contains(status.Convert(err).Message(), "bug") {
+				t.Errorf("the client is told %v", err)
+			}
+			var audit []string
+			for _, l := range *lines {
+				if strings.HasPrefix(l, "audit ") {
+					audit = append(audit, l)
+				}
+				if strings.Contains(l, "the-token") {
+					t.Errorf("a token is logged: %s", l)
+				}
+			}
+			if (len(audit) == 1) != (tc.want != nil) {
+				t.Fatalf("audit lines: %q", audit)
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(audit[0], part) {
+					t.Errorf("%s has no %s", audit[0], part)
+				}
+			}
+		})
+	}
+}
+
+func TestDrainEndsStreams(t *testing.T) {
+	stop, drain := context.WithCancel(t.Context())
+	client, ctx, _ := start(t, stop)
+	stream, err := client.WatchClusters(ctx, &raygatev2.WatchClustersRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	drain()
+	_, err = stream.Recv()
+	if diff := cmp.Diff(codes.Unavailable, status.Code(err)); diff != "" || !strings.Contains(err.Error(), "resume_token") {
+		t.Errorf("the stream ends with %v", err)
+	}
+}
+
+func TestDeadlineIsForShortCalls(t *testing.T) {
+	d := interceptor.Deadline(time.Minute, long)
+	for method, want := range map[string]bool{raygatev2.ClusterService_GetCluster_FullMethodName: true, "long": false} {
+		_, _ = interceptor.Deadline(time.Minute, func(m string) bool { return m == "long" }).Unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
+			if _, bounded := ctx.Deadline(); bounded != want {
+				t.Errorf("%s is bounded: %t", method, bounded)
+			}
+			return nil, nil
+		})
+	}
+	own, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	_, _ = d.Unary(own, nil, &grpc.UnaryServerInfo{}, func(ctx context.Context, _ any) (any, error) {
+		if at, _ := ctx.Deadline(); time.Until(at) < 30*time.Minute {
+			t.Error("the client's own deadline is not honoured")
+		}
+		return nil, nil
+	})
+}

@@ -1,0 +1,27 @@
+package rest
+
+import (
+	_ "embed"
+	"net/http"
+)
+
+// docsPage shows the OpenAPI document without fetching anything from elsewhere.
+//
+//go:embed docs.html
+var docsPage []byte
+
+func (s *Server) serveDocs(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	_, _ = w.Write(docsPage)
+}
+
+func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	if len(s.OpenAPI) == 0 {
+		s.APIs[0].ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "max-age=300")
+	_, _ = w.Write(s.OpenAPI)
+}

@@ -1,0 +1,131 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/cors"
+
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+)
+
+// API is one version of the API.
+type API struct {
+	// Prefix of its paths, such as /apis/v2/.
+	Prefix string
+	http.Handler
+	// WriteError writes an error as this version does.
+	WriteError func(w http.ResponseWriter, err error)
+}
+
+// Options of New.
+type Options struct {
+	// APIs are the versions, at least one. The first also answers paths that are nobody's.
+	APIs []API
+	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
+	OpenAPI []byte
+	// Checks decide on /readyz, in this order.
+	Checks []Check
+	// Local is set when requests carry no credentials: only clients that name this machine by a loopback name are served, and no
+	// pages of other sites, which could otherwise use the visitor's gateway.
+	Local bool
+	// Origins are the sites whose pages may use the API: https://example.org, or https://*.example.org. Empty means none.
+	Origins []string
+}
+
+// Server is the HTTP handler of the public port.
+type Server struct {
+	Options
+	cors    *cors.Cors
+	handler http.Handler
+	seconds *prometheus.HistogramVec
+}
+
+// New returns the handler.
+func New(o Options) *Server {
+	s := &Server{Options: o, seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "raygate_apiserver_http_request_duration_seconds", Help: "Duration of HTTP requests by route; that of a watch is its whole life.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
+	}, []string{"route", "method", "code"})}
+	s.handler = http.HandlerFunc(s.dispatch)
+	if len(o.Origins) > 0 {
+		s.cors = cors.New(cors.Options{
+			AllowedOrigins: o.Origins,
+			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "If-Match", "Last-Event-ID", "X-Min-Resource-Version", "Grpc-Timeout"},
+			ExposedHeaders: []string{"ETag", "Location", "Retry-After", "Warning", "X-Request-Id"},
+			MaxAge:         600,
+		})
+		s.handler = s.cors.Handler(s.handler)
+	}
+	return s
+}
+
+// Describe implements prometheus.Collector.
+func (s *Server) Describe(ch chan<- *prometheus.Desc) { s.seconds.Describe(ch) }
+
+// Collect implements prometheus.Collector.
+func (s *Server) Collect(ch chan<- prometheus.Metric) { s.seconds.Collect(ch) }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	start := time.Now() //nolint:forbidigo // a duration for the metrics
+	w := &Writer{ResponseWriter: rw, control: http.NewResponseController(rw), route: "other"}
+	id := r.Header.Get("X-Request-Id")
+	if !interceptor.UsableRequestID(id) {
+		id = uuid.NewString()
+		r.Header.Set("X-Request-Id", id)
+	}
+	header := w.Header()
+	header.Set("X-Request-Id", id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	s.handler.ServeHTTP(w, r)
+	s.seconds.WithLabelValues(w.route, methodLabel(r.Method), strconv.Itoa(w.code)).Observe(time.Since(start).Seconds())
+}
+
+// methodLabel keeps what clients make up out of the metrics.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
+	if s.Local {
+		if err := s.refuseForeign(r); err != nil {
+			s.APIs[0].WriteError(w, err)
+			return
+		}
+	}
+	switch r.URL.Path {
+	case "/livez", "/healthz", "/readyz":
+		SetRoute(w, r.URL.Path)
+		s.ServeHealth(w, r)
+	case "/openapi/v3.json":
+		SetRoute(w, r.URL.Path)
+		s.serveOpenAPI(w, r)
+	case "/docs", "/docs/":
+		SetRoute(w, "/docs")
+		s.serveDocs(w, r)
+	case "/":
+		http.Redirect(w, r, "/docs", http.StatusFound)
+	default:
+		s.api(r.URL.Path).ServeHTTP(w, r)
+	}
+}
+
+func (s *Server) api(path string) http.Handler {
+	for _, a := range s.APIs {
+		if strings.HasPrefix(path, a.Prefix) {
+			return a
+		}
+	}
+	return s.APIs[0]
+}

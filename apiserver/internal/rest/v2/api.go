@@ -1,0 +1,226 @@
+package v2
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/klauspost/compress/gzhttp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+const (
+	// Prefix of the paths of this version.
+	Prefix = "/apis/v2/"
+	// minGzip is from where on compressing is worth its time, as for the Kubernetes API server.
+	minGzip = 128 << 10
+)
+
+// Options of New. All are required but Review.
+type Options struct {
+	// Services are those that are served.
+	Services []Service
+	// Conn reaches them. What they answer is not changed here.
+	Conn grpc.ClientConnInterface
+	// Edge decides on a request before its body is read.
+	Edge *edge.Edge
+	// Table translates the errors that arise here.
+	Table *rpcstatus.Table
+	// Review says what else is wrong with an object whose form has mistakes, given what could be read of it. Nil means that only the form
+	// is looked at.
+	Review func(object proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation
+}
+
+// API is the HTTP handler of this version.
+type API struct {
+	Options
+	mux    *runtime.ServeMux
+	zipped http.Handler // mux, compressing
+	routes routes
+}
+
+// New returns the handler. ctx ends the registrations.
+func New(ctx context.Context, o Options) (*API, error) {
+	a := &API{Options: o}
+	a.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
+		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
+		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
+		runtime.WithMarshalerOption(typeYAML, marshaler{typeYAML}),
+		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
+		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithErrorHandler(a.errorHandler),
+		runtime.WithRoutingErrorHandler(a.routingError),
+		runtime.WithStreamErrorHandler(a.streamError),
+		runtime.WithForwardResponseOption(responseHeaders),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+	)
+	for _, s := range o.Services {
+		if err := s.Register(ctx, a.mux, o.Conn); err != nil {
+			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
+		}
+		a.routes = append(a.routes, routesOf(s.Descriptor)...)
+	}
+	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
+	if err != nil {
+		return nil, fmt.Errorf("making the compression: %w", err)
+	}
+	a.zipped = zip(a.mux)
+	return a, nil
+}
+
+// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
+// else does: no header of a proxy can pass for an identity.
+func incomingHeader(name string) (string, bool) {
+	switch http.CanonicalHeaderKey(name) {
+	case "X-Request-Id", "X-Min-Resource-Version", "If-Match", "Traceparent", "Tracestate":
+		return strings.ToLower(name), true
+	case "User-Agent":
+		return runtime.MetadataPrefix + "user-agent", true
+	}
+	return "", false
+}
+
+func outgoingHeader(name string) (string, bool) {
+	if name == interceptor.WarningKey {
+		return "Warning", true
+	}
+	return "", false
+}
+
+// responseHeaders sets what HTTP clients look for besides the body.
+func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message) error {
+	c := callFrom(ctx)
+	if c == nil || m == nil || c.route.long && c.route.stream {
+		w.Header().Set("X-Accel-Buffering", "no")
+		return nil
+	}
+	meta := metadataOf(m)
+	if rv := meta.GetResourceVersion(); rv != "" {
+		w.Header().Set("ETag", `"`+rv+`"`)
+	}
+	if meta != nil && c.route.method == http.MethodPost && c.route.verb == "" {
+		w.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+meta.GetName())
+		w.WriteHeader(http.StatusCreated)
+	}
+	return nil
+}
+
+// metadataOf returns the metadata of the object that a response holds, nil when it holds none.
+func metadataOf(m proto.Message) *raygatev2.ObjectMeta {
+	var meta *raygatev2.ObjectMeta
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Message() == nil || f.IsList() || f.IsMap() {
+			return true
+		}
+		if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
+			meta = object.GetMetadata()
+		}
+		return meta == nil
+	})
+	return meta
+}
+
+// call is a request on its way through the mux.
+type call struct {
+	http.ResponseWriter
+	route *route
+	path  string
+	begun bool // something was written
+	ended bool // all that follows is dropped
+}
+
+type callKey struct{}
+
+func callFrom(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *call) WriteHeader(code int) {
+	if !c.ended {
+		c.begun = true
+		c.ResponseWriter.WriteHeader(code)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (c *call) Write(p []byte) (int, error) {
+	if c.ended {
+		return len(p), nil
+	}
+	c.begun = true
+	return c.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	settleAccept(r)
+	if r.Method == http.MethodHead {
+		if get := a.routes.match(http.MethodGet, r.URL.Path); get != nil && !get.stream {
+			// The server, which leaves out the body, goes by the request that it knows.
+			r = r.WithContext(r.Context())
+			r.Method = http.MethodGet
+		}
+	}
+	c := &call{ResponseWriter: w, route: a.routes.match(r.Method, r.URL.Path), path: r.URL.Path}
+	if c.route != nil {
+		rest.SetRoute(w, c.route.pattern)
+	}
+	ctx, visit, err := a.Edge.Enter(r.Context(), r, c.route != nil && c.route.long)
+	if err != nil {
+		a.refuse(w, err)
+		return
+	}
+	defer visit.Leave()
+	if err := prepare(ctx, w, r, c.route, visit); err != nil {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+		a.WriteError(w, err)
+		return
+	}
+	rest.LiftReadLimit(w)
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
+	}
+	handler := a.zipped
+	if c.route != nil && c.route.long { // a stream is sent on at once
+		handler = a.mux
+	}
+	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
+	handler.ServeHTTP(c, r.WithContext(ctx))
+}
+
+// refuse answers a request whose body stays where it is.
+func (a *API) refuse(w http.ResponseWriter, err error) {
+	st, _ := a.Table.Status(err, w.Header().Get("X-Request-Id"))
+	if st.Code() != codes.OK {
+		a.Edge.Refused("http", st.Code())
+	}
+	w.Header().Set("Connection", "close")
+	a.WriteError(w, st.Err())
+}
+
+// WriteError writes an error that arises outside of a call.
+func (a *API) WriteError(w http.ResponseWriter, err error) { a.writeError(w, marshaler{typeJSON}, err) }

@@ -1,0 +1,175 @@
+package v2
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// MaxBody is the longest request body in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
+const MaxBody = 3 << 20
+
+// body is a request body that was read already. The decoder leaves its error, and what could be decoded, in it for the error handler.
+type body struct {
+	bytes.Reader
+	data    []byte
+	message proto.Message
+	err     error
+	// document is what the service sees of the body.
+	document document.Body
+}
+
+// Close implements io.Closer.
+func (*body) Close() error { return nil }
+
+// prepare checks what the mux would not, reads the body, for which there must be room, and settles its content type.
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) error {
+	if err := headersToQuery(r, matched); err != nil {
+		return err
+	}
+	// An empty variable in a shell must not turn the list of one namespace into the list of all.
+	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
+		return rpcstatus.BadField("namespace", "required")
+	}
+	if matched != nil {
+		if err := matched.query.check(r.URL.RawQuery); err != nil {
+			return err
+		}
+	}
+	b := &body{}
+	if r.ContentLength > MaxBody {
+		return tooLarge()
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		length := r.ContentLength
+		if length < 0 {
+			length = MaxBody
+		}
+		if err := visit.Body(ctx, length); err != nil {
+			return err
+		}
+		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+		var big *http.MaxBytesError
+		switch {
+		case errors.As(err, &big):
+			return tooLarge()
+		case err != nil:
+			return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+		}
+		visit.Shrink(int64(len(data)))
+		b.data = data
+	}
+	contentType, err := bodyType(r.Header.Get("Content-Type"), b.data)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", contentType)
+	b.Reset(b.data)
+	r.Body = b
+	return nil
+}
+
+func tooLarge() error {
+	return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
+}
+
+// bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
+// terminal: what begins like JSON is JSON, all else is YAML.
+func bodyType(header string, data []byte) (string, error) {
+	if len(data) == 0 {
+		return typeJSON, nil
+	}
+	mediaType, params, err := mime.ParseMediaType(header)
+	if header == "" {
+		mediaType, err = "", nil
+	}
+	if err != nil {
+		return "", unsupportedType(header)
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return "", unsupportedType(header)
+	}
+	switch mediaType {
+	case typeJSON, "text/json":
+		return typeJSON, nil
+	case typeYAML, "application/x-yaml", "text/yaml", "text/x-yaml", "application/vnd.yaml":
+		return typeYAML, nil
+	case "", "application/x-www-form-urlencoded", "application/octet-stream", "text/plain":
+		if trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff"); len(trimmed) > 0 && trimmed[0] == '{' {
+			return typeJSON, nil
+		}
+		return typeYAML, nil
+	}
+	return "", unsupportedType(header)
+}
+
+func unsupportedType(header string) error {
+	return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "the content type " + strings.ToValidUTF8(header, "?") + " is not supported: send application/json or application/yaml, in UTF-8"}
+}
+
+// settleAccept reduces the Accept header, which the mux compares letter by letter, to one of our types.
+func settleAccept(r *http.Request) {
+	chosen := typeJSON
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		if t := map[string]string{
+			typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
+			typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
+		}[mediaType]; t != "" {
+			chosen = t
+			break
+		}
+	}
+	if query := r.URL.Query(); query.Has("pretty") {
+		if chosen == typeJSON && query.Get("pretty") != "false" {
+			chosen = typePretty
+		}
+		query.Del("pretty")
+		r.URL.RawQuery = query.Encode()
+	}
+	r.Header.Set("Accept", chosen)
+}
+
+// headersToQuery moves standard headers to the request fields they stand for. An ETag is a condition: one that says something else than the query is
+// refused, and an empty parameter does not switch it off. Last-Event-ID is what a browser sends when it reconnects, with the URL of its first
+// attempt, so that it is newer than the query.
+func headersToQuery(r *http.Request, matched *route) error {
+	if matched == nil {
+		return nil
+	}
+	query := r.URL.Query()
+	if _, takes := matched.query["etag"]; takes {
+		header := strings.Trim(strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/"), `"`)
+		switch given := query.Get("etag"); {
+		case header == "" || header == given:
+		case given == "":
+			query.Set("etag", header)
+			r.URL.RawQuery = query.Encode()
+		default:
+			return rpcstatus.BadField("etag", "the header If-Match and the parameter etag differ: send one of them")
+		}
+	}
+	if _, takes := matched.query["resumeToken"]; takes && r.Header.Get("Last-Event-ID") != "" {
+		query.Del("resume_token")
+		query.Set("resumeToken", r.Header.Get("Last-Event-ID"))
+		r.URL.RawQuery = query.Encode()
+	}
+	return nil
+}

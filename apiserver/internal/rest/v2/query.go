@@ -1,0 +1,89 @@
+package v2
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// parameters are the query parameters that a route takes: the fields of its request that are neither in the path nor the body.
+type parameters map[string]protoreflect.Kind
+
+// parametersOf lists each field under both of its names.
+func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.HttpRule, path string) parameters {
+	p := parameters{}
+	for i := range request.Fields().Len() {
+		f := request.Fields().Get(i)
+		name := string(f.Name())
+		if f.Message() != nil && !isText(f.Message()) || rule.GetBody() == name || rule.GetBody() == "*" || strings.Contains(path, "{"+name+"}") {
+			continue
+		}
+		p[name], p[f.JSONName()] = f.Kind(), f.Kind()
+	}
+	return p
+}
+
+// isText tells whether values of a message type can stand in a query as text.
+func isText(md protoreflect.MessageDescriptor) bool {
+	return md.FullName() == "google.protobuf.FieldMask" || md.FullName() == "google.protobuf.Duration"
+}
+
+// names are those by which the parameters are documented.
+func (p parameters) names() string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return strings.Contains(name, "_") })
+	return strings.Join(names, ", ")
+}
+
+// check refuses what the mux would ignore: a misspelt validateOnly that is ignored creates an object.
+func (p parameters) check(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return rpcstatus.BadField("", "the query string cannot be read: %v", err)
+	}
+	bad := &rpcstatus.InvalidError{Reason: "INVALID_ARGUMENT"}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if problem := p.problem(key, values[key]); problem != "" {
+			bad.Violations = append(bad.Violations, rpcstatus.Violation{Field: strings.ToValidUTF8(key, "?"), Description: problem, Reason: "INVALID_ARGUMENT"})
+		}
+	}
+	if len(bad.Violations) == 0 {
+		return nil
+	}
+	return bad
+}
+
+// problem returns what is wrong with one parameter, or nothing.
+func (p parameters) problem(key string, values []string) string {
+	kind, known := p[key]
+	switch {
+	case !known && len(p) == 0:
+		return "unknown query parameter: this method takes none"
+	case !known:
+		return "unknown query parameter: use " + p.names()
+	case len(values) > 1:
+		return "the query parameter is given more than once"
+	}
+	switch value := values[0]; kind { //nolint:exhaustive // text of any form is fine for the others
+	case protoreflect.BoolKind:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return fmt.Sprintf("%q is not true or false", value)
+		}
+	case protoreflect.Int32Kind:
+		if _, err := strconv.ParseInt(value, 0, 32); err != nil {
+			return fmt.Sprintf("%q is not a whole number of 32 bits", value)
+		}
+	case protoreflect.StringKind:
+		if strings.ToValidUTF8(value, "") != value {
+			return "the value is not valid UTF-8"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+)
+
+// writeChunk is how much of a body one write deadline is for: a client that goes on taking it gets as long as it needs, one that has stopped does not.
+const writeChunk = 64 << 10
+
+// Writer is the response that handlers write to.
+type Writer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	code    int
+	route   string
+}
+
+// SetRoute names the route of the request for the metrics. It must come from a short list and not from the client.
+func SetRoute(w http.ResponseWriter, route string) {
+	if own, ok := w.(*Writer); ok {
+		own.route = route
+	}
+}
+
+// LiftReadLimit is called once the body has been read: a response may take as long as it likes.
+func LiftReadLimit(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *Writer) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	written := 0
+	for {
+		part := p[written:min(len(p), written+writeChunk)]
+		_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) //nolint:forbidigo // the kernel compares it with the real time
+		n, err := w.ResponseWriter.Write(part)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,109 @@
+package localproc
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/raygate/raygate/localcluster/internal/proc"
+	"github.com/raygate/raygate/localcluster/internal/raysim"
+)
+
+// The marks of processes: which supervisor they belong to, by its data folder, and which Pod, by its UID.
+const (
+	markRun = "RAYGATE_LOCAL_RUN"
+	markPod = "RAYGATE_LOCAL_POD"
+)
+
+// limits is a prefix of every command: no core files, and no file over 1 GiB (in blocks of 512 bytes).
+var limits = []string{"/bin/sh", "-c", `ulimit -c 0; ulimit -f 2097152; exec "$@"`, "sh"}
+
+// Runner starts processes.
+type Runner struct {
+	run   string
+	slots chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+}
+
+var errClosed = errors.New("the local cluster is stopping")
+
+// New returns a runner for the supervisor whose data are in the folder dir, with limit processes at a time. Processes that an earlier
+// supervisor of the same folder has left behind are killed; their number is returned.
+func New(dir string, limit int) (*Runner, int) {
+	r := &Runner{run: markRun + "=" + dir, slots: make(chan struct{}, limit)}
+	return r, r.killAll(r.run)
+}
+
+// Acquire waits until one more process may run. Release gives the place back.
+func (r *Runner) Acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case r.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-r.slots }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Start starts a command of the Pod with this UID. The caller waits for its end.
+func (r *Runner) Start(cmd *exec.Cmd, pod string) error {
+	if cmd.Err != nil {
+		return cmd.Err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock() // Close must not miss it
+	if r.closed {
+		return errClosed
+	}
+	cmd.Args = append(append(append([]string{}, limits...), cmd.Path), cmd.Args[1:]...)
+	cmd.Path = limits[0]
+	cmd.Env = append(cmd.Env, r.run, markPod+"="+pod)
+	return proc.StartStranger(cmd)
+}
+
+// Entrypoints runs entrypoints of Ray jobs, for raysim.Options: those of the head Pod with this UID, with the environment that env returns.
+func (r *Runner) Entrypoints(pod string, env func() []string) func(context.Context, raysim.Launch) (int, error) {
+	return func(ctx context.Context, l raysim.Launch) (int, error) {
+		release, err := r.Acquire(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer release()
+		shell := raysim.Shell{Env: env(), Start: func(_ context.Context, cmd *exec.Cmd) error { return r.Start(cmd, pod) }}
+		return shell.Run(ctx, l)
+	}
+}
+
+// KillPod kills what is left of the Pod with this UID: processes that have left their group.
+func (r *Runner) KillPod(pod string) { r.killAll(r.run, markPod+"="+pod) }
+
+// Close kills everything. Nothing can be started afterwards.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.killAll(r.run)
+}
+
+// killAll kills all processes with these marks, again and again while they start others, and returns how many there were at first.
+func (r *Runner) killAll(marks ...string) int {
+	first := -1
+	for range 50 {
+		found := marked(marks...)
+		if first < 0 {
+			first = len(found)
+		}
+		if len(found) == 0 {
+			break
+		}
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return first
+}

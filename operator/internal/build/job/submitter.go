@@ -1,0 +1,123 @@
+package job
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+)
+
+// defaultSubmitterBackoffLimit is how often a submitter is tried again unless submitterConfig says otherwise.
+const defaultSubmitterBackoffLimit = 2
+
+// ErrNoContainer means that a submitterPodTemplate has no container. The rules refuse it; stored objects may be older.
+var ErrNoContainer = errors.New("submitterPodTemplate has no container")
+
+// Submitter builds the Job that submits a RayJob in K8sJobMode and follows its log, as KubeRay 1.7 does. The id of the job and
+// the address of the dashboard are those in the status, and rc is the live cluster: image and authentication come from there.
+//
+// Unlike there, variables of the user that the operator sets are replaced, not given twice, and what goes through a shell
+// is quoted.
+func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1.Job, error) {
+	script, err := k8sJobScript(job)
+	if err != nil {
+		return nil, err
+	}
+	template, err := submitterTemplate(job, rc)
+	if err != nil {
+		return nil, err
+	}
+	c := &template.Spec.Containers[0]
+	if len(c.Command) == 0 {
+		c.Command, c.Args = shell(o.For(rc).LoginShell), []string{script}
+	}
+	addSubmitterEnv(c, job)
+	pod.AddAuth(rc, &template.Spec, c)
+	if template.Labels == nil {
+		template.Labels = map[string]string{}
+	}
+	maps.Copy(template.Labels, submitterLabels(job))
+
+	limit := int32(defaultSubmitterBackoffLimit)
+	if config := job.Spec.SubmitterConfig; config != nil && config.BackoffLimit != nil {
+		limit = *config.BackoffLimit
+	}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            job.Name,
+			Namespace:       job.Namespace,
+			Labels:          submitterLabels(job),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, rayv1.GroupVersion.WithKind("RayJob"))},
+		},
+		Spec: batchv1.JobSpec{BackoffLimit: &limit, Template: *template},
+	}, nil
+}
+
+// submitterLabels are those that NetworkPolicies let in to the dashboard.
+func submitterLabels(job *rayv1.RayJob) map[string]string {
+	return map[string]string{
+		rayv1.LabelOriginatedFromCRName: job.Name,
+		rayv1.LabelOriginatedFromCRD:    "RayJob",
+		rayv1.LabelCreatedBy:            rayv1.ControllerName,
+	}
+}
+
+func submitterTemplate(job *rayv1.RayJob, rc *rayv1.RayCluster) (*corev1.PodTemplateSpec, error) {
+	if user := job.Spec.SubmitterPodTemplate; user != nil {
+		if len(user.Spec.Containers) == 0 {
+			return nil, ErrNoContainer
+		}
+		return user.DeepCopy(), nil
+	}
+	return &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers:    []corev1.Container{submitterContainer(rc)},
+		RestartPolicy: corev1.RestartPolicyNever,
+	}}, nil
+}
+
+// submitterContainer asks for amounts that Kueue counts on.
+func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
+	c := corev1.Container{
+		Name: rayv1.ContainerJobSubmitter,
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi"),
+			},
+			Limits: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+			},
+		},
+	}
+	if head := rc.Spec.HeadGroupSpec.Template.Spec.Containers; len(head) > 0 {
+		c.Image = head[0].Image
+	}
+	return c
+}
+
+// addSubmitterEnv tells a submitter, also one of the user's own making, what to submit and where.
+func addSubmitterEnv(c *corev1.Container, job *rayv1.RayJob) {
+	env := []corev1.EnvVar{
+		{Name: "PYTHONUNBUFFERED", Value: "1"},
+		{Name: "RAY_DASHBOARD_ADDRESS", Value: job.Status.DashboardURL},
+		{Name: "RAY_JOB_SUBMISSION_ID", Value: job.Status.JobId},
+	}
+	c.Env = slices.DeleteFunc(c.Env, func(user corev1.EnvVar) bool {
+		return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == user.Name })
+	})
+	c.Env = append(c.Env, env...)
+}
+
+// shell ends with the first command that fails, which pod.Shell does not.
+func shell(login bool) []string {
+	if login {
+		return []string{"/bin/bash", "-cel", "--"}
+	}
+	return []string{"/bin/bash", "-ce", "--"}
+}

@@ -1,0 +1,63 @@
+package rayjob
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/job"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+)
+
+// Options is what the cluster of a RayJob depends on besides the RayJob.
+type Options struct {
+	// Pod are the options of Pods, of which LoginShell counts.
+	Pod pod.Options
+	// SubmitterRestart is the feature gate SidecarSubmitterRestart.
+	SubmitterRestart bool
+}
+
+// Cluster builds the RayCluster of the current attempt at a RayJob, as KubeRay 1.7 does. Its name is the one in the status;
+// the RayJob must have a rayClusterSpec and no clusterSelector. What kubectl remembers for itself is not copied.
+func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
+	rc := &rayv1.RayCluster{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            j.Status.RayClusterName,
+			Namespace:       j.Namespace,
+			Labels:          clusterLabels(j),
+			Annotations:     maps.Clone(j.Annotations),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))},
+		},
+	}
+	delete(rc.Annotations, corev1.LastAppliedConfigAnnotation)
+	if j.Spec.RayClusterSpec != nil {
+		rc.Spec = *j.Spec.RayClusterSpec.DeepCopy()
+	}
+	if j.Spec.SubmissionMode != rayv1.SidecarMode {
+		return rc, nil
+	}
+	if rc.Annotations == nil {
+		rc.Annotations = map[string]string{}
+	}
+	// A head that is made anew would have lost the job, and would submit it again.
+	rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] = "true"
+	submitter, err := job.Sidecar(j, rc, o.Pod, o.SubmitterRestart)
+	if err != nil {
+		return nil, err
+	}
+	head := &rc.Spec.HeadGroupSpec.Template.Spec
+	head.Containers = append(head.Containers, submitter)
+	head.RestartPolicy = corev1.RestartPolicyNever
+	return rc, nil
+}
+
+func clusterLabels(j *rayv1.RayJob) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, j.Labels)
+	labels[rayv1.LabelOriginatedFromCRName] = j.Name
+	labels[rayv1.LabelOriginatedFromCRD] = "RayJob"
+	labels[rayv1.LabelJobSubmissionMode] = string(j.Spec.SubmissionMode)
+	return labels
+}

@@ -1,0 +1,68 @@
+package children
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// read reads from the cache what has the name of o; nil if there is nothing.
+func (w *Writer) read(ctx context.Context, kind schema.GroupVersionKind, o client.Object) (*client.Object, error) {
+	var found client.Object
+	read := func() error { return w.config.Client.Get(ctx, client.ObjectKeyFromObject(o), found) }
+	switch o.(type) {
+	case *unstructured.Unstructured:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(kind)
+		found = u
+		read = func() error { return w.config.Optional.Get(ctx, client.ObjectKeyFromObject(o), u) }
+	case *corev1.Secret, *corev1.ServiceAccount:
+		// Of these two only the metadata is cached: nobody should find the Secrets of a whole Kubernetes cluster in the memory of the
+		// operator.
+		found = metadata(kind, o)
+	default:
+		found = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	}
+	err := read()
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, o.GetName(), err)
+	}
+	return &found, nil
+}
+
+func (w *Writer) kindOf(o client.Object) (schema.GroupVersionKind, error) {
+	kind, err := apiutil.GVKForObject(o, w.config.Client.Scheme())
+	if err != nil {
+		return kind, fmt.Errorf("finding the kind of %T: %w", o, err)
+	}
+	return kind, nil
+}
+
+func metadata(kind schema.GroupVersionKind, o client.Object) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName()}}
+	m.SetGroupVersionKind(kind)
+	return m
+}
+
+// kept is a copy for the overlay: of a Secret no more than of the cached ones.
+func kept(o client.Object) client.Object {
+	c := o.DeepCopyObject().(client.Object)
+	if s, ok := c.(*corev1.Secret); ok {
+		return &metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
+			ObjectMeta: s.ObjectMeta,
+		}
+	}
+	return c
+}

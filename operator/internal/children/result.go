@@ -1,0 +1,47 @@
+package children
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Operation is what was done to a child, or could not be done.
+type Operation string
+
+// Operations, as the action of an event names them.
+const (
+	// None says that nothing had to be written.
+	None   Operation = ""
+	Create Operation = "Create"
+	Update Operation = "Update"
+	Delete Operation = "Delete"
+)
+
+// Result is what became of one child.
+type Result struct {
+	// Object is the child as the server has it, or its metadata for kinds of which nothing else is cached; nil if there is none.
+	Object client.Object
+	// Kind and Name are those of the child.
+	Kind, Name string
+	// Done is the operation that succeeded in this run.
+	Done Operation
+	// Failure says why the child is not as wanted, for the user to see; nil if it is, or nobody knows.
+	Failure *Failure
+	// Stale says that nothing was decided, because the cache still shows a version that somebody has replaced.
+	Stale bool
+	// After asks for another look after this time; zero for none.
+	After time.Duration
+	// Err is what only the API server knows, such as that it is away: worth a retry, and nothing to tell a user of the child.
+	Err error
+}
+
+// Failure is an operation that does not lead to the child that is wanted.
+type Failure struct {
+	Operation Operation
+	Message   string
+	// Refusal is report.Refusal for what the API server answered; empty for what it was not asked.
+	Refusal string
+	// Taken says that something else has the name.
+	Taken bool
+}

@@ -1,0 +1,281 @@
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/backoff"
+	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+const (
+	// RetryAfter is the wait after the first refusal, and how often to see whether a name that somebody else holds is free:
+	// nothing tells of that, because what is not ours is not watched.
+	RetryAfter = 15 * time.Second
+	// longestRetry is the longest wait between attempts at a child that is refused or that something else keeps changing.
+	longestRetry = 5 * time.Minute
+	// freePatches is how often a child is repaired at once before something that changes it back is suspected.
+	freePatches = 3
+)
+
+// Config is what a Writer needs. All but Optional is required.
+type Config struct {
+	// Client reads from a cache, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
+	Optional OptionalReader
+	// Clock tells the time.
+	Clock clock.PassiveClock
+}
+
+// OptionalReader reads objects of kinds that the API server may not serve, without ever waiting for a watch.
+type OptionalReader interface {
+	Get(ctx context.Context, key client.ObjectKey, o *unstructured.Unstructured) error
+}
+
+// Writer writes children. It may be used from several goroutines, for one owner by one at a time.
+type Writer struct {
+	config  Config
+	written *overlay.Overlay[client.Object]
+	stale   *reconcile.Versions
+	refused *backoff.Limiter
+	patched *backoff.Limiter
+	notes   notes
+}
+
+// New returns a Writer.
+func New(c Config) *Writer {
+	return &Writer{
+		config:  c,
+		written: overlay.New[client.Object](c.Clock, nil),
+		stale:   reconcile.NewVersions(c.Clock),
+		refused: backoff.New(c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
+		patched: backoff.New(c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freePatches - 1}),
+	}
+}
+
+// Child is what an owner asks for.
+type Child struct {
+	// Desired names the owner as its controller.
+	Desired client.Object
+	// Keep is apply.Writer.Keep.
+	Keep func(current client.Object)
+	// MayBeUsers says that an object of the name that nothing controls is the user's own make of the child, and fine.
+	MayBeUsers bool
+	// AsFound says that a child that is there is used as it is, and never changed.
+	AsFound bool
+}
+
+// Gone is called by a watch when a child is gone.
+func (w *Writer) Gone(owner, object types.UID) {
+	w.written.Gone(owner, object)
+	w.stale.Forget(object)
+}
+
+// Forget drops what is known about an owner that is gone.
+func (w *Writer) Forget(owner types.UID) {
+	w.written.Forget(owner)
+	w.refused.Forget(owner)
+	w.patched.Forget(owner)
+	w.notes.forget(owner)
+}
+
+// Ensure makes the child, or repairs it. Desired becomes what the server has.
+func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Result {
+	a, r := w.attempt(ctx, owner, c.Desired)
+	switch {
+	case apierrors.IsForbidden(r.Err): // the right to read is missing, as that to write would be
+		err := r.Err
+		r.Err = nil
+		if !w.tooEarly(a, &r) {
+			w.failed(a, c, false, err, &r)
+		}
+		return r
+	case r.Err != nil:
+		return r
+	case c.MayBeUsers && r.Object == nil && w.notes.found(a.key, a.generation):
+		return r // seen before, and not in the cache because it lacks our label
+	case c.AsFound && r.Object != nil && (c.MayBeUsers || metav1.IsControlledBy(r.Object, owner)):
+		return r
+	case w.tooEarly(a, &r):
+		return r
+	}
+	w.write(ctx, owner, a, c, &r)
+	return r
+}
+
+// write creates or patches the child, unless it is as wanted.
+func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
+	brake := w.patched.Wait(a.key, a.generation)
+	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound}
+	exists := r.Object != nil
+	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
+	if err != nil {
+		w.failed(a, c, exists, err, r)
+		return
+	}
+	r.Object = c.Desired
+	switch result {
+	case apply.Needed:
+		if c.AsFound {
+			break
+		}
+		r.After = brake
+		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
+			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
+		return
+	case apply.Created:
+		r.Done = Create
+		r.After = overlay.Timeout // see attempt
+		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
+	case apply.Patched:
+		r.Done = Update
+		w.patched.Failed(a.key, a.generation)
+		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
+	case apply.Unchanged:
+	}
+	if r.Done != None {
+		ctrllog.FromContext(ctx).Info("Wrote a child", "result", result, "kind", r.Kind, "name", r.Name)
+	}
+	w.refused.Succeeded(a.key)
+}
+
+// Remove deletes a child that is no longer asked for, if there is one and it is the owner's.
+func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
+	a, r := w.attempt(ctx, owner, o)
+	if apierrors.IsForbidden(r.Err) { // what must not be read was not made
+		r.Err = nil
+	}
+	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
+		return r
+	}
+	done, err := apply.Writer{Client: w.config.Client, Live: w.config.Live}.Remove(ctx, owner, r.Object)
+	switch {
+	case err == nil:
+		w.refused.Succeeded(a.key)
+	case Lasting(err):
+		w.refuse(a, &r, Failure{Operation: Delete, Message: err.Error(), Refusal: report.Refusal(err)})
+	default:
+		r.Err = err
+	}
+	if done {
+		r.Done = Delete
+	}
+	return r
+}
+
+// SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
+// tie to the owner or not.
+func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
+	a, r := w.attempt(ctx, owner, current)
+	if r.Err != nil || w.tooEarly(a, &r) {
+		return r
+	}
+	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live}
+	if _, err := writer.SetController(ctx, owner, ref, current, want); err != nil {
+		w.failed(a, Child{Desired: current}, true, err, &r)
+		return r
+	}
+	w.refused.Succeeded(a.key)
+	return r
+}
+
+// attempt is one look at a child.
+type attempt struct {
+	key        backoff.Key
+	id         string
+	generation int64
+}
+
+// attempt finds what there is of the child.
+func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, Result) {
+	kind, err := w.kindOf(o)
+	r := Result{Kind: kind.Kind, Name: o.GetName(), Err: err}
+	id := kind.Kind + " " + o.GetName()
+	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: id}, id: id, generation: owner.GetGeneration()}
+	if r.Err != nil {
+		return a, r
+	}
+	cached, err := w.read(ctx, kind, o)
+	if err != nil {
+		r.Err = err
+		return a, r
+	}
+	if found := w.written.Find(owner.GetUID(), id, cached); found != nil {
+		r.Object = *found
+		if cached == nil {
+			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
+		}
+	}
+	return a, r
+}
+
+// tooEarly reports whether nothing is to be tried now, and fills in what is known of the last attempt.
+func (w *Writer) tooEarly(a attempt, r *Result) bool {
+	if wait := w.refused.Wait(a.key, a.generation); wait > 0 {
+		r.After, r.Failure = wait, w.notes.failure(a.key)
+		return true
+	}
+	if r.Object != nil && w.stale.Stale(r.Object) {
+		r.Stale, r.After = true, reconcile.StaleTimeout // the watch tells earlier
+		return true
+	}
+	return false
+}
+
+// failed sorts errors: what the user has to see and repair is noted and tried again later, what somebody else's write caused is
+// tried again when the watch shows that, and what only the API server knows is handed up.
+func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
+	f := Failure{Operation: Create, Message: err.Error(), Refusal: report.Refusal(err)}
+	var foreign *apply.NotOwnedError
+	f.Taken = errors.As(err, &foreign)
+	if exists && !f.Taken { // what is somebody else's is only in the way of ours
+		f.Operation = Update
+	}
+	switch {
+	case f.Taken && c.MayBeUsers && foreign.Controller == nil:
+		w.refused.Succeeded(a.key)
+		w.notes.setFound(a.key, a.generation)
+		r.Object = foreign.Found
+	case errors.Is(err, apply.ErrBeingDeleted):
+		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
+	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		w.stale.Replaced(r.Object)
+		r.Stale, r.After = true, reconcile.StaleTimeout
+	case f.Taken, Lasting(err):
+		w.refuse(a, r, f)
+	default:
+		if w.refused.Failing(a.key, a.generation) {
+			r.Failure = w.notes.failure(a.key)
+		}
+		r.Err = err
+	}
+}
+
+// refuse notes a failure that lasts, so that it is tried again less and less often.
+func (w *Writer) refuse(a attempt, r *Result, f Failure) {
+	r.Failure = &f
+	r.After = w.refused.Failed(a.key, a.generation)
+	w.notes.setFailure(a.key, f)
+}
+
+// Lasting reports whether the API server will say the same again: a quota, a policy, or a value that it does not take.
+func Lasting(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err)
+}

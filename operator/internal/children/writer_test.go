@@ -1,0 +1,160 @@
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/raygate/raygate/operator/internal/apply"
+	"github.com/raygate/raygate/operator/internal/backoff"
+	"github.com/raygate/raygate/operator/internal/build/child"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// TestHowErrorsAreSorted tells what the user has to see from what is over soon and what only the API server knows.
+func TestHowErrorsAreSorted(t *testing.T) {
+	roles := schema.GroupResource{Resource: "roles"}
+	controlled := &apply.NotOwnedError{Controller: &metav1.OwnerReference{Kind: "ConfigMap", Name: "x"}}
+	cases := map[string]struct {
+		err       error
+		exists    bool
+		users     bool
+		want      Operation // that failed, for the user to see; empty for none
+		wantErr   bool      // handed to the work queue
+		wantAfter time.Duration
+	}{
+		"forbidden":                        {err: apierrors.NewForbidden(roles, "r", nil), want: Create, wantAfter: RetryAfter},
+		"forbidden to change":              {err: apierrors.NewForbidden(roles, "r", nil), exists: true, want: Update, wantAfter: RetryAfter},
+		"somebody else's":                  {err: controlled, exists: true, want: Create, wantAfter: RetryAfter},
+		"somebody else's, may be a user's": {err: controlled, users: true, want: Create, wantAfter: RetryAfter},
+		"nobody's":                         {err: &apply.NotOwnedError{}, want: Create, wantAfter: RetryAfter},
+		"a user's own":                     {err: &apply.NotOwnedError{}, users: true},
+		"being deleted":                    {err: apply.ErrBeingDeleted, exists: true, want: Update, wantAfter: RetryAfter},
+		"changed in between":               {err: apierrors.NewConflict(roles, "r", nil), exists: true, wantAfter: reconcile.StaleTimeout},
+		"gone in between":                  {err: apierrors.NewNotFound(roles, "r"), exists: true, wantAfter: reconcile.StaleTimeout},
+		"no namespace":                     {err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"), want: Create, wantAfter: RetryAfter},
+		"the API server has a moment":      {err: apierrors.NewInternalError(errors.New("etcd")), wantErr: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := New(Config{Clock: clocktesting.NewFakeClock(raytest.Epoch.Time)})
+			a := attempt{key: backoff.Key{Owner: "uid", Attempt: "Role r"}, generation: 1}
+			r := Result{}
+			if tc.exists {
+				r.Object = &rbacv1.Role{}
+			}
+			w.failed(a, Child{MayBeUsers: tc.users}, tc.exists, fmt.Errorf("writing: %w", tc.err), &r)
+			var operation Operation
+			if r.Failure != nil {
+				operation = r.Failure.Operation
+			}
+			if diff := cmp.Diff([]any{tc.want, tc.wantErr, tc.wantAfter}, []any{operation, r.Err != nil, r.After}); diff != "" {
+				t.Errorf("operation, error and time to look again (-want +got):\n%s", diff)
+			}
+			if found := w.notes.found(a.key, 1); found != (name == "a user's own") {
+				t.Errorf("taken for the user's: %t", found)
+			}
+		})
+	}
+}
+
+// roles is a writer over a fake API server that counts patches.
+func roles(t *testing.T, objects ...client.Object) (w *Writer, c client.Client, patches *int) {
+	t.Helper()
+	patches = new(int)
+	c = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			*patches++
+			return c.Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+	return New(Config{Client: c, Live: c, Clock: clocktesting.NewFakeClock(raytest.Epoch.Time)}), c, patches
+}
+
+// TestBrakeEndsWithAChangedOwner: a user who edits the owner makes us patch the child each time, and must not wait for it.
+func TestBrakeEndsWithAChangedOwner(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	desired := func() *rbacv1.Role {
+		return &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, Resources: []string{"pods"}}}}
+	}
+	w, c, patches := roles(t)
+	spoil := func() {
+		t.Helper()
+		r := desired()
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			t.Fatal(err)
+		}
+		r.Rules = nil
+		if err := c.Update(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure := func() Result { return w.Ensure(t.Context(), rc, Child{Desired: desired()}) }
+	ensure()
+	for range 3 * freePatches {
+		spoil()
+		ensure()
+	}
+	if r := ensure(); *patches != freePatches || r.Failure == nil || r.Failure.Operation != Update {
+		t.Fatalf("%d patches of a child that something else changes, failure %+v", *patches, r.Failure)
+	}
+	for range 2 * freePatches {
+		rc.Generation++
+		spoil()
+		if r := ensure(); r.Done != Update || r.Failure != nil {
+			t.Errorf("a changed owner gets %+v", r)
+		}
+	}
+}
+
+// TestConflictWaitsForTheWatch: what somebody else wrote is not in the cache yet, and a patch of the version that is would fail again.
+func TestConflictWaitsForTheWatch(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	theirs := &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil)}
+	theirs.UID = "uid"
+	tries, lags := 0, true
+	c := fake.NewClientBuilder().WithObjects(theirs).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if tries++; lags {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "roles"}, o.GetName(), errors.New("changed"))
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+	w := New(Config{Client: c, Live: c, Clock: clocktesting.NewFakeClock(raytest.Epoch.Time)})
+	desired := func() Child {
+		return Child{Desired: &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}}}}}
+	}
+	for range 5 {
+		if r := w.Ensure(t.Context(), rc, desired()); r.Err != nil || r.Failure != nil || r.After < time.Second || !r.Stale {
+			t.Errorf("result %+v", r)
+		}
+	}
+	if tries != 1 {
+		t.Errorf("%d patches of a version that is known to be stale, want one", tries)
+	}
+	lags = false
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Annotations = map[string]string{"changed": "yes"}
+	if err := c.Update(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.Ensure(t.Context(), rc, desired()); r.Done != Update {
+		t.Errorf("after the cache has caught up: %+v", r)
+	}
+}

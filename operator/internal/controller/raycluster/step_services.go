@@ -1,0 +1,89 @@
+package raycluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// withoutHeadService is why Pods are not made then: workers would not find the head.
+const withoutHeadService = "the head Service cannot be had"
+
+// headService makes the Service by which workers, the gateway and users reach the head.
+type headService struct {
+	children *children.Writer
+	options  service.Options
+}
+
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+
+// Run implements reconcile.Step.
+func (h *headService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	r := h.children.Ensure(ctx, s.cluster, children.Child{Desired: service.Head(s.cluster, h.options)})
+	s.after(r.After)
+	svc, ok := r.Object.(*corev1.Service)
+	ours := ok && s.cluster.Owns(svc)
+	if ours {
+		s.headService = svc
+	}
+	if r.Err != nil {
+		s.errs = append(s.errs, r.Err)
+		s.headServiceUnknown = !ours
+	}
+	if f := r.Failure; f != nil {
+		s.failures = append(s.failures, podexec.Failure{Reason: rayv1.ReasonFailedCreateHeadService, Message: f.Message, Refusal: f.Refusal})
+	}
+	if !ours || svc.DeletionTimestamp != nil {
+		s.hold(withoutHeadService)
+	}
+	switch r.Done {
+	case children.Create:
+		s.madeService = r.Name
+	case children.Update:
+		s.events = append(s.events, report.Normal("UpdatedService", actionUpdate, "Updated Service %s", r.Name))
+	}
+	return reconcile.Outcome{}, nil
+}
+
+// headlessService gives the hosts of a multi-host replica names.
+type headlessService struct{ children *children.Writer }
+
+// Run implements reconcile.Step.
+func (h *headlessService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	desired := service.Headless(s.cluster)
+	multiHost := func(p *corev1.Pod) bool { return p.Labels[rayv1.LabelReplicaHostIndex] != "" }
+	switch {
+	case service.NeedsHeadless(s.cluster):
+		s.dependent(h.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
+	case !slices.ContainsFunc(s.pods, multiHost):
+		s.dependent(h.children.Remove(ctx, s.cluster, desired))
+	}
+	return reconcile.Outcome{}, nil
+}
+
+// serveService leads to Ray Serve on a cluster that no RayService made, if an annotation asks for it.
+type serveService struct{ children *children.Writer }
+
+// Run implements reconcile.Step.
+func (v *serveService) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	desired := service.Serve(s.cluster)
+	switch {
+	case !service.NeedsServe(s.cluster):
+		s.dependent(v.children.Remove(ctx, s.cluster, desired))
+	case len(desired.Spec.Ports) == 0:
+		s.children = append(s.children, childFailure{reason: "FailedToCreateService", action: actionCreate, message: fmt.Sprintf(
+			"Service %s would have no port: the Ray container of the head declares none named serve or beginning with serve-", desired.Name)})
+	default:
+		s.dependent(v.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
+	}
+	return reconcile.Outcome{}, nil
+}

@@ -1,0 +1,141 @@
+package jobplan
+
+import (
+	"time"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// margin is added to the wait for a deletion, so that clocks which differ a little do not make it one for nothing.
+const margin = 2 * time.Second
+
+// severity orders policies by how much they delete.
+var severity = map[rayv1.DeletionPolicyType]int{
+	rayv1.DeleteNone: 0, rayv1.DeleteWorkers: 1, rayv1.DeleteCluster: 2, rayv1.DeleteSelf: 3,
+}
+
+// deletion is what to delete, and when.
+type deletion struct {
+	policy rayv1.DeletionPolicyType
+	ttl    int32
+}
+
+// cleanUp deletes what is due after the end. Of several deletions that are due it asks for the one that deletes most.
+func cleanUp(s *step) {
+	s.act(Release)
+	if s.status.EndTime == nil { // made by hand, or by an operator that was killed: it ends now
+		s.status.EndTime = s.now()
+	}
+	worst, due := rayv1.DeleteNone, false
+	for _, d := range s.deletions() {
+		at := s.status.EndTime.Add(time.Duration(d.ttl) * time.Second)
+		switch {
+		case !s.passed(at):
+			s.lookAt(at.Add(margin))
+		case !s.achieved(d.policy) && severity[d.policy] > severity[worst]:
+			worst, due = d.policy, true
+		}
+	}
+	if !due {
+		return
+	}
+	switch worst {
+	case rayv1.DeleteWorkers:
+		s.act(SuspendWorkers)
+	case rayv1.DeleteCluster:
+		s.act(DeleteCluster)
+	case rayv1.DeleteSelf:
+		s.act(DeleteJob)
+	}
+}
+
+// deletions are those that the outcome asks for. The cluster of a clusterSelector is never touched.
+func (s *step) deletions() []deletion {
+	list := s.wantedDeletions()
+	if !s.selects() {
+		return list
+	}
+	var self []deletion
+	for _, d := range list {
+		if d.policy == rayv1.DeleteSelf && s.spec.DeletionStrategy != nil {
+			self = append(self, d)
+		}
+	}
+	return self
+}
+
+func (s *step) wantedDeletions() []deletion {
+	ttl := s.spec.TTLSecondsAfterFinished
+	switch strategy := s.spec.DeletionStrategy; {
+	case strategy != nil && !s.in.IgnoreDeletionStrategy && len(strategy.DeletionRules) > 0:
+		return s.matching(strategy.DeletionRules)
+	case strategy != nil && !s.in.IgnoreDeletionStrategy:
+		if !s.spec.ShutdownAfterJobFinishes {
+			ttl = 0
+		}
+		return []deletion{{s.legacy(strategy), ttl}}
+	case s.spec.ShutdownAfterJobFinishes && s.in.DeleteJob:
+		return []deletion{{rayv1.DeleteSelf, ttl}}
+	case s.spec.ShutdownAfterJobFinishes:
+		return []deletion{{rayv1.DeleteCluster, ttl}}
+	default:
+		return nil
+	}
+}
+
+func (s *step) matching(rules []rayv1.DeletionRule) []deletion {
+	var list []deletion
+	for _, r := range rules {
+		c := r.Condition
+		if c.JobStatus != nil && *c.JobStatus == s.status.JobStatus ||
+			c.JobDeploymentStatus != nil && *c.JobDeploymentStatus == s.status.JobDeploymentStatus {
+			list = append(list, deletion{r.Policy, c.TTLSeconds})
+		}
+	}
+	return list
+}
+
+// legacy is onSuccess after a success and onFailure after a failure, also one that Ray does not know of. A job that was
+// stopped is neither; it gets what both agree on.
+func (s *step) legacy(strategy *rayv1.DeletionStrategy) rayv1.DeletionPolicyType {
+	success, failure := policyOf(strategy.OnSuccess), policyOf(strategy.OnFailure) //nolint:staticcheck // deprecated, and users have it
+	switch {
+	case s.status.JobStatus == rayv1.JobStatusSucceeded:
+		return success
+	case s.status.JobStatus == rayv1.JobStatusFailed, s.status.JobDeploymentStatus == failed:
+		return failure
+	case severity[success] < severity[failure]:
+		return success
+	default:
+		return failure
+	}
+}
+
+func policyOf(p *rayv1.DeletionPolicy) rayv1.DeletionPolicyType {
+	if p == nil || p.Policy == nil {
+		return rayv1.DeleteNone
+	}
+	return *p.Policy
+}
+
+// achieved reports whether nothing is left to do for a policy.
+func (s *step) achieved(p rayv1.DeletionPolicyType) bool {
+	switch p {
+	case rayv1.DeleteCluster:
+		return !s.in.Cluster.alive()
+	case rayv1.DeleteWorkers:
+		return !s.in.Cluster.alive() || s.in.Cluster.WorkersSuspended
+	case rayv1.DeleteSelf:
+		return s.in.Job.DeletionTimestamp != nil
+	default:
+		return true
+	}
+}
+
+// Finalize reports whether a RayJob that is being deleted still has a Ray job to stop. If not, its finalizer can go. A
+// dashboard that cannot be asked, and a token that cannot be had, are outcomes of the request and do not hold it.
+func Finalize(in Input) (stop bool) {
+	st := &in.Job.Status
+	return st.JobId != "" && st.DashboardURL != "" && !st.JobStatus.IsTerminal() && in.Cluster.alive() && !in.Stop.Done &&
+		st.JobDeploymentStatus != suspendedNow && !st.JobDeploymentStatus.IsTerminal()
+}

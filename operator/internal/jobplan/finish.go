@@ -1,0 +1,151 @@
+package jobplan
+
+import (
+	"math"
+	"time"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// finish ends the attempt in the state that the rule leads to, and makes a retry of a failure that may be retried.
+func (s *step) finish(reason rayv1.JobFailedReason, message string) {
+	s.plan.Actions, s.plan.After = nil, time.Millisecond
+	s.status.Reason, s.status.Message = reason, clip(message)
+	succeeded, failures := count(s.status.Succeeded), count(s.status.Failed)
+	if s.status.JobDeploymentStatus == failed {
+		failures = min(failures, math.MaxInt32-1) + 1
+	} else if s.status.JobStatus == rayv1.JobStatusSucceeded {
+		succeeded = min(succeeded, math.MaxInt32-1) + 1
+	}
+	s.status.Succeeded, s.status.Failed = &succeeded, &failures
+	if s.status.JobDeploymentStatus == failed && s.retryable(reason, failures) {
+		s.status.JobDeploymentStatus = retrying
+		return
+	}
+	s.status.EndTime = s.now()
+}
+
+func count(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return max(*n, 0)
+}
+
+// retryable: a deadline is for all that the user wants to spend, and a dashboard out of reach may hide a job that runs.
+func (s *step) retryable(reason rayv1.JobFailedReason, failures int32) bool {
+	switch {
+	case s.spec.BackoffLimit == nil || failures > *s.spec.BackoffLimit:
+		return false
+	case reason == rayv1.DeadlineExceeded || reason == rayv1.JobStatusCheckTimeoutExceeded:
+		return false
+	default:
+		return s.in.Invalid == ""
+	}
+}
+
+// giveUp ends an attempt whose Ray job may go on: it is stopped first. A dashboard that does not answer is not waited for.
+func (s *step) giveUp(reason rayv1.JobFailedReason, message string, last rayv1.JobStatus) {
+	if s.toStop() {
+		s.stay()
+		s.act(Stop)
+		return
+	}
+	if s.seen() {
+		if s.status.JobStatus = last; !s.in.Stop.Done {
+			s.status.JobStatus = rayv1.JobStatusFailed // nobody knows whether it stopped
+		}
+	}
+	s.finish(reason, message)
+}
+
+// toStop reports whether there may be a Ray job to stop that was not asked to yet: one that Ray knows, or may have accepted.
+func (s *step) toStop() bool {
+	submitted := s.in.Submit.Done && !s.in.Submit.Refused && !s.ended()
+	unknown := s.in.Ray.Unknown && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
+	return (s.seen() || submitted) && !unknown && s.status.JobId != "" && s.status.DashboardURL != "" && s.in.Cluster.alive() &&
+		s.in.Ray.FailingSince.IsZero() && !s.in.Stop.Done
+}
+
+func toStopFirst(s *step) bool { return s.toStop() }
+
+// stopFirst lets the program end by a signal instead of by the loss of its Pods.
+func stopFirst(s *step) { s.act(Stop) }
+
+func (s *step) hasJobObject() bool {
+	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.InteractiveMode)
+}
+
+func childrenLeft(s *step) bool {
+	return !s.selects() && s.in.Cluster.Found || s.hasJobObject() && s.in.Submitter.Found
+}
+
+// deleteChildren asks for both at once, and for each until it is gone: deletions that run are not repeated.
+func deleteChildren(s *step) {
+	if !s.selects() && s.in.Cluster.alive() {
+		s.act(DeleteCluster)
+	}
+	if s.hasJobObject() && s.in.Submitter.Found {
+		s.act(DeleteSubmitter)
+	}
+}
+
+// nextAttempt is the earliest start of the attempt after this one.
+func (s *step) nextAttempt() time.Time {
+	if s.status.StartTime == nil || s.in.Limits.Retry <= 0 {
+		return time.Time{}
+	}
+	delay := min(s.in.Limits.Retry<<min(max(count(s.status.Failed)-1, 0), 16), max(s.in.Limits.MaxRetry, s.in.Limits.Retry))
+	return s.status.StartTime.Add(delay)
+}
+
+func tooSoon(s *step) bool {
+	t := s.nextAttempt()
+	return !t.IsZero() && s.in.Now.Before(t) && !t.After(s.in.Now.Add(s.in.Limits.MaxRetry)) // or the clock was set back
+}
+
+func pause(s *step) { s.lookAt(s.nextAttempt()) }
+
+// endAttempt forgets the attempt. What counts attempts, and when the last one started, stays.
+func endAttempt(s *step) {
+	s.act(Release)
+	old := s.plan.Status
+	s.plan.Status = rayv1.RayJobStatus{
+		JobDeploymentStatus: old.JobDeploymentStatus, StartTime: old.StartTime, EndTime: old.EndTime,
+		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration,
+	}
+	if old.JobDeploymentStatus == fresh {
+		s.plan.After = time.Millisecond
+	}
+}
+
+// failedMeanwhile and endedMeanwhile are about a job that went on while its spec was invalid.
+func failedMeanwhile(s *step) bool { return wasRunning(s) && jobFailed(s) }
+
+func endedMeanwhile(s *step) bool { return wasRunning(s) && jobEnded(s) }
+
+func failedBefore(s *step) bool {
+	return s.status.EndTime != nil && s.status.JobStatus != rayv1.JobStatusSucceeded && s.status.JobStatus != rayv1.JobStatusStopped
+}
+
+func completedBefore(s *step) bool { return s.status.EndTime != nil }
+
+func runsPastDeadline(s *step) bool { return s.status.RayClusterName != "" && deadlinePassed(s) }
+
+func wasRunning(s *step) bool {
+	return wasInitializing(s) && s.status.DashboardURL != "" && s.status.JobId != ""
+}
+
+func wasWaiting(s *step) bool {
+	return wasInitializing(s) && s.status.DashboardURL != "" && s.mode(rayv1.InteractiveMode)
+}
+
+func wasInitializing(s *step) bool { return s.status.RayClusterName != "" && s.status.StartTime != nil }
+
+// forgetInvalid leaves what the state says about itself to its next look.
+func forgetInvalid(s *step) {
+	if s.status.Reason == rayv1.ValidationFailed {
+		s.status.Reason, s.status.Message = "", ""
+	}
+	s.plan.After = time.Millisecond
+}

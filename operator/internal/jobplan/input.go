@@ -1,0 +1,110 @@
+package jobplan
+
+import (
+	"time"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// Input is what a Plan depends on.
+type Input struct {
+	// Job is the RayJob as stored. It is not changed.
+	Job *rayv1.RayJob
+	// Now is the time.
+	Now time.Time
+	// Invalid is what is wrong with the object, in words; empty if nothing is.
+	Invalid string
+	// Suffix returns a random suffix for the names of an attempt.
+	Suffix func() string
+
+	Cluster   Cluster
+	Submitter Submitter
+	Ray       Ray
+	// Submit is the submission of HTTPMode, and Stop the request to stop the Ray job of this attempt.
+	Submit, Stop Command
+
+	Limits Limits
+	// DeleteJob deletes the RayJob where shutdownAfterJobFinishes would delete its cluster: DELETE_RAYJOB_CR_AFTER_JOB_FINISHES.
+	DeleteJob bool
+	// IgnoreDeletionStrategy says that the feature gate RayJobDeletionPolicy is off.
+	IgnoreDeletionStrategy bool
+}
+
+// Cluster is what was observed of the RayCluster that the status names, or the clusterSelector.
+type Cluster struct {
+	Found, Deleting, Ready bool
+	// Dashboard is host:port of the dashboard; empty while there is no Service for it.
+	Dashboard string
+	// WorkersSuspended says that all worker groups are suspended.
+	WorkersSuspended bool
+}
+
+func (c Cluster) alive() bool { return c.Found && !c.Deleting }
+
+// Submitter is what was observed of the Kubernetes Job in K8sJobMode, or the container in SidecarMode.
+type Submitter struct {
+	Found bool
+	// Foreign says that an object that is not ours has the name of the Job.
+	Foreign bool
+	// HeadLost says that there is no head Pod any more, in SidecarMode.
+	HeadLost bool
+	// FinishedAt is when it ended for good; zero while it may go on.
+	FinishedAt time.Time
+	// Failed says that it ended badly, and Message how.
+	Failed  bool
+	Message string
+}
+
+func (s Submitter) finished() bool { return !s.FinishedAt.IsZero() }
+
+// Ray is the last answer of the dashboard about the job of this attempt. The zero value means that it was not asked yet.
+type Ray struct {
+	// AskedAt is when the question was sent that the fields below answer. Zero means that there is no answer.
+	AskedAt time.Time
+	// Unknown says that Ray has no record of the job.
+	Unknown bool
+	// Status, Message, StartTime and EndTime are those of Ray. Times are zero if unknown.
+	Status             rayv1.JobStatus
+	Message            string
+	StartTime, EndTime time.Time
+	// FailingSince is since when the dashboard could not be asked, FailedAt when that was tried last, and Failure why. Zero
+	// while it answers.
+	FailingSince, FailedAt time.Time
+	Failure                string
+}
+
+// askedSince reports whether the dashboard was asked after a moment, successfully or not.
+func (r Ray) askedSince(t time.Time) bool { return !r.AskedAt.Before(t) || !r.FailedAt.Before(t) }
+
+// Command is what became of the last request of its kind to Ray. The zero value means that there was none, or that it has no
+// answer yet.
+type Command struct {
+	// Done says that there was an answer, or that there will be none, and DoneAt when that was known.
+	Done   bool
+	DoneAt time.Time
+	// Failed says that it failed for a reason that may pass, so that it may have had its effect; Refused that Ray will never
+	// accept it; and Message why.
+	Failed, Refused bool
+	Message         string
+}
+
+// Limits are durations that the operator is configured with.
+type Limits struct {
+	// Transition is how long a submitter may go on after the Ray job ended.
+	Transition time.Duration
+	// StatusCheck is how long the dashboard may be out of reach.
+	StatusCheck time.Duration
+	// SubmitterFinished is how long the Ray job may go on after its submitter ended well. 0 means for ever.
+	SubmitterFinished time.Duration
+	// Retry is the least time from the start of the first attempt to that of the second; it doubles with each further one up
+	// to MaxRetry.
+	Retry, MaxRetry time.Duration
+}
+
+// DefaultLimits are those of KubeRay 1.7, which knows none between attempts.
+func DefaultLimits() Limits {
+	return Limits{
+		Transition: 300 * time.Second, StatusCheck: 300 * time.Second, SubmitterFinished: 30 * time.Second,
+		Retry: 2 * time.Second, MaxRetry: 5 * time.Minute,
+	}
+}

@@ -1,0 +1,476 @@
+package jobplan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+var start = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+
+func stamp(seconds int) *metav1.Time { return &metav1.Time{Time: at(seconds)} }
+
+// input is a K8sJobMode job that started at 0 and runs, in the tenth second, with all in order.
+func input(changes ...func(*Input)) Input {
+	in := Input{
+		Job: &rayv1.RayJob{
+			ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "default"},
+			Spec: rayv1.RayJobSpec{
+				SubmissionMode: rayv1.K8sJobMode, RayClusterSpec: &rayv1.RayClusterSpec{}, Entrypoint: "ls", BackoffLimit: new(int32(0)),
+				ShutdownAfterJobFinishes: true,
+			},
+			Status: rayv1.RayJobStatus{
+				JobId: "demo-aaaaa", RayClusterName: "demo-bbbbb", DashboardURL: "demo:8265", StartTime: stamp(0),
+				JobDeploymentStatus: running, JobStatus: rayv1.JobStatusRunning,
+			},
+		},
+		Now:       at(10),
+		Suffix:    func() string { return "ccccc" },
+		Cluster:   Cluster{Found: true, Ready: true, Dashboard: "demo:8265"},
+		Submitter: Submitter{Found: true},
+		Ray:       Ray{AskedAt: at(9), Status: rayv1.JobStatusRunning},
+		Limits:    DefaultLimits(),
+	}
+	for _, change := range changes {
+		change(&in)
+	}
+	return in
+}
+
+func state(s rayv1.JobDeploymentStatus) func(*Input) {
+	return func(in *Input) { in.Job.Status.JobDeploymentStatus = s }
+}
+
+func jobStatus(s rayv1.JobStatus) func(*Input) {
+	return func(in *Input) { in.Job.Status.JobStatus = s }
+}
+
+func mode(m rayv1.JobSubmissionMode) func(*Input) {
+	return func(in *Input) {
+		in.Job.Spec.SubmissionMode = m
+		if m == rayv1.HTTPMode || m == rayv1.InteractiveMode {
+			in.Submitter = Submitter{}
+		}
+	}
+}
+
+func spec(change func(*rayv1.RayJobSpec)) func(*Input) {
+	return func(in *Input) { change(&in.Job.Spec) }
+}
+
+func now(seconds int) func(*Input) { return func(in *Input) { in.Now = at(seconds) } }
+
+func ray(r Ray) func(*Input) { return func(in *Input) { in.Ray = r } }
+
+// says is an answer of Ray to a question of that second.
+func says(s rayv1.JobStatus, asked int) func(*Input) {
+	r := Ray{AskedAt: at(asked), Status: s, Message: "from Ray"}
+	if s.IsTerminal() {
+		r.EndTime = at(5)
+	}
+	return ray(r)
+}
+
+func unknown(asked int) func(*Input) { return ray(Ray{AskedAt: at(asked), Unknown: true}) }
+
+func unreachable(since, last int) func(*Input) {
+	return func(in *Input) {
+		in.Ray = Ray{FailingSince: at(since), FailedAt: at(last), Failure: "connection refused"}
+		in.Job.Status.JobStatusCheckFailureStartTime = stamp(since)
+	}
+}
+
+func submitter(s Submitter) func(*Input) { return func(in *Input) { in.Submitter = s } }
+
+func finished(seconds int) func(*Input) {
+	return submitter(Submitter{Found: true, FinishedAt: at(seconds)})
+}
+
+func broke(seconds int) func(*Input) {
+	return submitter(Submitter{Found: true, FinishedAt: at(seconds), Failed: true, Message: "BackoffLimitExceeded"})
+}
+
+func cluster(c Cluster) func(*Input) { return func(in *Input) { in.Cluster = c } }
+
+func retries(n int32) func(*Input) { return spec(func(s *rayv1.RayJobSpec) { s.BackoffLimit = &n }) }
+
+func suspend(s *rayv1.RayJobSpec) { s.Suspend = true }
+
+func active(seconds int32) func(*Input) {
+	return spec(func(s *rayv1.RayJobSpec) { s.ActiveDeadlineSeconds = &seconds })
+}
+
+func preRunning(seconds int32) func(*Input) {
+	return spec(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = &seconds })
+}
+
+func selects(s *rayv1.RayJobSpec) {
+	s.ClusterSelector = map[string]string{rayv1.LabelCluster: "shared"}
+}
+
+func stopped(in *Input) { in.Stop = Command{Done: true} }
+
+func submitted(seconds int) func(*Input) {
+	return func(in *Input) { in.Submit = Command{Done: true, DoneAt: at(seconds)} }
+}
+
+func submitFails(seconds int) func(*Input) {
+	return func(in *Input) {
+		in.Submit = Command{Done: true, DoneAt: at(seconds), Failed: true, Message: "timeout"}
+	}
+}
+
+func broken(in *Input) { in.Invalid = "spec.entrypoint: Required value" }
+
+func unseen(in *Input) { in.Job.Status.JobStatus = "" }
+
+// young is a job whose cluster comes up.
+func young(in *Input) {
+	in.Job.Status.DashboardURL, in.Job.Status.JobStatus, in.Job.Status.JobDeploymentStatus = "", "", initializing
+	in.Cluster, in.Submitter, in.Ray = Cluster{Found: true}, Submitter{}, Ray{}
+}
+
+type want struct {
+	rule    string
+	to      rayv1.JobDeploymentStatus
+	ray     rayv1.JobStatus
+	reason  rayv1.JobFailedReason
+	actions []Action
+}
+
+func TestLifeCycle(t *testing.T) {
+	const (
+		none   = rayv1.JobStatusNew
+		run    = rayv1.JobStatusRunning
+		ok     = rayv1.JobStatusSucceeded
+		bad    = rayv1.JobStatusFailed
+		halted = rayv1.JobStatusStopped
+	)
+	type changes = []func(*Input)
+	poll, serve := []Action{Poll}, []Action{EnsureHeadService, Poll}
+	cases := map[string]struct {
+		in   changes
+		want want
+	}{
+		"a new job":                   {changes{state(fresh), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+		"a new job that is invalid":   {changes{state(fresh), jobStatus(""), broken}, want{"Invalid", rejected, none, rayv1.ValidationFailed, poll}},
+		"a new job that is suspended": {changes{state(fresh), jobStatus(""), spec(suspend)}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+
+		"no cluster":                       {changes{young, cluster(Cluster{})}, want{"ClusterMissing", initializing, none, "", []Action{Reserve, EnsureCluster}}},
+		"a cluster that is going":          {changes{young, cluster(Cluster{Found: true, Deleting: true})}, want{"ClusterMissing", initializing, none, "", nil}},
+		"no selected cluster":              {changes{young, spec(selects), cluster(Cluster{})}, want{"SelectedClusterMissing", initializing, none, "", nil}},
+		"a cluster that is not ready":      {changes{young}, want{"ClusterNotReady", initializing, none, "", []Action{Reserve}}},
+		"not ready, suspended":             {changes{young, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
+		"not ready in time":                {changes{young, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
+		"not ready in time, with retries":  {changes{young, preRunning(10), retries(1)}, want{"PreRunningDeadlineExceeded", retrying, none, rayv1.PreRunningDeadlineExceeded, nil}},
+		"not ready, almost late":           {changes{young, preRunning(11), active(11)}, want{"ClusterNotReady", initializing, none, "", []Action{Reserve}}},
+		"not ready by the active deadline": {changes{young, active(10), retries(1)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
+		"ready":                            {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"})}, want{"Ready", running, none, "", []Action{EnsureSubmitter}}},
+		"ready, over HTTP":                 {changes{young, mode(rayv1.HTTPMode), cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"})}, want{"Ready", running, none, "", nil}},
+		"ready, interactive":               {changes{young, mode(rayv1.InteractiveMode), cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"})}, want{"Interactive", waiting, none, "", nil}},
+		"ready, killed after the Job":      {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Found: true})}, want{"Ready", running, none, "", nil}},
+		"the name of the Job is taken":     {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Foreign: true})}, want{"SubmitterForeign", initializing, none, "", nil}},
+		"a sidecar polls before it is ready": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(run, 9)},
+			want{"ClusterNotReady", initializing, run, "", []Action{Reserve, Poll}}},
+		"a sidecar ends before the cluster is ready": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), finished(5)},
+			want{"SidecarEnded", running, none, "", nil}},
+
+		"waits for the user":          {changes{state(waiting), mode(rayv1.InteractiveMode), unseen}, want{"JobAwaited", waiting, none, "", nil}},
+		"the user gives an id":        {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
+		"waits too long":              {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
+		"waits past all":              {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, active(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
+		"waits and is suspended":      {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
+		"the user's job is not there": {changes{mode(rayv1.InteractiveMode), unseen, unknown(9), now(100000)}, want{"Watch", running, none, "", serve}},
+
+		"runs":                                   {nil, want{"Watch", running, run, "", serve}},
+		"runs on a selected cluster":             {changes{spec(selects)}, want{"Watch", running, run, "", poll}},
+		"was not asked yet":                      {changes{ray(Ray{}), unseen}, want{"Watch", running, none, "", serve}},
+		"not submitted yet":                      {changes{unseen, unknown(9)}, want{"Watch", running, none, "", serve}},
+		"succeeded, the submitter goes on":       {changes{says(ok, 9)}, want{"SubmitterAwaited", running, ok, "", poll}},
+		"succeeded, and the submitter is done":   {changes{says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded long ago":                     {changes{jobStatus(ok), ray(Ray{}), finished(8), now(100000)}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded, and the submitter broke":     {changes{says(ok, 9), broke(8)}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded, and the submitter hangs":     {changes{says(ok, 304), now(305)}, want{"JobEndedSubmitterHangs", complete, ok, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"succeeded, and the Job was deleted":     {changes{says(ok, 9), submitter(Submitter{})}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded, the cluster is gone":         {changes{jobStatus(ok), cluster(Cluster{})}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded before it is suspended":       {changes{says(ok, 9), spec(suspend)}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded past the deadline":            {changes{says(ok, 9), finished(8), active(6)}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded past it, the submitter waits": {changes{says(ok, 9), active(6)}, want{"SubmitterAwaited", running, ok, "", poll}},
+		"succeeded, the spec became invalid":     {changes{says(ok, 9), finished(8), broken}, want{"JobEnded", complete, ok, "", nil}},
+		"succeeded over HTTP":                    {changes{mode(rayv1.HTTPMode), says(ok, 9)}, want{"JobEnded", complete, ok, "", nil}},
+		"stopped":                                {changes{says(halted, 9), finished(8)}, want{"JobEnded", complete, halted, "", nil}},
+		"failed, the submitter goes on":          {changes{says(bad, 9)}, want{"SubmitterAwaited", running, bad, "", poll}},
+		"failed":                                 {changes{says(bad, 9), finished(8)}, want{"JobFailed", failed, bad, rayv1.AppFailed, nil}},
+		"failed, with retries":                   {changes{says(bad, 9), finished(8), retries(1)}, want{"JobFailed", retrying, bad, rayv1.AppFailed, nil}},
+		"failed, and the submitter broke":        {changes{says(bad, 9), broke(8)}, want{"JobFailed", failed, bad, rayv1.AppFailed, nil}},
+		"failed, and the submitter hangs":        {changes{says(bad, 304), now(305)}, want{"JobFailedSubmitterHangs", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"Ray changes its mind":                   {changes{jobStatus(ok), says(bad, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
+
+		"suspended":                               {changes{spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
+		"became invalid":                          {changes{broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
+		"the submitter broke, the job goes on":    {changes{broke(8), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
+		"the Job was deleted, the job goes on":    {changes{submitter(Submitter{}), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
+		"the Job was deleted before it submitted": {changes{submitter(Submitter{}), unseen, unknown(9)}, want{"SubmitterMissing", running, none, "", []Action{Poll, EnsureSubmitter}}},
+		"the submitter broke before it submitted": {changes{broke(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"the same, retried":                       {changes{broke(5), unseen, unknown(9), retries(2)}, want{"SubmissionFailed", retrying, none, rayv1.SubmissionFailed, nil}},
+		"the same, not asked since":               {changes{broke(9), unseen, unknown(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the submitter ended without submitting":  {changes{finished(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.AppFailed, nil}},
+		"the submitter left, just now":            {changes{finished(8), says(run, 30), now(37)}, want{"Watch", running, run, "", serve}},
+		"the submitter left, not asked since":     {changes{finished(8), says(run, 37), now(38)}, want{"Watch", running, run, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the submitter left the job":              {changes{finished(8), says(run, 38), now(38)}, want{"SubmitterFinished", running, run, "", []Action{Stop}}},
+		"the submitter left it, it is stopped":    {changes{finished(8), says(run, 38), now(38), stopped}, want{"SubmitterFinished", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"the submitter may leave": {changes{finished(8), says(run, 1000), now(1000), func(in *Input) { in.Limits.SubmitterFinished = 0 }},
+			want{"Watch", running, run, "", serve}},
+
+		"the head was started anew":         {changes{unknown(9)}, want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
+		"the head was started anew, HTTP":   {changes{mode(rayv1.HTTPMode), unknown(9), retries(1)}, want{"RecordLost", retrying, bad, rayv1.AppFailed, nil}},
+		"the cluster is deleted":            {changes{cluster(Cluster{Found: true, Deleting: true})}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
+		"the cluster is gone":               {changes{cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
+		"the selected cluster is gone":      {changes{spec(selects), cluster(Cluster{})}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
+		"the cluster is gone before it ran": {changes{unseen, cluster(Cluster{}), ray(Ray{})}, want{"ClusterMissing", running, none, "", []Action{Reserve, EnsureCluster, Poll}}},
+		"the head Pod is gone, sidecar":     {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
+		"the head Pod is gone after":        {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
+
+		"past the deadline, not asked since":  {changes{active(10)}, want{"DeadlineExceeded", running, run, "", []Action{Poll, Refresh}}},
+		"past the deadline":                   {changes{active(10), says(run, 10)}, want{"DeadlineExceeded", running, run, "", []Action{Stop}}},
+		"past the deadline, stopped":          {changes{active(10), says(run, 10), stopped, retries(1)}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, never seen":       {changes{active(10), unseen, unknown(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, no dashboard":     {changes{active(10), unreachable(5, 10)}, want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, nobody asks":      {changes{active(10), ray(Ray{}), now(40), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"the dashboard fails":                 {changes{unreachable(9, 9)}, want{"Watch", running, run, "", serve}},
+		"the dashboard fails for too long":    {changes{unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", failed, bad, rayv1.JobStatusCheckTimeoutExceeded, nil}},
+		"the dashboard fails almost too long": {changes{unreachable(5, 300), now(304)}, want{"Watch", running, run, "", serve}},
+		"it failed while the operator was away": {changes{unreachable(5, 1000), now(1001), func(in *Input) { in.Ray.FailingSince = at(1000) }},
+			want{"Watch", running, run, "", serve}},
+		"the submitter broke, no dashboard": {changes{broke(5), unseen, unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", retrying, none, rayv1.SubmissionFailed, nil}},
+		"the dashboard answers again":       {changes{unreachable(5, 9), says(run, 10)}, want{"Watch", running, run, "", serve}},
+
+		"to submit":                        {changes{mode(rayv1.HTTPMode), unseen, unknown(9)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
+		"to submit, not asked yet":         {changes{mode(rayv1.HTTPMode), unseen, ray(Ray{})}, want{"Watch", running, none, "", serve}},
+		"to submit, no answer":             {changes{mode(rayv1.HTTPMode), unseen, unreachable(9, 9)}, want{"Watch", running, none, "", serve}},
+		"submitted, no answer":             {changes{mode(rayv1.HTTPMode), unseen, says(rayv1.JobStatusPending, 9)}, want{"Watch", running, rayv1.JobStatusPending, "", serve}},
+		"Ray refuses":                      {changes{mode(rayv1.HTTPMode), unseen, unknown(9), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"Ray refuses a second time":        {changes{mode(rayv1.HTTPMode), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"Watch", running, run, "", serve}},
+		"submitted, not asked since":       {changes{mode(rayv1.HTTPMode), unseen, unknown(8), submitted(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"submitted, and lost":              {changes{mode(rayv1.HTTPMode), unseen, unknown(9), submitted(8), retries(1)}, want{"RecordLost", retrying, none, rayv1.AppFailed, nil}},
+		"submitting failed, not asked yet": {changes{mode(rayv1.HTTPMode), unseen, unknown(8), submitFails(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"submitting failed, not accepted":  {changes{mode(rayv1.HTTPMode), unseen, unknown(9), submitFails(8)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
+		"submitting failed, but accepted": {changes{mode(rayv1.HTTPMode), unseen, says(run, 2000), submitFails(8), now(2000), func(in *Input) {
+			in.Job.Status.JobStatusCheckFailureStartTime = stamp(8)
+		}}, want{"Watch", running, run, "", serve}},
+		"too late for what was submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), submitted(9)}, want{"DeadlineExceeded", running, none, "", []Action{Stop}}},
+
+		"submitting fails for long": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), submitFails(5)},
+			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
+
+		"suspending, the job runs":       {changes{state(suspending)}, want{"JobToStop", suspending, run, "", []Action{Stop}}},
+		"suspending, the job is stopped": {changes{state(suspending), stopped}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, no dashboard":       {changes{state(suspending), unreachable(5, 9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, the cluster goes":   {changes{state(suspending), cluster(Cluster{Found: true, Deleting: true}), submitter(Submitter{})}, want{"ChildrenLeft", suspending, run, "", nil}},
+		"suspending, the Job is left":    {changes{state(suspending), cluster(Cluster{})}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteSubmitter}}},
+		"suspending, all gone":           {changes{state(suspending), cluster(Cluster{}), submitter(Submitter{})}, want{"Suspended", suspendedNow, none, "", []Action{Release}}},
+		"suspended still":                {changes{state(suspendedNow), jobStatus(""), spec(suspend)}, want{"Suspended", suspendedNow, none, "", nil}},
+		"resumed":                        {changes{state(suspendedNow), jobStatus("")}, want{"Resume", fresh, none, "", nil}},
+		"retrying":                       {changes{state(retrying), jobStatus(bad), spec(suspend)}, want{"ChildrenLeft", retrying, bad, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"retrying, HTTP":                 {changes{state(retrying), jobStatus(bad), mode(rayv1.HTTPMode), submitter(Submitter{Found: true}), cluster(Cluster{})}, want{"Retry", fresh, none, "", []Action{Release}}},
+		"retrying, all gone":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{})}, want{"Retry", fresh, none, "", []Action{Release}}},
+		"retrying, too soon":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{}), now(1)}, want{"Pause", retrying, bad, "", nil}},
+
+		"invalid still":              {changes{state(rejected), broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
+		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"invalid, and succeeded":     {changes{state(rejected), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
+		"repaired, running":          {changes{state(rejected)}, want{"RepairedRunning", running, run, "", nil}},
+		"repaired, initializing":     {changes{young, state(rejected)}, want{"RepairedInitializing", initializing, none, "", nil}},
+		"repaired, waiting":          {changes{state(rejected), unseen, mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status.JobId = "" }}, want{"RepairedWaiting", waiting, none, "", nil}},
+		"repaired, new":              {changes{state(rejected), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Repaired", fresh, none, "", nil}},
+		"was complete":               {changes{state(rejected), broken, jobStatus(ok), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"CompletedBefore", complete, ok, "", nil}},
+		"was failed":                 {changes{state(rejected), broken, jobStatus(bad), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"FailedBefore", failed, bad, "", nil}},
+
+		"at the end, suspended": {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
+		"in a state of others":  {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := input(tc.in...)
+			before := in.Job.DeepCopy()
+			p := Next(in)
+			got := want{p.Rule, p.Status.JobDeploymentStatus, p.Status.JobStatus, p.Status.Reason, p.Actions}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, in.Job); diff != "" {
+				t.Errorf("planning changed the job (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBeginKeepsNames(t *testing.T) {
+	in := input(state(fresh), jobStatus(""), func(in *Input) {
+		in.Job.Status = rayv1.RayJobStatus{Failed: new(int32(1)), EndTime: stamp(3)}
+	})
+	got := Next(in).Status
+	wantStatus := rayv1.RayJobStatus{
+		JobId: "demo-ccccc", RayClusterName: "demo-ccccc", JobDeploymentStatus: initializing, StartTime: stamp(10), Failed: new(int32(1)), EndTime: stamp(3),
+	}
+	if diff := cmp.Diff(wantStatus, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	in.Job.Status = got
+	in.Job.Status.JobDeploymentStatus = fresh
+	in.Suffix = func() string { return "other" }
+	if again := Next(in).Status; again.JobId != got.JobId || again.RayClusterName != got.RayClusterName {
+		t.Errorf("names changed: %+v", again)
+	}
+	chosen := input(state(fresh), spec(selects), spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" }), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })
+	if s := Next(chosen).Status; s.JobId != "mine" || s.RayClusterName != "shared" {
+		t.Errorf("got %+v", s)
+	}
+	if s := Next(input(state(fresh), mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })).Status; s.JobId != "" {
+		t.Errorf("want no id in InteractiveMode, got %s", s.JobId)
+	}
+}
+
+func TestAttemptsAreCounted(t *testing.T) {
+	in := input(says(rayv1.JobStatusFailed, 9), finished(8), retries(2))
+	var outcomes []rayv1.JobDeploymentStatus
+	for range 3 {
+		p := Next(in)
+		outcomes = append(outcomes, p.Status.JobDeploymentStatus)
+		in.Job.Status.Failed, in.Job.Status.Succeeded = p.Status.Failed, p.Status.Succeeded
+		if (p.Status.EndTime != nil) != (p.Status.JobDeploymentStatus == failed) {
+			t.Errorf("end %v in state %s", p.Status.EndTime, p.Status.JobDeploymentStatus)
+		}
+	}
+	if diff := cmp.Diff([]rayv1.JobDeploymentStatus{retrying, retrying, failed}, outcomes); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if *in.Job.Status.Failed != 3 || *in.Job.Status.Succeeded != 0 {
+		t.Errorf("failed %d, succeeded %d", *in.Job.Status.Failed, *in.Job.Status.Succeeded)
+	}
+	s := Next(input(says(rayv1.JobStatusSucceeded, 9), finished(8), func(in *Input) { in.Job.Status.Failed = new(int32(1)) })).Status
+	if *s.Failed != 1 || *s.Succeeded != 1 || s.Message != "from Ray" || s.RayJobStatusInfo.EndTime == nil {
+		t.Errorf("got %+v", s)
+	}
+	if s := Next(input(says(rayv1.JobStatusStopped, 9), finished(8))).Status; *s.Failed != 0 || *s.Succeeded != 0 {
+		t.Errorf("a job that was stopped counts: %+v", s)
+	}
+}
+
+func TestRetriesAreSpacedOut(t *testing.T) {
+	gone := []func(*Input){state(retrying), jobStatus(rayv1.JobStatusFailed), cluster(Cluster{}), submitter(Submitter{})}
+	for failures, wait := range map[int32]time.Duration{1: 2 * time.Second, 2: 4 * time.Second, 5: 32 * time.Second, 30: 5 * time.Minute} {
+		in := input(append(gone, now(0), func(in *Input) { in.Job.Status.Failed = &failures })...)
+		if p := Next(in); p.Rule != "Pause" || p.After != wait {
+			t.Errorf("after %d failures: want to wait %v, got %s %v", failures, wait, p.Rule, p.After)
+		}
+		in.Now = in.Now.Add(wait)
+		if p := Next(in); p.Rule != "Retry" {
+			t.Errorf("after %d failures and %v: got %s", failures, wait, p.Rule)
+		}
+	}
+}
+
+// TestLooksAgainInTime asks when the next look is, without any change.
+func TestLooksAgainInTime(t *testing.T) {
+	cases := map[string]struct {
+		in   []func(*Input)
+		want time.Duration
+	}{
+		"nothing to wait for":   {nil, 0},
+		"the active deadline":   {[]func(*Input){active(100), preRunning(50)}, 90 * time.Second},
+		"the first of two":      {[]func(*Input){young, active(100), preRunning(50)}, 40 * time.Second},
+		"the submitter":         {[]func(*Input){says(rayv1.JobStatusSucceeded, 9)}, 295 * time.Second},
+		"the dashboard":         {[]func(*Input){unreachable(9, 9)}, 29 * time.Second},
+		"one more answer":       {[]func(*Input){finished(8), now(38), says(rayv1.JobStatusRunning, 20)}, time.Second},
+		"the end of submitters": {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
+		"invalid, the deadline": {[]func(*Input){broken, active(100)}, 90 * time.Second},
+		"suspended":             {[]func(*Input){state(suspendedNow), spec(suspend)}, 0},
+		"after a change":        {[]func(*Input){state(fresh)}, time.Millisecond},
+	}
+	for name, tc := range cases {
+		if got := Next(input(tc.in...)).After; got != tc.want {
+			t.Errorf("%s: want %v, got %v", name, tc.want, got)
+		}
+	}
+}
+
+// TestEdges compares the life cycle with the one that users know, and with what this package adds to it.
+func TestEdges(t *testing.T) {
+	known := []string{
+		"> Initializing", "Initializing > Suspending", "Initializing > Failed", "Initializing > Retrying", "Initializing > Waiting",
+		"Initializing > Running", "Waiting > Running", "Waiting > Failed", "Waiting > Retrying", "Running > Suspending", "Running > Complete",
+		"Running > Failed", "Running > Retrying", "Retrying >", "Suspending > Suspended", "Suspended >", "> ValidationFailed",
+		"Initializing > ValidationFailed", "Waiting > ValidationFailed", "Running > ValidationFailed",
+		// What is ours.
+		"Waiting > Suspending", "ValidationFailed >", "ValidationFailed > Initializing", "ValidationFailed > Waiting", "ValidationFailed > Running",
+		"ValidationFailed > Failed", "ValidationFailed > Complete", "ValidationFailed > Retrying",
+	}
+	var got []string
+	for _, e := range Edges() {
+		edge := strings.TrimSpace(string(e.From) + " > " + string(e.To))
+		if !slices.Contains(got, edge) {
+			got = append(got, edge)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(got)
+	if diff := cmp.Diff(known, got); diff != "" {
+		t.Errorf("edges (-want +got):\n%s", diff)
+	}
+}
+
+func TestFinalize(t *testing.T) {
+	cases := map[string]struct {
+		in   []func(*Input)
+		want bool
+	}{
+		"runs":                   {nil, true},
+		"was not seen yet":       {[]func(*Input){unseen}, true},
+		"invalid":                {[]func(*Input){state(rejected), broken}, true},
+		"asked to stop":          {[]func(*Input){stopped}, false},
+		"ended":                  {[]func(*Input){jobStatus(rayv1.JobStatusSucceeded)}, false},
+		"the cluster is gone":    {[]func(*Input){cluster(Cluster{})}, false},
+		"not begun":              {[]func(*Input){young}, false},
+		"at the end":             {[]func(*Input){state(failed), jobStatus("")}, false},
+		"on a selected cluster":  {[]func(*Input){spec(selects)}, true},
+		"waits for the user yet": {[]func(*Input){state(waiting), unseen, func(in *Input) { in.Job.Status.JobId = "" }}, false},
+	}
+	for name, tc := range cases {
+		if got := Finalize(input(tc.in...)); got != tc.want {
+			t.Errorf("%s: want %t, got %t", name, tc.want, got)
+		}
+	}
+}
+
+// TestFailureTimer starts with the first failure, outlives the process that saw it, and ends with an answer.
+func TestFailureTimer(t *testing.T) {
+	persisted := func(in *Input) { in.Job.Status.JobStatusCheckFailureStartTime = stamp(3) }
+	http := []func(*Input){mode(rayv1.HTTPMode), unseen}
+	cases := map[string]struct {
+		in   []func(*Input)
+		want *metav1.Time
+	}{
+		"it fails":                       {[]func(*Input){ray(Ray{FailingSince: at(7), FailedAt: at(9)})}, stamp(7)},
+		"it fails still":                 {[]func(*Input){unreachable(7, 9), persisted}, stamp(3)},
+		"nobody asked since a restart":   {[]func(*Input){ray(Ray{}), persisted}, stamp(3)},
+		"it answers":                     {[]func(*Input){persisted}, nil},
+		"it answers, not knowing":        {append(http, unknown(9), persisted), nil},
+		"it does not take the job":       {append(http, unknown(9), submitFails(8)), stamp(8)},
+		"it took the job all the same":   {append(http, says(rayv1.JobStatusPending, 9), submitFails(8), persisted), nil},
+		"it takes the job, second trial": {append(http, unknown(7), submitted(9), persisted), nil},
+	}
+	for name, tc := range cases {
+		if diff := cmp.Diff(tc.want, Next(input(tc.in...)).Status.JobStatusCheckFailureStartTime); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package jobplan
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// record takes the answer of Ray over. A state that is final stays.
+func (s *step) record() {
+	ray := &s.in.Ray
+	switch since := s.failingSince(); {
+	case !since.IsZero():
+		if s.status.JobStatusCheckFailureStartTime == nil {
+			s.status.JobStatusCheckFailureStartTime = &metav1.Time{Time: since}
+		}
+	case !ray.AskedAt.IsZero():
+		s.status.JobStatusCheckFailureStartTime = nil
+	}
+	if ray.AskedAt.IsZero() || ray.Unknown || s.ended() || ray.Status == "" {
+		return
+	}
+	s.status.JobStatus, s.status.Message = ray.Status, clip(ray.Message)
+	info := &s.status.RayJobStatusInfo
+	if !ray.StartTime.IsZero() {
+		info.StartTime = &metav1.Time{Time: ray.StartTime}
+	}
+	if !ray.EndTime.IsZero() {
+		info.EndTime = &metav1.Time{Time: ray.EndTime}
+	}
+}
+
+// failingSince is since when the dashboard cannot be asked, or does not take the job, as far as this process knows; zero if
+// neither. A submission that failed and had its effect all the same is none.
+func (s *step) failingSince() time.Time {
+	switch {
+	case !s.in.Ray.FailingSince.IsZero():
+		return s.in.Ray.FailingSince
+	case s.in.Submit.Failed && s.in.Ray.Unknown:
+		return s.in.Submit.DoneAt
+	default:
+		return time.Time{}
+	}
+}
+
+// submitterHolds reports whether the RayJob waits for its submitter, which still writes the end of the log. A suspension
+// does not wait for that, and a cluster that is gone ends it anyway.
+func (s *step) submitterHolds() bool {
+	switch {
+	case !s.hasSubmitter(), s.in.Submitter.finished(), s.spec.Suspend, !s.in.Cluster.alive():
+		return false
+	case s.mode(rayv1.SidecarMode):
+		return !s.in.Submitter.HeadLost
+	default:
+		return s.in.Submitter.Found
+	}
+}
+
+func jobFailed(s *step) bool {
+	return s.status.JobStatus == rayv1.JobStatusFailed && !s.submitterHolds()
+}
+
+func jobEnded(s *step) bool { return s.ended() && !s.submitterHolds() }
+
+func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
+
+func conclude(s *step) { s.finish("", s.status.Message) }
+
+// transitionEnd is when a submitter has to be done. It counts from the end that the head's clock gave, but no longer than
+// from now: that clock may be ahead.
+func (s *step) transitionEnd() time.Time {
+	if t := s.status.RayJobStatusInfo.EndTime; t != nil {
+		end := t.Add(s.in.Limits.Transition)
+		if latest := s.in.Now.Add(s.in.Limits.Transition); end.After(latest) {
+			end = latest
+		}
+		return end
+	}
+	return time.Time{}
+}
+
+func endedTransitionOver(s *step) bool { return s.ended() && s.passed(s.transitionEnd()) }
+
+func failedTransitionOver(s *step) bool {
+	return s.status.JobStatus == rayv1.JobStatusFailed && endedTransitionOver(s)
+}
+
+func concludeLate(s *step) {
+	s.finish(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the job ended, and its submitter did not end in time after it")
+}
+
+func awaitSubmitter(s *step) {
+	s.act(Poll)
+	s.lookAt(s.transitionEnd())
+}
+
+func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter.HeadLost }
+
+func loseHead(s *step) { s.lose("the head Pod, which holds the submitter, is gone") }
+
+func clusterLost(s *step) bool { return s.seen() && !s.in.Cluster.alive() }
+
+func loseCluster(s *step) {
+	s.lose("RayCluster " + s.status.RayClusterName + " was deleted while the job ran")
+}
+
+// recordLost also holds for a job that Ray accepted from this process and then does not know.
+func recordLost(s *step) bool {
+	accepted := s.in.Submit.Done && !s.in.Submit.Failed && !s.in.Submit.Refused && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
+	return s.in.Ray.Unknown && (s.seen() || accepted && !s.ended())
+}
+
+func loseRecord(s *step) {
+	s.lose("Ray has no record of job " + s.status.JobId + " any more; its head was started anew without GCS fault tolerance")
+}
+
+// lose ends an attempt whose Ray job cannot be there any more.
+func (s *step) lose(message string) {
+	if s.seen() {
+		s.status.JobStatus = rayv1.JobStatusFailed
+	}
+	s.finish(rayv1.AppFailed, message)
+}
+
+// leftUnknown: the submitter is done and Ray, asked after that, does not know the job. Times of Kubernetes are in whole
+// seconds, rounded down.
+func (s *step) leftUnknown() bool {
+	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && !s.in.Ray.AskedAt.Before(s.in.Submitter.FinishedAt.Add(time.Second))
+}
+
+func submissionFailed(s *step) bool {
+	return s.leftUnknown() || s.mode(rayv1.HTTPMode) && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
+}
+
+func failSubmission(s *step) {
+	switch {
+	case !s.leftUnknown():
+		s.finish(rayv1.SubmissionFailed, "Ray refuses the job: "+s.in.Submit.Message)
+	case s.in.Submitter.Failed:
+		s.finish(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
+	default:
+		s.finish(rayv1.AppFailed, "the submitter ended, and Ray does not know job "+s.status.JobId)
+	}
+}
+
+// submitterEnd is when a Ray job has to have ended that its submitter, which ended well, no longer follows.
+func (s *step) submitterEnd() time.Time {
+	if !s.hasSubmitter() || !s.in.Submitter.finished() || s.in.Submitter.Failed || s.in.Limits.SubmitterFinished <= 0 {
+		return time.Time{}
+	}
+	return s.in.Submitter.FinishedAt.Add(s.in.Limits.SubmitterFinished)
+}
+
+// submitterLeft waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
+func submitterLeft(s *step) bool {
+	end := s.submitterEnd()
+	return s.passed(end) && !s.in.Ray.AskedAt.Before(end)
+}
+
+func exceedSubmitter(s *step) {
+	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it", rayv1.JobStatusFailed)
+}
+
+// lastLook is how long a decision against a job waits for one more answer of Ray.
+const lastLook = 30 * time.Second
+
+// tracked reports whether Ray is asked about the job: while it runs, and if its spec became invalid meanwhile.
+func (s *step) tracked() bool {
+	state := s.in.Job.Status.JobDeploymentStatus
+	return state == running || state == rejected && wasRunning(s)
+}
+
+// exceedDeadline asks Ray once more: an operator that comes late may not know yet that the job ended.
+func exceedDeadline(s *step) {
+	end := s.activeDeadline()
+	if s.tracked() && !s.in.Ray.askedSince(end) && s.in.Now.Before(end.Add(lastLook)) {
+		s.stay()
+		s.act(Poll, Refresh)
+		s.lookAt(s.in.Now.Add(time.Second))
+		return
+	}
+	s.giveUp(rayv1.DeadlineExceeded, "the job did not end within activeDeadlineSeconds", rayv1.JobStatusStopped)
+}
+
+// checksTimedOut needs an outage that this process has seen for a while: the time that the operator was away proves nothing.
+func checksTimedOut(s *step) bool {
+	since, here := s.status.JobStatusCheckFailureStartTime, s.failingSince()
+	return since != nil && !here.IsZero() && s.passed(since.Add(s.in.Limits.StatusCheck)) &&
+		s.passed(here.Add(min(lastLook, s.in.Limits.StatusCheck)))
+}
+
+func exceedChecks(s *step) {
+	if s.seen() {
+		s.status.JobStatus = rayv1.JobStatusFailed
+	}
+	why := s.in.Ray.Failure
+	if why == "" {
+		why = s.in.Submit.Message
+	}
+	if s.in.Submitter.Failed && s.status.JobStatus == rayv1.JobStatusNew {
+		s.finish(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
+		return
+	}
+	s.finish(rayv1.JobStatusCheckTimeoutExceeded, "the dashboard could not be asked since "+
+		s.status.JobStatusCheckFailureStartTime.UTC().Format(time.RFC3339)+", for more than "+s.in.Limits.StatusCheck.String()+": "+why)
+}
+
+// recreateCluster: nothing has run yet, so nothing is lost.
+func recreateCluster(s *step) {
+	createCluster(s)
+	s.act(Poll)
+}
+
+// unsubmitted: HTTPMode has to submit the job, as far as the last answer goes.
+func (s *step) unsubmitted() bool {
+	return s.mode(rayv1.HTTPMode) && s.in.Ray.Unknown && !s.seen() && s.in.Ray.FailingSince.IsZero()
+}
+
+// submissionDue asks again before it submits again: a submission whose answer was lost may have been accepted.
+func submissionDue(s *step) bool {
+	return s.unsubmitted() && (!s.in.Submit.Done || s.in.Ray.AskedAt.After(s.in.Submit.DoneAt))
+}
+
+func submit(s *step) {
+	s.act(Poll, EnsureHeadService, Submit)
+	if s.selects() {
+		s.plan.Actions = []Action{Poll, Submit}
+	}
+	s.lookAtLimits()
+}
+
+func submitterMissing(s *step) bool {
+	return s.mode(rayv1.K8sJobMode) && !s.in.Submitter.Found && !s.in.Submitter.Foreign && s.in.Ray.Unknown && !s.seen()
+}
+
+// recreateSubmitter replaces a Job that was deleted before it submitted. One that is deleted later is not missed.
+func recreateSubmitter(s *step) {
+	s.act(Poll, EnsureSubmitter)
+	s.lookAtLimits()
+}
+
+func watch(s *step) {
+	if !s.selects() {
+		s.act(EnsureHeadService)
+	}
+	s.act(Poll)
+	switch end := s.submitterEnd(); {
+	case s.passed(end):
+		s.act(Refresh)
+		s.lookAt(s.in.Now.Add(time.Second))
+	case s.unsubmitted(), s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt.Add(time.Second)):
+		s.act(Refresh)
+		s.lookAt(s.in.Now.Add(time.Second))
+	}
+	if s.mode(rayv1.InteractiveMode) && s.in.Ray.Unknown {
+		s.status.Message = "waiting for job " + s.status.JobId + " to be submitted"
+	}
+	s.lookAtLimits()
+}
+
+// lookAtLimits asks for a look when one of the limits passes that count in this state.
+func (s *step) lookAtLimits() {
+	s.lookAtDeadlines()
+	s.lookAt(s.submitterEnd())
+	if t := s.status.JobStatusCheckFailureStartTime; t != nil {
+		s.lookAt(t.Add(s.in.Limits.StatusCheck))
+		s.lookAt(s.in.Ray.FailingSince.Add(lastLook))
+	}
+}

@@ -1,0 +1,120 @@
+package jobplan
+
+import (
+	"time"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// begin fixes the names of the attempt before anything is created under them.
+func begin(s *step) {
+	s.act(EnsureFinalizer)
+	if !s.mode(rayv1.InteractiveMode) && s.status.JobId == "" {
+		if s.status.JobId = s.spec.JobId; s.status.JobId == "" {
+			s.status.JobId = names.JobAttempt(s.in.Job.Name, s.in.Suffix())
+		}
+	}
+	if s.status.RayClusterName == "" {
+		if s.status.RayClusterName = s.spec.ClusterSelector[rayv1.LabelCluster]; s.status.RayClusterName == "" {
+			s.status.RayClusterName = names.JobAttempt(s.in.Job.Name, s.in.Suffix())
+		}
+	}
+	s.status.JobStatus, s.status.Reason, s.status.Message = "", "", ""
+	s.status.StartTime = s.now()
+	s.plan.After = time.Millisecond // go on at once
+}
+
+func deadlinePassed(s *step) bool { return s.passed(s.activeDeadline()) }
+
+func preRunningPassed(s *step) bool { return s.passed(s.preRunningDeadline()) }
+
+func exceedPreRunning(s *step) {
+	s.giveUp(rayv1.PreRunningDeadlineExceeded, "the job did not run within preRunningDeadlineSeconds", rayv1.JobStatusStopped)
+}
+
+func (s *step) lookAtDeadlines() {
+	s.lookAt(s.activeDeadline())
+	if s.in.Job.Status.JobDeploymentStatus != running {
+		s.lookAt(s.preRunningDeadline())
+	}
+}
+
+func selectedMissing(s *step) bool { return s.selects() && !s.in.Cluster.alive() }
+
+func awaitSelected(s *step) {
+	s.status.Message = "waiting for RayCluster " + s.status.RayClusterName + ", which clusterSelector names"
+	s.lookAtDeadlines()
+}
+
+func clusterMissing(s *step) bool { return !s.selects() && !s.in.Cluster.alive() }
+
+func createCluster(s *step) {
+	if !s.in.Cluster.Deleting {
+		s.act(Reserve, EnsureCluster)
+	}
+	s.lookAtDeadlines()
+}
+
+// sidecarEnded: a container that ended keeps the head Pod, and with it the cluster, from ever being ready.
+func sidecarEnded(s *step) bool {
+	return s.mode(rayv1.SidecarMode) && s.in.Submitter.finished() && (s.status.DashboardURL != "" || s.in.Cluster.Dashboard != "")
+}
+
+// notReady: once the address is known the cluster was ready, and a head that is being replaced is no reason to go back.
+func notReady(s *step) bool {
+	return s.status.DashboardURL == "" && (!s.in.Cluster.Ready || s.in.Cluster.Dashboard == "")
+}
+
+func awaitReady(s *step) {
+	s.act(Reserve)
+	if s.mode(rayv1.SidecarMode) && s.in.Cluster.Dashboard != "" {
+		s.act(Poll) // submits as soon as the head is up
+	}
+	s.lookAtDeadlines()
+}
+
+func interactive(s *step) bool { return s.mode(rayv1.InteractiveMode) }
+
+func (s *step) takeAddress() {
+	s.status.Message = ""
+	if s.status.DashboardURL == "" {
+		s.status.DashboardURL = s.in.Cluster.Dashboard
+	}
+}
+
+func toWaiting(s *step) {
+	s.takeAddress()
+	s.plan.After = time.Millisecond
+}
+
+func submitterForeign(s *step) bool { return s.mode(rayv1.K8sJobMode) && s.in.Submitter.Foreign }
+
+func awaitName(s *step) {
+	s.takeAddress()
+	s.status.Message = "a Job named " + s.in.Job.Name + " belongs to somebody else; delete or rename it"
+	s.lookAtDeadlines()
+}
+
+// toRunning creates the submitter first: it needs the address, which is saved together with the new state.
+func toRunning(s *step) {
+	s.takeAddress()
+	if s.mode(rayv1.K8sJobMode) && !s.in.Submitter.Found {
+		s.act(EnsureSubmitter)
+	}
+	s.plan.After = time.Millisecond
+}
+
+func jobGiven(s *step) bool { return s.spec.JobId != "" }
+
+func takeJob(s *step) {
+	s.status.JobId, s.status.Message = s.spec.JobId, ""
+	s.plan.After = time.Millisecond
+}
+
+func awaitJob(s *step) {
+	if clusterMissing(s) && !s.in.Cluster.Deleting {
+		s.act(EnsureCluster)
+	}
+	s.lookAtDeadlines()
+}

@@ -1,0 +1,121 @@
+package jobplan
+
+import rayv1 "github.com/raygate/raygate/api/ray/v1"
+
+const (
+	fresh        = rayv1.JobDeploymentStatusNew
+	initializing = rayv1.JobDeploymentStatusInitializing
+	waiting      = rayv1.JobDeploymentStatusWaiting
+	running      = rayv1.JobDeploymentStatusRunning
+	complete     = rayv1.JobDeploymentStatusComplete
+	failed       = rayv1.JobDeploymentStatusFailed
+	rejected     = rayv1.JobDeploymentStatusValidationFailed
+	suspending   = rayv1.JobDeploymentStatusSuspending
+	suspendedNow = rayv1.JobDeploymentStatusSuspended
+	retrying     = rayv1.JobDeploymentStatusRetrying
+)
+
+// table is the life cycle: per state the rules in the order in which they are tried. Where a rule leads to Failed, Retrying
+// may come of it.
+var table = map[rayv1.JobDeploymentStatus][]rule{
+	fresh: {
+		{"Invalid", rejected, invalid, toInvalid},
+		{"Begin", initializing, always, begin},
+	},
+	initializing: {
+		{"Invalid", rejected, invalid, toInvalid},
+		{"Suspend", suspending, suspended, nil},
+		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
+		{"PreRunningDeadlineExceeded", failed, preRunningPassed, exceedPreRunning},
+		{"SelectedClusterMissing", initializing, selectedMissing, awaitSelected},
+		{"ClusterMissing", initializing, clusterMissing, createCluster},
+		{"SidecarEnded", running, sidecarEnded, toRunning},
+		{"ClusterNotReady", initializing, notReady, awaitReady},
+		{"Interactive", waiting, interactive, toWaiting},
+		{"SubmitterForeign", initializing, submitterForeign, awaitName},
+		{"Ready", running, always, toRunning},
+	},
+	waiting: {
+		{"Invalid", rejected, invalid, toInvalid},
+		{"Suspend", suspending, suspended, nil},
+		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
+		{"PreRunningDeadlineExceeded", failed, preRunningPassed, exceedPreRunning},
+		{"JobGiven", running, jobGiven, takeJob},
+		{"JobAwaited", waiting, always, awaitJob},
+	},
+	running: {
+		// First what Ray says at the end: neither a deadline nor a suspension undoes a result.
+		{"JobFailed", failed, jobFailed, concludeFailed},
+		{"JobEnded", complete, jobEnded, conclude},
+		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
+		{"JobEndedSubmitterHangs", complete, endedTransitionOver, concludeLate},
+		{"SubmitterAwaited", running, (*step).ended, awaitSubmitter},
+		{"Invalid", rejected, invalid, toInvalid},
+		{"Suspend", suspending, suspended, nil},
+		{"HeadLost", failed, headLost, loseHead},
+		{"ClusterLost", failed, clusterLost, loseCluster},
+		{"RecordLost", failed, recordLost, loseRecord},
+		{"SubmissionFailed", failed, submissionFailed, failSubmission},
+		{"SubmitterFinished", failed, submitterLeft, exceedSubmitter},
+		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
+		{"StatusCheckTimeout", failed, checksTimedOut, exceedChecks},
+		{"ClusterMissing", running, clusterMissing, recreateCluster},
+		{"SubmissionDue", running, submissionDue, submit},
+		{"SubmitterMissing", running, submitterMissing, recreateSubmitter},
+		{"Watch", running, always, watch},
+	},
+	suspending: {
+		{"JobToStop", suspending, toStopFirst, stopFirst},
+		{"ChildrenLeft", suspending, childrenLeft, deleteChildren},
+		{"Suspended", suspendedNow, always, endAttempt},
+	},
+	suspendedNow: {
+		{"Suspended", suspendedNow, suspended, nil},
+		{"Resume", fresh, always, nil},
+	},
+	retrying: {
+		{"JobToStop", retrying, toStopFirst, stopFirst},
+		{"ChildrenLeft", retrying, childrenLeft, deleteChildren},
+		{"Pause", retrying, tooSoon, pause},
+		{"Retry", fresh, always, endAttempt},
+	},
+	rejected: {
+		// An operator that validates at the end, too, leaves jobs here that are over.
+		{"FailedBefore", failed, failedBefore, forgetInvalid},
+		{"CompletedBefore", complete, completedBefore, forgetInvalid},
+		{"JobFailed", failed, failedMeanwhile, concludeFailed},
+		{"JobEnded", complete, endedMeanwhile, conclude},
+		{"DeadlineExceeded", failed, runsPastDeadline, exceedDeadline},
+		{"Invalid", rejected, invalid, toInvalid},
+		{"RepairedRunning", running, wasRunning, forgetInvalid},
+		{"RepairedWaiting", waiting, wasWaiting, forgetInvalid},
+		{"RepairedInitializing", initializing, wasInitializing, forgetInvalid},
+		{"Repaired", fresh, always, forgetInvalid},
+	},
+	complete: {{"CleanUp", complete, always, cleanUp}},
+	failed:   {{"CleanUp", failed, always, cleanUp}},
+}
+
+// Edge is a transition that the life cycle has.
+type Edge struct {
+	Rule     string
+	From, To rayv1.JobDeploymentStatus
+}
+
+// Edges lists the transitions of the life cycle, without those from a state to itself. A rule that fails an attempt may lead
+// to Retrying instead, and has one edge each.
+func Edges() []Edge {
+	var edges []Edge
+	for from, rules := range table {
+		for _, r := range rules {
+			if r.to == from {
+				continue
+			}
+			edges = append(edges, Edge{r.name, from, r.to})
+			if r.to == failed && r.name != "FailedBefore" {
+				edges = append(edges, Edge{r.name, from, retrying})
+			}
+		}
+	}
+	return edges
+}

@@ -1,0 +1,175 @@
+// Package overlay makes a cache that lags behind show our own writes: it remembers what was written until the cache shows it, and
+// lays that over what the cache says. Whoever decides from the result cannot create an object twice or delete one twice, and
+// never has to wait for the cache.
+//
+// It is in memory only, and that is enough. After a restart nothing is remembered, but no reconcile runs before the caches are
+// filled from a list made after the start, which shows every write that the API server had accepted by then. A create that was
+// still in flight when the process died can show up later; who must not have two gives the object a fixed name.
+package overlay
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Timeout is how long a write is laid over a cache that never shows it. Only a watch that is broken for this long, or an object
+// that was created and deleted while the watch was re-established, comes near it.
+const Timeout = 30 * time.Second
+
+// Overlay remembers writes of one kind, or of several where T is an interface, by their owner. It may be used from several
+// goroutines.
+type Overlay[T client.Object] struct {
+	clock       clock.PassiveClock
+	terminating func(object T, since metav1.Time) T
+
+	mu     sync.Mutex
+	owners map[types.UID]map[types.UID]write[T]
+}
+
+// write is an object as the API server answered a write, or its deletion.
+type write[T client.Object] struct {
+	id      string
+	object  T
+	deleted bool
+	at      time.Time
+}
+
+// New returns an empty overlay. terminating returns a copy of an object with a deletion timestamp; it may be shallow, and nil
+// where Deleted is not called.
+func New[T client.Object](c clock.PassiveClock, terminating func(object T, since metav1.Time) T) *Overlay[T] {
+	return &Overlay[T]{clock: c, terminating: terminating, owners: map[types.UID]map[types.UID]write[T]{}}
+}
+
+// Written notes an object as the API server answered its creation or change. id is what Find looks for; empty where only List
+// is used.
+func (o *Overlay[T]) Written(owner types.UID, id string, object T) {
+	o.note(owner, object.GetUID(), write[T]{id: id, object: object})
+}
+
+// Deleted notes that the API server accepted the deletion.
+func (o *Overlay[T]) Deleted(owner, object types.UID) {
+	o.note(owner, object, write[T]{deleted: true})
+}
+
+func (o *Overlay[T]) note(owner, object types.UID, w write[T]) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.owners[owner] == nil {
+		o.owners[owner] = map[types.UID]write[T]{}
+	}
+	w.at = o.clock.Now()
+	o.owners[owner][object] = w
+}
+
+// Gone is called by the watch when an object is gone, whoever deleted it. Without it an object that lives for less than the lag
+// of the cache would be shown until the timeout.
+func (o *Overlay[T]) Gone(owner, object types.UID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop(owner, object)
+}
+
+// Pending reports whether there are writes that the cache has not shown at the last look.
+func (o *Overlay[T]) Pending(owner types.UID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owners[owner]) > 0
+}
+
+// Forget drops everything about an owner that is gone.
+func (o *Overlay[T]) Forget(owner types.UID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.owners, owner)
+}
+
+// List returns the objects of the owner as if the cache had seen all our writes: those that were created are there, those that
+// were deleted are terminating. It forgets what the cache has caught up with. Objects are not copied.
+func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	writes := o.owners[owner]
+	if len(writes) == 0 {
+		return cached
+	}
+	view := make([]T, 0, len(cached)+len(writes))
+	seen := make(map[types.UID]struct{}, len(writes))
+	for _, object := range cached {
+		seen[object.GetUID()] = struct{}{}
+		view = append(view, o.over(owner, object))
+	}
+	for uid, w := range writes {
+		if _, ok := seen[uid]; ok {
+			continue
+		}
+		if w.deleted || o.expired(w) {
+			o.drop(owner, uid)
+			continue
+		}
+		view = append(view, w.object)
+	}
+	return view
+}
+
+// Find returns the object with the id: what the cache shows, or what was written and it does not show yet. cached is nil, and so
+// may be the answer, for nothing.
+func (o *Overlay[T]) Find(owner types.UID, id string, cached *T) *T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if cached != nil {
+		for uid, w := range o.owners[owner] {
+			if w.id == id && uid != (*cached).GetUID() {
+				o.drop(owner, uid) // another object has the name
+			}
+		}
+		found := o.over(owner, *cached)
+		return &found
+	}
+	for uid, w := range o.owners[owner] {
+		switch {
+		case w.id != id || w.deleted:
+		case o.expired(w):
+			o.drop(owner, uid)
+		default:
+			return &w.object
+		}
+	}
+	return nil
+}
+
+// over returns what is newer, the object of the cache or our write to it; the caller holds the lock.
+func (o *Overlay[T]) over(owner types.UID, cached T) T {
+	w, ok := o.owners[owner][cached.GetUID()]
+	switch {
+	case !ok:
+		return cached
+	case o.expired(w), w.deleted && cached.GetDeletionTimestamp() != nil, !w.deleted && !newer(w.object, cached):
+		o.drop(owner, cached.GetUID())
+		return cached
+	case w.deleted:
+		return o.terminating(cached, metav1.NewTime(w.at))
+	}
+	return w.object
+}
+
+func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
+
+func (o *Overlay[T]) drop(owner, object types.UID) {
+	delete(o.owners[owner], object)
+	if len(o.owners[owner]) == 0 {
+		delete(o.owners, owner)
+	}
+}
+
+// newer reports whether a is a later version than b. Versions that are no numbers, as those of fakes may be, are taken for the
+// same.
+func newer(a, b client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
+	return err == nil && order > 0
+}

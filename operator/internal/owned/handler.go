@@ -1,0 +1,89 @@
+package owned
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Queue is the work queue of a controller.
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Handler maps objects to what controls them.
+type Handler struct {
+	// Kind is that of the owners.
+	Kind schema.GroupKind
+	// Schedule says when and with which priority to look at an owner: a little later, so that a burst of changes costs one look.
+	// Nil is at once and with priority 0.
+	Schedule func(owner types.NamespacedName) (after time.Duration, priority int)
+	// Gone is called with each object that is gone; nil is nobody.
+	Gone func(owner, object types.UID)
+}
+
+// Handle is the event handler.
+func (h Handler) Handle() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q Queue) { h.ownerOf(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q Queue) {
+			if !equality.Semantic.DeepEqual(metav1.GetControllerOf(e.ObjectOld), metav1.GetControllerOf(e.ObjectNew)) {
+				h.ownerOf(q, e.ObjectOld) // it has lost an object
+			}
+			h.ownerOf(q, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q Queue) {
+			if c := Controller(e.Object, h.Kind); c != nil && h.Gone != nil {
+				h.Gone(c.UID, e.Object.GetUID())
+			}
+			h.ownerOf(q, e.Object)
+		},
+	}
+}
+
+// External is an event source without events of its own: start is called once with a function that puts an owner into the queue,
+// for those that find out by themselves when an owner is to be looked at.
+func (h Handler) External(start func(enqueue func(owner types.NamespacedName))) source.Source {
+	return source.Func(func(_ context.Context, q Queue) error {
+		start(func(owner types.NamespacedName) { h.enqueue(q, owner) })
+		return nil
+	})
+}
+
+func (h Handler) ownerOf(q Queue, o client.Object) {
+	if c := Controller(o, h.Kind); c != nil {
+		h.enqueue(q, c.NamespacedName)
+	}
+}
+
+func (h Handler) enqueue(q Queue, owner types.NamespacedName) {
+	var after time.Duration
+	var priority int
+	if h.Schedule != nil {
+		after, priority = h.Schedule(owner)
+	}
+	request := reconcile.Request{NamespacedName: owner}
+	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		pq.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &priority}, request)
+		return
+	}
+	q.AddAfter(request, after)
+}
+
+// Changed passes what a child was changed by, or that it is gone. That one was created is known: its owner did it.
+func Changed() predicate.Funcs {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: predicate.ResourceVersionChangedPredicate{}.Update,
+	}
+}

@@ -1,0 +1,74 @@
+package owned
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// Owner names an object that controls another.
+type Owner struct {
+	types.NamespacedName
+	UID types.UID
+}
+
+// Controller returns who controls the object, if that is of the kind, in whatever version; nil otherwise.
+func Controller(o client.Object, kind schema.GroupKind) *Owner {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil || ref.Kind != kind.Kind {
+		return nil
+	}
+	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != kind.Group {
+		return nil
+	}
+	return &Owner{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, UID: ref.UID}
+}
+
+// IndexController finds objects by the UID of their controller.
+const IndexController = "metadata.ownerReferences.controller.uid"
+
+// ControllerUID is the index function behind IndexController.
+func ControllerUID(o client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+// Index adds IndexController for the kinds.
+func Index(ctx context.Context, i client.FieldIndexer, kinds ...client.Object) error {
+	for _, kind := range kinds {
+		if err := i.IndexField(ctx, kind, IndexController, ControllerUID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List reads the objects that the owner controls from a cache with IndexController. They are not copied: never change one.
+func List(ctx context.Context, c client.Reader, owner metav1.Object, list client.ObjectList) error {
+	return c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{IndexController: string(owner.GetUID())},
+		client.UnsafeDisableDeepCopy)
+}
+
+// Marked restricts a cache to objects of Ray clusters: in a large Kubernetes cluster all objects of a kind would be many times more.
+func Marked() cache.ByObject {
+	return cache.ByObject{Label: Selector(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()}
+}
+
+// Selector is a label selector of one requirement. It panics if that is not valid, so the arguments have to be constants.
+func Selector(key string, op selection.Operator, values ...string) labels.Selector {
+	r, err := labels.NewRequirement(key, op, values)
+	if err != nil {
+		panic(err)
+	}
+	return labels.NewSelector().Add(*r)
+}

@@ -1,0 +1,149 @@
+package podexec
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// head creates the head Pod if there is to be one, and reports whether workers make sense.
+func (r *run) head(ctx context.Context) bool {
+	desired := r.work.Head
+	if desired == nil {
+		return true
+	}
+	a := attempt{creating, rayv1.HeadGroupName}
+	if r.tooEarly(a) {
+		return false
+	}
+	of := func(int) attempt { return a }
+	r.batches(ctx, 1, of, func(ctx context.Context, _ int) error {
+		err := r.client.Create(ctx, desired)
+		if apierrors.IsAlreadyExists(err) {
+			desired, err = r.headInTheWay(ctx, desired)
+		}
+		return err
+	})
+	prefix := r.work.Head.GenerateName
+	describe := func(err error) Failure {
+		return Failure{Reason: rayv1.ReasonFailedCreateHeadPod, Message: "creating the head Pod: " + steady(err, prefix), Refusal: report.Refusal(err)}
+	}
+	if !r.end(a, describe) {
+		return false
+	}
+	if desired == nil {
+		r.again(FirstRetry)
+		return false
+	}
+	r.written.Written(r.cluster.GetUID(), "", desired)
+	r.result.CreatedHead = desired.Name
+	r.result.Created = append(r.result.Created, desired)
+	return true
+}
+
+// headInTheWay looks at the Pod that has the name of the head. It returns our own head that the cache did not show, or nothing if
+// that is on its way out; another owner's Pod is an error.
+func (r *run) headInTheWay(ctx context.Context, desired *corev1.Pod) (*corev1.Pod, error) {
+	found := &corev1.Pod{}
+	switch err := r.live.Get(ctx, client.ObjectKeyFromObject(desired), found); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return desired, err
+	}
+	if !r.cluster.Owns(found) {
+		return desired, fmt.Errorf("a Pod named %s exists and does not belong to this cluster; delete it", found.Name)
+	}
+	if found.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	return found, nil
+}
+
+// worker is one Pod to create.
+type worker struct {
+	group *Group
+	place *pod.Replica
+}
+
+// workers creates the workers of all groups.
+func (r *run) workers(ctx context.Context) {
+	list := r.due()
+	limit := maxRequests
+	if r.work.Room != nil {
+		limit = min(limit, max(0, *r.work.Room))
+	}
+	n := cut(list, limit)
+	r.result.More = r.result.More || n < len(list)
+	of := func(i int) attempt { return attempt{creating, list[i].group.Name} }
+	r.batches(ctx, n, of, func(ctx context.Context, i int) error {
+		g := list[i].group
+		p := g.Model.DeepCopy()
+		if list[i].place != nil {
+			list[i].place.Label(p)
+		}
+		if err := r.client.Create(ctx, p); err != nil {
+			return err
+		}
+		r.written.Written(r.cluster.GetUID(), "", p)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		o := r.group(g.Name)
+		o.Created = append(o.Created, p.Name)
+		r.result.Created = append(r.result.Created, p)
+		return nil
+	})
+	var last *Group
+	for _, w := range list[:n] {
+		if w.group == last {
+			continue
+		}
+		last = w.group
+		r.end(attempt{creating, last.Name}, func(err error) Failure {
+			return Failure{
+				Reason:  rayv1.ReasonFailedCreateWorkerPod,
+				Message: fmt.Sprintf("creating workers of group %s: %s", last.Name, steady(err, last.Model.GenerateName)),
+				Refusal: report.Refusal(err),
+			}
+		})
+	}
+}
+
+// due are the workers that may be created now, group by group.
+func (r *run) due() []worker {
+	var list []worker
+	for i := range r.work.Groups {
+		g := &r.work.Groups[i]
+		if r.tooEarly(attempt{creating, g.Name}) {
+			continue
+		}
+		r.group(g.Name) // so that groups are listed in the order of the spec
+		for _, place := range g.Places {
+			list = append(list, worker{group: g, place: place})
+		}
+	}
+	return list
+}
+
+// cut returns how many workers of the list a run creates: about as many as limit, and the rest of the replica that it ends in,
+// whose hosts would be without the others otherwise.
+func cut(list []worker, limit int) int {
+	if limit == 0 {
+		return 0
+	}
+	for n := limit; n < len(list); n++ {
+		last, next := list[n-1], list[n]
+		same := last.group == next.group && last.place != nil && next.place != nil && next.place.Name != "" && last.place.Name == next.place.Name
+		if !same {
+			return n
+		}
+	}
+	return len(list)
+}

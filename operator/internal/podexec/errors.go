@@ -1,0 +1,70 @@
+package podexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// deleteError says which Pod could not be deleted.
+type deleteError struct {
+	deletion podplan.Deletion
+	err      error
+}
+
+// Error implements error.
+func (e *deleteError) Error() string {
+	return fmt.Sprintf("deleting Pod %s: %v", e.deletion.Pod.Name, e.err)
+}
+
+// Unwrap makes the error of the API server known.
+func (e *deleteError) Unwrap() error { return e.err }
+
+func (r *run) deleteFailure(err error) Failure {
+	f := Failure{Reason: rayv1.ReasonFailedDeleteWorkerPod, Message: err.Error(), Refusal: report.Refusal(err)}
+	var d *deleteError
+	switch {
+	case r.result.DeletedAll:
+		f.Reason = rayv1.ReasonFailedDeleteAllPods
+	case errors.As(err, &d) && d.deletion.Group == rayv1.HeadGroupName:
+		f.Reason = rayv1.ReasonFailedDeleteHeadPod
+	case d != nil && d.deletion.Reason == podplan.ReasonGroupSuspended:
+		f.Event = "FailedToDeleteWorkerPodCollection"
+	}
+	return f
+}
+
+// unreachable reports whether the error says nothing about the request, but that the API server could not be asked: it is down,
+// overloaded, or this process is about to end. There is nothing for the user to mend.
+func unreachable(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+}
+
+// steady is the text of an error about a Pod with a generated name, without the part that differs from one attempt to the next: a
+// condition that changed with every retry would be written with every retry. An empty prefix is that of a fixed name.
+func steady(err error, prefix string) string {
+	text := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		if d := status.Status().Details; prefix != "" && d != nil && strings.HasPrefix(d.Name, prefix) {
+			text = strings.ReplaceAll(text, d.Name, prefix+"*")
+		}
+	}
+	return usedQuota.ReplaceAllString(text, ", limited: ")
+}
+
+// usedQuota is what the refusal by a quota says about what is used, which is another amount each time.
+var usedQuota = regexp.MustCompile(`, used: [^:]*, limited: `)

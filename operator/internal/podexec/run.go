@@ -1,0 +1,201 @@
+package podexec
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+// Run does the work, or as much of it as one run may. What it is refused for one group does not keep it from the others.
+func (x *Executor) Run(ctx context.Context, w Work) Result {
+	r := &run{Executor: x, cluster: w.Cluster, work: w, failed: map[attempt][]error{}}
+	r.settle()
+	r.delete(ctx) // first, so that what a quota gives back can be used below
+	if !w.Hold && r.head(ctx) {
+		r.workers(ctx)
+	}
+	r.result.Groups = slices.DeleteFunc(r.result.Groups, func(g GroupResult) bool { return len(g.Created)+len(g.Deleted) == 0 })
+	return r.result
+}
+
+// run is one call of Run. What parallel requests write is guarded by mu.
+type run struct {
+	*Executor
+	cluster *rayv1.RayCluster
+	work    Work
+
+	mu     sync.Mutex
+	result Result
+	failed map[attempt][]error // of this run
+}
+
+// settle forgets attempts for groups that have all their Pods.
+func (r *run) settle() {
+	lacking := map[string]struct{}{}
+	if r.work.Head != nil {
+		lacking[rayv1.HeadGroupName] = struct{}{}
+	}
+	for _, g := range r.work.Groups {
+		lacking[g.Name] = struct{}{}
+	}
+	for _, a := range r.attempts.settled(r.cluster, lacking) {
+		r.refused.Succeeded(a.key(r.cluster))
+	}
+}
+
+// delete deletes Pods. The UID goes along, so that a Pod that took the name in the meantime is safe.
+func (r *run) delete(ctx context.Context) {
+	list := slices.DeleteFunc(slices.Clone(r.work.Delete), func(d podplan.Deletion) bool { return r.tooEarly(attempt{deleting, d.Group}) })
+	if len(list) == 0 {
+		return
+	}
+	first := r.work.Delete[0]
+	r.result.DeletedAll = first.Reason == podplan.ReasonSuspended || first.Reason == podplan.ReasonRecreate && first.Group == rayv1.HeadGroupName
+	n := min(len(list), maxRequests)
+	r.result.More = n < len(list)
+	of := func(i int) attempt { return attempt{deleting, list[i].Group} }
+	r.batches(ctx, n, of, func(ctx context.Context, i int) error {
+		victim := list[i].Pod
+		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: victim.Namespace, Name: victim.Name}}
+		err := r.client.Delete(ctx, target, client.Preconditions{UID: &victim.UID})
+		// A conflict means that the Pod with this UID is gone.
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return &deleteError{deletion: list[i], err: err}
+		}
+		r.written.Deleted(r.cluster.GetUID(), victim.UID)
+		r.noteDeleted(list[i])
+		return nil
+	})
+	for _, group := range groupsOf(list[:n]) {
+		r.end(attempt{deleting, group}, r.deleteFailure)
+		if slices.ContainsFunc(list[:n], func(d podplan.Deletion) bool { return d.Group == group && d.Reason == podplan.ReasonUnhealthy }) {
+			// What ends as soon as it starts is not to be replaced in a tight loop. However many Pods a group loses at once, it
+			// counts once.
+			r.ended.Failed(attempt{creating, group}.key(r.cluster), 0)
+		}
+	}
+}
+
+// batches makes the requests of attempts, and notes which failed. Nothing more is tried for an attempt that fails, and nothing at
+// all when the API server cannot be asked.
+func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do func(context.Context, int) error) {
+	skip := func(i int) bool { return len(r.failed[of(i)]) > 0 }
+	over := func() bool { return r.result.Err != nil }
+	first := FirstBatch
+	if r.written.Pending(r.cluster.GetUID()) {
+		first = maxBatch // the last run succeeded a moment ago
+	}
+	batches(ctx, n, first, skip, over, func(ctx context.Context, i int) error {
+		err := do(ctx, i)
+		if err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.failed[of(i)] = append(r.failed[of(i)], err)
+			if unreachable(err) && r.result.Err == nil {
+				// One of them stands for all: they differ in nothing but the port of the connection.
+				r.result.Err = fmt.Errorf("%s Pods of group %s: %w", of(i).operation, of(i).group, err)
+			}
+		}
+		return err
+	})
+}
+
+// end notes how an attempt ended, and reports whether all of it succeeded. An error that says nothing about the request is for the
+// work queue, which tries again.
+func (r *run) end(a attempt, describe func(error) Failure) bool {
+	errs, ok := r.failed[a]
+	switch {
+	case ok:
+	case r.result.Err != nil && a.operation == creating: // a part of it was perhaps not tried
+		r.attempts.failed(r.cluster, a, r.attempts.last(r.cluster, a))
+		return false
+	default:
+		r.attempts.succeeded(r.cluster, a)
+		r.refused.Succeeded(a.key(r.cluster))
+		return true
+	}
+	var failures []Failure
+	for _, err := range errs {
+		if !unreachable(err) {
+			failures = append(failures, describe(err))
+		}
+	}
+	if len(failures) == 0 {
+		earlier := r.attempts.last(r.cluster, a) // nobody was there to say otherwise
+		r.result.Earlier = append(r.result.Earlier, earlier...)
+		r.attempts.failed(r.cluster, a, earlier)
+		return false
+	}
+	r.attempts.failed(r.cluster, a, failures)
+	r.again(r.refused.Failed(a.key(r.cluster), r.cluster.GetGeneration()))
+	r.result.Failures = append(r.result.Failures, failures...)
+	return false
+}
+
+// tooEarly reports whether the attempt has to wait, and sees to it that the time is not missed.
+func (r *run) tooEarly(a attempt) bool {
+	wait := r.refused.Wait(a.key(r.cluster), r.cluster.GetGeneration())
+	if a.operation == creating {
+		wait = max(wait, r.ended.Wait(a.key(r.cluster), 0))
+	}
+	if wait == 0 {
+		return false
+	}
+	r.again(wait)
+	for _, f := range r.attempts.last(r.cluster, a) {
+		if !slices.Contains(r.result.Earlier, f) {
+			r.result.Earlier = append(r.result.Earlier, f)
+		}
+	}
+	return true
+}
+
+func (r *run) again(after time.Duration) { r.result.After = reconcile.Sooner(r.result.After, after) }
+
+func (r *run) noteDeleted(d podplan.Deletion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Deleted++
+	if d.Group == rayv1.HeadGroupName {
+		r.result.DeletedHead = d.Pod.Name
+	} else {
+		g := r.group(d.Group)
+		g.Deleted = append(g.Deleted, d.Pod.Name)
+	}
+	if !slices.Contains(r.result.DeleteReasons, d.Message) {
+		r.result.DeleteReasons = append(r.result.DeleteReasons, d.Message)
+		slices.Sort(r.result.DeleteReasons)
+	}
+}
+
+// group returns the result of a group; the caller holds the lock.
+func (r *run) group(name string) *GroupResult {
+	for i := range r.result.Groups {
+		if r.result.Groups[i].Name == name {
+			return &r.result.Groups[i]
+		}
+	}
+	r.result.Groups = append(r.result.Groups, GroupResult{Name: name})
+	return &r.result.Groups[len(r.result.Groups)-1]
+}
+
+func groupsOf(list []podplan.Deletion) []string {
+	var groups []string
+	for _, d := range list {
+		if !slices.Contains(groups, d.Group) {
+			groups = append(groups, d.Group)
+		}
+	}
+	return groups
+}

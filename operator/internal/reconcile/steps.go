@@ -1,0 +1,65 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+)
+
+// Step is one part of a reconcile. S is what the steps of one run share.
+type Step[S any] struct {
+	// Name is what Progress knows the step by.
+	Name string
+	// Run does the work. The first error ends the list.
+	Run func(context.Context, S) (Outcome, error)
+}
+
+// Outcome is what a step says about the steps after it. The zero value says go on.
+type Outcome struct {
+	// Stop ends the list.
+	Stop bool
+	// After asks for another reconcile after this time; zero asks for none.
+	After time.Duration
+}
+
+// Progress is how far a run came.
+type Progress struct {
+	// After is the shortest time that a step asked for; zero for none.
+	After time.Duration
+	done  map[string]struct{}
+}
+
+// Done reports whether the step ran to its end. What a step finds out is not known when it did not: the part of the status that
+// goes by it stays as it was.
+func (p Progress) Done(step string) bool {
+	_, ok := p.done[step]
+	return ok
+}
+
+// Run runs the steps in their order until one fails or says stop.
+func Run[S any](ctx context.Context, steps []Step[S], s S) (Progress, error) {
+	p := Progress{done: make(map[string]struct{}, len(steps))}
+	for _, step := range steps {
+		o, err := step.Run(ctx, s)
+		if err != nil {
+			return p, err
+		}
+		p.done[step.Name] = struct{}{}
+		p.After = Sooner(p.After, o.After)
+		if o.Stop {
+			break
+		}
+	}
+	return p, nil
+}
+
+// Sooner returns the shorter of two times after which to look again, where zero is never.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// Soon is how long to wait for something that follows from a write of this run, such as the next state of a life cycle once the
+// status says so.
+const Soon = 10 * time.Millisecond

@@ -1,0 +1,151 @@
+package served
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/discovery"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// requestLimit is how long one request about an optional kind may take.
+const requestLimit = 5 * time.Second
+
+// New returns the kinds of the cluster that the manager is for, and adds caches to it that are empty until a kind is watched.
+// Nothing waits for them, and they share no discovery with the manager's own: there, one hanging server would hold up the reads
+// of every kind. namespaces restricts the caches; empty means all.
+func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveClock) (*Kinds, error) {
+	finder, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("making the client for discovery: %w", err)
+	}
+	known := newFound()
+	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: known})
+	if err != nil {
+		return nil, fmt.Errorf("making the client of optional kinds: %w", err)
+	}
+	k := newKinds(direct{finder}, live, c)
+	k.found = known
+	marked, err := labels.NewRequirement(rayv1.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making the selector: %w", err)
+	}
+	refused := &refusals{}
+	for _, one := range []struct {
+		selector labels.Selector
+		into     *cache.Cache
+	}{{labels.NewSelector().Add(*marked), &k.marked}, {labels.Everything(), &k.all}} {
+		ca, err := cache.New(mgr.GetConfig(), cache.Options{
+			HTTPClient:               mgr.GetHTTPClient(),
+			Scheme:                   mgr.GetScheme(),
+			Mapper:                   known,
+			DefaultNamespaces:        maps.Clone(namespaces),
+			DefaultLabelSelector:     one.selector,
+			DefaultTransform:         cache.TransformStripManagedFields(),
+			DefaultWatchErrorHandler: refused.handle,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("making a cache of optional kinds: %w", err)
+		}
+		if err := mgr.Add(ca); err != nil {
+			return nil, fmt.Errorf("adding a cache of optional kinds: %w", err)
+		}
+		*one.into = ca
+	}
+	return k, nil
+}
+
+// direct asks the API server about one version of a group, each time. A RESTMapper of client libraries holds a lock meanwhile,
+// and takes a group whose server is away for one without kinds.
+type direct struct {
+	discovery *discovery.DiscoveryClient
+}
+
+// RESTMapping implements mapper for one version.
+func (d direct) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	defer cancel()
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: kind.Group, Version: version}
+		list, err := d.discovery.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if r.Kind != kind.Kind || strings.Contains(r.Name, "/") {
+				continue
+			}
+			scope := meta.RESTScopeRoot
+			if r.Namespaced {
+				scope = meta.RESTScopeNamespace
+			}
+			return &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(kind.Kind), Scope: scope}, nil
+		}
+	}
+	return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
+}
+
+// found maps the kinds that were found to be served, and makes no request.
+type found struct {
+	*meta.DefaultRESTMapper
+	mu       sync.RWMutex
+	mappings map[schema.GroupVersionKind]*meta.RESTMapping
+}
+
+func newFound() *found {
+	return &found{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil), mappings: map[schema.GroupVersionKind]*meta.RESTMapping{}}
+}
+
+func (f *found) add(m *meta.RESTMapping) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mappings[m.GroupVersionKind] = m
+}
+
+// RESTMapping implements meta.RESTMapper; it is the only method that caches and clients of unstructured objects call.
+func (f *found) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, version := range versions {
+		if m, ok := f.mappings[kind.WithVersion(version)]; ok {
+			return m, nil
+		}
+	}
+	return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
+}
+
+// refusals logs once for each resource that it must not be watched. The watch goes on trying: the right may be given.
+type refusals struct{ logged sync.Map }
+
+func (r *refusals) handle(ctx context.Context, reflector *toolscache.Reflector, err error) {
+	if !apierrors.IsForbidden(err) {
+		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+		return
+	}
+	resource := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		resource = status.Status().Details.Kind + "." + status.Status().Details.Group
+	}
+	if _, again := r.logged.LoadOrStore(resource, true); !again {
+		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config",
+			"resource", resource)
+	}
+}

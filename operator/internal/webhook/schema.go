@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/raygate/raygate/operator/config/crd"
+)
+
+// hubSchema is the schema of v1 of a kind, with its CEL rules. The API server asks it about writes through v1 alone: of a write
+// through v1alpha1 it validates what the client sent, and not what conversion makes of it, such as the preserved fields, which a
+// client can put anything into.
+type hubSchema struct {
+	structural *structuralschema.Structural
+	keywords   crdvalidation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// newHubSchema compiles hundreds of rules, which takes a second; few installations have clients of v1alpha1.
+func newHubSchema(kind string) (*hubSchema, error) {
+	v1Schema, err := crd.Schema(kind, hubVersion)
+	if err != nil {
+		return nil, err
+	}
+	props := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1Schema, props, nil); err != nil {
+		return nil, fmt.Errorf("converting the schema of %s: %w", kind, err)
+	}
+	s := &hubSchema{}
+	if s.structural, err = structuralschema.NewStructural(props); err != nil {
+		return nil, fmt.Errorf("reading the schema of %s: %w", kind, err)
+	}
+	if s.keywords, _, err = crdvalidation.NewSchemaValidator(props); err != nil {
+		return nil, fmt.Errorf("compiling the schema of %s: %w", kind, err)
+	}
+	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
+	return s, nil
+}
+
+// lazySchemas returns the schema of a kind, which is compiled when it is asked for first.
+func lazySchemas(kinds []kind) func(kind string) (*hubSchema, error) {
+	schemas := map[string]func() (*hubSchema, error){}
+	for _, k := range kinds {
+		schemas[k.Kind] = sync.OnceValues(func() (*hubSchema, error) { return newHubSchema(k.Kind) })
+	}
+	return func(kind string) (*hubSchema, error) { return schemas[kind]() }
+}
+
+// validate returns what the API server would say of the same write through v1. The status is none of the client's. Updates ratchet
+// as in the API server; before is empty on create.
+func (s *hubSchema) validate(ctx context.Context, after, before []byte) (field.ErrorList, error) {
+	obj, err := s.decode(after)
+	if err != nil {
+		return nil, err
+	}
+	if len(before) == 0 {
+		errs := crdvalidation.ValidateCustomResource(nil, obj, s.keywords)
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, obj)...)
+		return s.withRules(ctx, errs, obj, nil), nil
+	}
+	was, err := s.decode(before)
+	if err != nil {
+		return nil, err
+	}
+	correlated := common.NewCorrelatedObject(obj, was, &model.Structural{Structural: s.structural})
+	errs := crdvalidation.ValidateCustomResourceUpdate(nil, obj, was, s.keywords, crdvalidation.WithRatcheting(correlated))
+	if len(listtype.ValidateListSetsAndMaps(nil, s.structural, was)) == 0 {
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, obj)...)
+	}
+	return s.withRules(ctx, errs, obj, was, cel.WithRatcheting(correlated)), nil
+}
+
+// withRules asks the CEL rules of an object that has the form of the schema, as they cannot be asked of others.
+func (s *hubSchema) withRules(ctx context.Context, errs field.ErrorList, obj, was map[string]any, options ...cel.Option) field.ErrorList {
+	if len(errs) > 0 || s.rules == nil {
+		return errs
+	}
+	var old any
+	if was != nil {
+		old = was
+	}
+	errs, _ = s.rules.Validate(ctx, nil, s.structural, obj, old, celconfig.RuntimeCELCostBudget, options...)
+	return errs
+}
+
+func (s *hubSchema) decode(raw []byte) (map[string]any, error) {
+	obj := map[string]any{}
+	if err := utiljson.Unmarshal(raw, &obj); err != nil {
+		return nil, fmt.Errorf("decoding an object: %w", err)
+	}
+	delete(obj, "status")
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, s.structural)
+	defaulting.Default(obj, s.structural)
+	return obj, nil
+}

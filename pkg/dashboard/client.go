@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+)
+
+// Client talks to the dashboard of one Ray cluster. Errors are of type *Error and match one of the sentinels of this
+// package. A job is named by its submission id or, where Ray knows one, by its driver job id. All methods are safe for
+// concurrent use.
+type Client interface {
+	// Version asks for the versions of Ray and of its job API.
+	Version(ctx context.Context) (Version, error)
+	// ListJobs returns all jobs that Ray has a record of, also those that ended long ago.
+	ListJobs(ctx context.Context) ([]Job, error)
+	// GetJob returns one job. ErrNotFound means that Ray itself says that it has no record of the id.
+	GetJob(ctx context.Context, id string) (*Job, error)
+	// SubmitJob hands a job to Ray and returns its submission id. Ray accepts it before it starts it. After an error that
+	// matches ErrUnavailable Ray may have accepted it all the same: ask for the id before submitting again. ErrDuplicate
+	// means that an earlier submission with this id was accepted.
+	SubmitJob(ctx context.Context, s Submission) (string, error)
+	// StopJob asks Ray to stop a job and does not wait until it has. It reports whether there was something to stop.
+	StopJob(ctx context.Context, id string) (bool, error)
+	// DeleteJob deletes the record of a job that ended.
+	DeleteJob(ctx context.Context, id string) error
+	// JobLogs returns what the driver has written so far, or the last part of it.
+	JobLogs(ctx context.Context, id string) (string, error)
+	// TailJobLogs streams what the driver writes, from the beginning. Read returns io.EOF when Ray closed the stream
+	// normally, which does not say that the job ended, much less how: ask for the job. The context covers the stream.
+	TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error)
+}
+
+// Submission is a job to submit. Only Entrypoint is required. What is empty is not sent, because Ray refuses keys that it
+// does not know.
+type Submission struct {
+	// Entrypoint is the shell command that runs on the node of the driver.
+	Entrypoint string `json:"entrypoint"`
+	// SubmissionID is the id of the job. Empty lets Ray choose one.
+	SubmissionID string `json:"submission_id,omitempty"`
+	// Metadata is kept with the job.
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// RuntimeEnv is a JSON object.
+	RuntimeEnv json.RawMessage `json:"runtime_env,omitempty"`
+	// EntrypointNumCPUs and EntrypointNumGPUs are reserved for the entrypoint. Zero for both, and no resources, pins it to
+	// the head node.
+	EntrypointNumCPUs float32 `json:"entrypoint_num_cpus,omitempty"`
+	EntrypointNumGPUs float32 `json:"entrypoint_num_gpus,omitempty"`
+	// EntrypointResources are other logical resources.
+	EntrypointResources map[string]float64 `json:"entrypoint_resources,omitempty"`
+}
+
+// Version is what a dashboard says about itself. Unknown parts are empty.
+type Version struct {
+	// API is the version of the job API, a small number as text.
+	API string
+	// Ray and Commit say which build of Ray runs.
+	Ray, Commit string
+	// Session is the name of the session, which is another one after the head was started anew.
+	Session string
+}

@@ -1,0 +1,96 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// FollowOptions tunes Follow.
+type FollowOptions struct {
+	// Clock times the pauses. Nil means the real one.
+	Clock clock.Clock
+	// Patience is how many attempts in a row may fail before Follow gives up. 0 means no end but that of the context.
+	Patience int
+}
+
+// Pauses between the attempts of Follow.
+const (
+	firstPause = time.Second
+	lastPause  = 15 * time.Second
+)
+
+// Follow copies the log of a job to w until the job ended, and returns how it ended. It survives streams that break, and
+// those that end normally while the job goes on, as happens when the way from the head to the node of the driver breaks:
+// each byte is written once.
+func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptions) (*Job, error) {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	out := &counted{w: w}
+	for failures := 0; ; {
+		before := out.n
+		streamErr := copyTail(ctx, c, id, out)
+		if out.err != nil {
+			return nil, out.err
+		}
+		job, err := c.GetJob(ctx, id)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err == nil && job.Status.Final() && streamErr == nil:
+			return job, nil
+		}
+		if out.n > before {
+			failures = 0
+		}
+		failures++
+		err = errors.Join(streamErr, err)
+		if err != nil && !errors.Is(err, ErrUnavailable) || o.Patience > 0 && failures >= o.Patience {
+			return job, err
+		}
+		pause := min(firstPause<<min(failures-1, 8), lastPause)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-o.Clock.After(pause):
+		}
+	}
+}
+
+// copyTail copies what is new in the log, which every stream begins anew.
+func copyTail(ctx context.Context, c Client, id string, out *counted) error {
+	stream, err := c.TailJobLogs(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	if _, err := io.CopyN(io.Discard, stream, out.n); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // shorter than before: the log is another one, or not all of it is there yet
+		}
+		return err
+	}
+	_, err = io.Copy(out, stream)
+	return err
+}
+
+// counted keeps what went wrong with the writer apart from what went wrong with the stream.
+type counted struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	if err != nil {
+		c.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,109 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// FuzzAnswers answers every call with any status, type and bytes: never a panic, always an end, and either an answer or an
+// error of exactly one kind.
+func FuzzAnswers(f *testing.F) {
+	for _, body := range []string{exampleJob, kubeStatus, "[" + exampleJob + "]", `{"logs":"x"}`, `{"stopped":true}`, "null", "", "\x81\x03abc\x88\x02\x03\xe8", "\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"} {
+		for _, code := range []int{101, 200, 204, 302, 404, 500} {
+			f.Add(code, jsonType, []byte(body))
+			f.Add(code, plain, []byte(body))
+		}
+	}
+	f.Add(200, jsonType, bytes.Repeat([]byte("["), 100000))
+	f.Add(500, "text/plain; =", bytes.Repeat([]byte("é\x00\xff"), 10000))
+	f.Fuzz(func(t *testing.T, code int, contentType string, body []byte) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		c, err := New(Config{
+			URL: &url.URL{Scheme: "http", Host: "demo:8265"}, Transport: cannedAnswer{code, contentType, body}, MaxJob: 1 << 16, MaxList: 1 << 16, MaxLogs: 1 << 16,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, do := range everyCall(ctx, c) {
+			err := do()
+			if ctx.Err() != nil {
+				t.Fatalf("%s does not end", name)
+			}
+			assertOneKind(t, name, err)
+		}
+		if job, err := c.GetJob(ctx, "demo"); err == nil {
+			if !job.Status.known() {
+				t.Errorf("a state that is not known: %q", job.Status)
+			}
+			if _, err := json.Marshal(job); err != nil {
+				t.Errorf("encoding the job: %v", err)
+			}
+		}
+	})
+}
+
+func assertOneKind(t *testing.T, call string, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	kinds := 0
+	for _, s := range sentinels {
+		if errors.Is(err, s) {
+			kinds++
+		}
+	}
+	var e *Error
+	if kinds != 1 || !errors.As(err, &e) {
+		t.Errorf("%s: want an Error of one kind, got %d of %v", call, kinds, err)
+	}
+}
+
+// cannedAnswer is a transport that answers all requests alike, and a handshake as if it succeeded when the code is 101.
+type cannedAnswer struct {
+	code        int
+	contentType string
+	body        []byte
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a cannedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return &http.Response{
+		StatusCode: a.code, Request: r, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Content-Type": {a.contentType}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"},
+			"Sec-Websocket-Accept": {base64.StdEncoding.EncodeToString(sum[:])},
+		},
+		Body: &wire{Reader: bytes.NewReader(a.body)},
+	}, nil
+}
+
+type wire struct{ io.Reader }
+
+func (*wire) Write(p []byte) (int, error) { return len(p), nil }
+func (*wire) Close() error                { return nil }
+
+func FuzzJob(f *testing.F) {
+	f.Add([]byte(exampleJob))
+	f.Add([]byte(`{"status":"FAILED","end_time":1e18,"driver_exit_code":-1e30}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var job Job
+		if json.Unmarshal(text, &job) == nil && job.Status != "" && !job.Status.known() {
+			t.Errorf("a state that is not known: %q", job.Status)
+		}
+		if clip(string(text), 64); len(clip(string(text), 64)) > 64 {
+			t.Errorf("clipped to %d bytes", len(clip(string(text), 64)))
+		}
+	})
+}

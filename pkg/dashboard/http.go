@@ -1,0 +1,153 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// HTTPClient is the Client that talks HTTP.
+type HTTPClient struct {
+	config Config // without the token: formatting an unexported field asks no Formatter
+	token  func() string
+	client *http.Client
+}
+
+var _ Client = (*HTTPClient)(nil)
+
+// New returns a client. It is cheap: connections belong to the transport.
+func New(c Config) (*HTTPClient, error) {
+	if c.URL == nil || c.URL.Host == "" || c.URL.Scheme != "http" && c.URL.Scheme != "https" {
+		return nil, errors.New("creating dashboard client: want an http or https URL")
+	}
+	if c.Transport == nil {
+		c.Transport = sharedTransport
+	}
+	orDefault(&c.ReadTimeout, defaultReadTimeout)
+	orDefault(&c.SubmitTimeout, defaultSubmitTimeout)
+	orDefault(&c.LogsTimeout, defaultLogsTimeout)
+	orDefault(&c.MaxJob, defaultMaxJob)
+	orDefault(&c.MaxList, defaultMaxList)
+	orDefault(&c.MaxLogs, defaultMaxLogs)
+	token := string(c.Token)
+	c.Token = ""
+	return &HTTPClient{config: c, token: func() string { return token }, client: &http.Client{
+		Transport: c.Transport,
+		// A dashboard redirects nobody, and a redirect would carry the token to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// call is one request.
+type call struct {
+	name, method string
+	// collection asks for all jobs; else id names one, and below is what follows it. path replaces all of that.
+	collection bool
+	id, below  string
+	path       string
+	body       any
+	timeout    time.Duration
+	limit      int64
+}
+
+// tokenHeader leaves Authorization to proxies in between.
+const tokenHeader = "X-Ray-Authorization"
+
+func (c *HTTPClient) header() http.Header {
+	h := http.Header{"Accept": {"application/json, text/plain"}, "User-Agent": {"raygate"}}
+	if token := c.token(); token != "" {
+		h.Set(tokenHeader, "Bearer "+token)
+	}
+	return h
+}
+
+// url is that of the call. The id is one segment of the path, whatever is in it.
+func (c *HTTPClient) url(q call) (*url.URL, error) {
+	u := *c.config.URL
+	path, raw := q.path, q.path
+	switch {
+	case q.collection:
+		path, raw = "/api/jobs/", "/api/jobs/" // without the last slash it is a 404
+	case q.path == "":
+		if q.id == "" || q.id == "." || q.id == ".." {
+			return nil, &Error{Call: q.name, Kind: ErrInvalid, Message: "no path can hold this job id"}
+		}
+		path, raw = "/api/jobs/"+q.id+q.below, "/api/jobs/"+url.PathEscape(q.id)+q.below
+	}
+	u.RawPath = trimSlash(u.EscapedPath()) + raw
+	u.Path = trimSlash(u.Path) + path
+	return &u, nil
+}
+
+func trimSlash(path string) string {
+	for len(path) > 0 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1]
+	}
+	return path
+}
+
+// do sends the request and decodes a good answer into the target.
+func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
+	u, err := c.url(q)
+	if err != nil {
+		return err
+	}
+	var body io.Reader
+	header := c.header()
+	if q.body != nil {
+		text, err := json.Marshal(q.body)
+		if err != nil {
+			return &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
+		}
+		body = bytes.NewReader(text)
+		header.Set("Content-Type", "application/json")
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.timeout) // covers reading the answer, too
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, q.method, u.String(), body)
+	if err != nil {
+		return &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
+	}
+	req.Header = header
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return &Error{Call: q.name, Kind: ErrUnavailable, Cause: withoutURL(err)}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return c.read(q, resp, target)
+}
+
+func (c *HTTPClient) read(q call, resp *http.Response, target any) error {
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // part of it is good enough
+		return refusal(q.name, resp.StatusCode, resp.Header.Get("Content-Type"), text)
+	}
+	if !isJSON(resp.Header.Get("Content-Type")) {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Proxy: true, Message: clip(string(text), maxMessage)}
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, q.limit+1))
+	switch {
+	case err != nil:
+		return &Error{Call: q.name, Kind: ErrUnavailable, Code: resp.StatusCode, Cause: err}
+	case int64(len(text)) > q.limit:
+		return &Error{Call: q.name, Kind: ErrTooLarge, Code: resp.StatusCode}
+	}
+	if err := json.Unmarshal(text, target); err != nil {
+		return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Cause: err}
+	}
+	return nil
+}
+
+// withoutURL drops the URL, which the caller knows, from the error of an http.Client.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}

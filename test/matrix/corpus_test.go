@@ -1,0 +1,350 @@
+package matrix
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/dynamic"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/test/corpus"
+	"github.com/raygate/raygate/test/programs"
+)
+
+// What runs under KubeRay, through every entry point. See package corpus.
+
+type corpusCase struct {
+	corpus.Case
+	setting *setting
+	// namespaces in which the object is written: with the CRDs alone, with policies, with webhooks, for the gateway, and where an
+	// operator acts on it.
+	namespaces []string
+	names      map[string]string // by namespace
+}
+
+func nsCorpus(s *setting) string { return "corpus-" + s.name }
+
+func newCorpus() ([]*corpusCase, error) {
+	cases, err := corpus.Load()
+	if err != nil {
+		return nil, err
+	}
+	var all []*corpusCase
+	for _, c := range cases {
+		k := &corpusCase{Case: c, setting: settings[0], names: map[string]string{}}
+		for _, s := range settings {
+			if len(c.Gates) > 0 && s.name == "on" || len(c.GatesOff) > 0 && s.name == "off" {
+				k.setting = s
+			}
+		}
+		k.namespaces = []string{nsCRDs, nsPolicies, nsWebhooks(k.setting)}
+		if c.Kind == "RayCluster" {
+			if c.Version == "" && !c.Skips("gateway") {
+				k.namespaces = append(k.namespaces, nsGateway)
+			}
+			if !c.Skips("controller") {
+				k.namespaces = append(k.namespaces, nsCorpus(k.setting))
+			}
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// storeCorpus stores what the corpus says was stored before there were rules.
+func storeCorpus(ctx context.Context) error {
+	return forEach(len(lab.corpus), func(i int) error {
+		c := lab.corpus[i]
+		if !c.Stored {
+			return nil
+		}
+		for _, ns := range c.namespaces {
+			if err := c.create(ctx, ns, ""); err != nil {
+				return fmt.Errorf("%s in %s: %w", c.Name, ns, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (c *corpusCase) client(namespace, version string) dynamic.ResourceInterface {
+	if version == "" {
+		return kindOf(c.Kind).Namespace(namespace)
+	}
+	return lab.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: version, Resource: strings.ToLower(c.Kind) + "s"}).Namespace(namespace)
+}
+
+// create writes the object as kubectl does, with the status of the case.
+func (c *corpusCase) create(ctx context.Context, namespace, version string) error {
+	u, err := c.before()
+	if err != nil {
+		return err
+	}
+	if version != "" {
+		u.SetAPIVersion("ray.io/" + version)
+	}
+	u.SetNamespace(namespace)
+	client := c.client(namespace, version)
+	created, err := client.Create(ctx, u, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	c.names[namespace] = created.GetName()
+	if c.Status == nil {
+		return nil
+	}
+	created.Object["status"] = c.Status
+	_, err = client.UpdateStatus(ctx, created, metav1.UpdateOptions{})
+	return err
+}
+
+func (c *corpusCase) before() (*unstructured.Unstructured, error) {
+	raw, err := c.Before()
+	if err != nil {
+		return nil, err
+	}
+	return parsed(raw)
+}
+
+func parsed(raw []byte) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	return u, utiljson.Unmarshal(raw, &u.Object)
+}
+
+// changed is what is stored, after the change.
+func (c *corpusCase) changed(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
+	u, err := c.client(namespace, c.Version).Get(ctx, c.names[namespace], metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.Change(jsonOf(u.Object))
+	if err != nil {
+		return nil, err
+	}
+	return parsed(raw)
+}
+
+// write creates the object, unless it is stored already, and makes the change.
+func (c *corpusCase) write(ctx context.Context, namespace string) error {
+	if !c.Stored {
+		version := c.Version
+		if c.Changes() {
+			version = "" // it is the change that is made through an old version
+		}
+		if err := c.create(ctx, namespace, version); err != nil {
+			return fmt.Errorf("creating: %w", err)
+		}
+	}
+	if !c.Changes() {
+		return nil
+	}
+	return eventually(ctx, "the change of "+c.Name, func(ctx context.Context) error { // again when the operator was faster
+		u, err := c.changed(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		if _, err = c.client(namespace, c.Version).Update(ctx, u, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) {
+			return stop(err)
+		}
+		return err
+	})
+}
+
+// TestCorpusIsNeverRefused shows each case to the CRDs alone, with policies and with webhooks, to the gateway, and to the controller.
+func TestCorpusIsNeverRefused(t *testing.T) {
+	counts := map[string]int{}
+	var reports = make([]map[string]error, len(lab.corpus))
+	_ = forEach(len(lab.corpus), func(i int) error {
+		c := lab.corpus[i]
+		reports[i] = map[string]error{}
+		for _, ns := range c.namespaces {
+			var err error
+			switch ns {
+			case nsGateway:
+				err = c.throughGateway(t.Context())
+			case nsCorpus(c.setting):
+				if err = c.write(t.Context(), ns); err == nil {
+					err = c.acted(t.Context(), ns)
+				}
+			default:
+				err = c.write(t.Context(), ns)
+			}
+			reports[i][ns] = err
+		}
+		return nil
+	})
+	for i, c := range lab.corpus {
+		for ns, err := range reports[i] {
+			counts[ns]++
+			if err != nil {
+				t.Errorf("%s in %s, although %s: %v", c.Name, ns, c.Why, err)
+			}
+		}
+	}
+	t.Logf("asked about %v", counts)
+}
+
+// throughGateway asks for everything but the write.
+func (c *corpusCase) throughGateway(ctx context.Context) error {
+	base := "/apis/v2/namespaces/" + nsGateway + "/clusters"
+	if !c.Stored {
+		u, err := c.before()
+		if err != nil {
+			return err
+		}
+		u.SetNamespace(nsGateway)
+		if err := accepted(callREST(ctx, c.setting, http.MethodPost, base+"?validateOnly=true", u)); err != nil || !c.Changes() {
+			return err
+		}
+		if err := c.create(ctx, nsGateway, ""); err != nil {
+			return fmt.Errorf("storing: %w", err)
+		}
+	}
+	return eventually(ctx, "the change of "+c.Name, func(ctx context.Context) error {
+		path := base + "/" + c.names[nsGateway]
+		r, err := callREST(ctx, c.setting, http.MethodGet, path, &unstructured.Unstructured{Object: map[string]any{}})
+		if err := accepted(r, err); err != nil {
+			return err
+		}
+		raw, err := c.Change(r.body)
+		if err != nil {
+			return stop(err)
+		}
+		u, err := parsed(raw)
+		if err != nil {
+			return stop(err)
+		}
+		r, err = callREST(ctx, c.setting, http.MethodPut, path+"?validateOnly=true", u)
+		if err == nil && r.code == http.StatusBadRequest {
+			return stop(accepted(r, err))
+		}
+		return accepted(r, err)
+	})
+}
+
+func accepted(r reply, err error) error {
+	if err != nil {
+		return err
+	}
+	if r.code >= 300 {
+		return fmt.Errorf("HTTP %d: %s", r.code, r.body)
+	}
+	return nil
+}
+
+// acted waits until the operator has looked at the object and made its head Pod, and returns an error if it does not act on it, or
+// if the API server refuses the Pods.
+func (c *corpusCase) acted(ctx context.Context, namespace string) error {
+	return eventually(ctx, "the operator to look at "+c.Name, func(ctx context.Context) error {
+		u, err := c.client(namespace, "").Get(ctx, c.names[namespace], metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		rc := &rayv1.RayCluster{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, rc); err != nil {
+			return stop(err)
+		}
+		if validation.ManagedElsewhere(rc) {
+			return nil
+		}
+		if rc.Status.ObservedGeneration != rc.Generation {
+			return errors.New("it has not")
+		}
+		wrong := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterInvalidSpec)
+		if wrong != nil && wrong.Status == metav1.ConditionTrue && wrong.Reason != rayv1.ReasonToleratedRayClusterSpec {
+			return stop(fmt.Errorf("the operator does not act: %s", wrong.Message))
+		}
+		if failure := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue && !c.Skips("pods") {
+			return stop(fmt.Errorf("the API server does not take the Pods: %s", failure.Message))
+		}
+		if suspended := rc.Spec.Suspend != nil && *rc.Spec.Suspend; suspended || c.Skips("pods") {
+			return nil
+		}
+		heads, err := lab.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: rayv1.LabelCluster + "=" + rc.Name + "," + rayv1.LabelNodeType + "=head"})
+		if err == nil && len(heads.Items) == 0 {
+			err = errors.New("there is no head Pod")
+		}
+		return err
+	})
+}
+
+// TestCorpusPassesTheTool shows all objects of a setting to `raygate validate` in one file, and each new object after its change.
+func TestCorpusPassesTheTool(t *testing.T) {
+	for _, s := range settings {
+		var file bytes.Buffer
+		var shown []*corpusCase
+		for _, c := range lab.corpus {
+			if c.setting != s || c.Stored {
+				continue
+			}
+			raw, err := c.Before()
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents := [][]byte{raw}
+			if c.Changes() {
+				if raw, err = c.Change(raw); err != nil {
+					t.Fatal(err)
+				}
+				documents = append(documents, raw)
+			}
+			for _, raw := range documents {
+				u, err := parsed(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.Version != "" && !c.Changes() {
+					u.SetAPIVersion("ray.io/" + c.Version)
+				}
+				file.WriteString("---\n")
+				file.Write(jsonOf(u.Object))
+				file.WriteByte('\n')
+				shown = append(shown, c)
+			}
+		}
+		args := []string{"validate", "-o", "json", "-f", "-"}
+		for gate, on := range s.gates {
+			args = append(args, fmt.Sprintf("--feature-gates=%s=%v", gate, on))
+		}
+		cmd := exec.CommandContext(t.Context(), programs.Binary("raygate"), args...)
+		cmd.Stdin = &file
+		out, err := cmd.Output()
+		var report struct {
+			Objects  int
+			Findings []struct {
+				Document                       int
+				Severity, Field, Message, Rule string
+			}
+		}
+		if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
+			t.Fatalf("raygate validate: %v: %s", errors.Join(err, jsonErr), out)
+		}
+		if report.Objects != len(shown) {
+			t.Errorf("raygate validate checked %d objects of %d", report.Objects, len(shown))
+		}
+		for _, f := range report.Findings {
+			if f.Severity == "error" {
+				c := shown[f.Document-1]
+				t.Errorf("%s, although %s: %s: %s (%s)", c.Name, c.Why, f.Field, f.Message, f.Rule)
+			}
+		}
+		if err != nil && !t.Failed() {
+			t.Errorf("raygate validate: %v", err)
+		}
+	}
+}

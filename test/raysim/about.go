@@ -1,0 +1,44 @@
+package raysim
+
+import (
+	"net/http"
+)
+
+// Version is the version of Ray that the simulator says it is; APIVersion that of its job API.
+const (
+	Version    = "2.55.0"
+	APIVersion = "4"
+)
+
+func healthy(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "success") }
+
+func (c *Cluster) version(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, map[string]string{
+		"version": APIVersion, "ray_version": Version, "ray_commit": "simulated", "session_name": "session_simulated",
+	})
+}
+
+// activity is one component in the answer about activities; times are in seconds since 1970.
+type activity struct {
+	IsActive       string   `json:"is_active"`
+	Reason         *string  `json:"reason"`
+	Timestamp      float64  `json:"timestamp"`
+	LastActivityAt *float64 `json:"last_activity_at"`
+}
+
+func (c *Cluster) activities(w http.ResponseWriter, _ *http.Request) {
+	a := activity{IsActive: "INACTIVE", Timestamp: float64(c.opts.Now().UnixMilli()) / 1000}
+	c.mu.Lock()
+	for _, j := range c.order {
+		if !j.details.Status.Terminal() {
+			a.IsActive, a.Reason = "ACTIVE", new("Number of active drivers: at least 1")
+		}
+		if end := j.details.EndTime; end != nil {
+			if at := float64(*end) / 1000; a.LastActivityAt == nil || *a.LastActivityAt < at {
+				a.LastActivityAt = &at
+			}
+		}
+	}
+	c.mu.Unlock()
+	writeJSON(w, map[string]activity{"driver": a})
+}

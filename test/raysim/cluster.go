@@ -1,0 +1,158 @@
+package raysim
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Options configure a simulated head. The zero value works but for Dir.
+type Options struct {
+	// Dir gets a folder per job with its log and its working directory. Required; made when missing.
+	Dir string
+	// Token, when not empty, is what every request but the public ones has to bring.
+	Token string
+	// NodeIP is the address of the head in records; empty means 127.0.0.1.
+	NodeIP string
+	// Run runs the entrypoints; nil means Shell{}.Run.
+	Run func(context.Context, Launch) (exitCode int, err error)
+	// Now is the clock of the records; nil means time.Now.
+	Now func() time.Time
+	// Poll is how often the end of a log is looked at by a tail; 0 means 100 ms.
+	Poll time.Duration
+}
+
+// Launch is an entrypoint to be run. Options.Run returns its exit code once it and all that it has started have ended. When the context
+// ends first, it ends the entrypoint, politely at first; the job is then STOPPED whatever is returned. An error means that the entrypoint
+// could not be started.
+type Launch struct {
+	SubmissionID string
+	Entrypoint   string
+	// Env are the variables of the runtime environment, as KEY=value.
+	Env []string
+	// Dir is the working directory.
+	Dir string
+	// Output is the log; writes go to its end.
+	Output *os.File
+	// Started makes the job RUNNING; it is called once the process runs. Calls after the first do nothing.
+	Started func()
+}
+
+// Cluster is a simulated head: an http.Handler that answers like its dashboard.
+type Cluster struct {
+	opts   Options
+	mux    *http.ServeMux
+	ctx    context.Context // ends all jobs and tails
+	cancel context.CancelFunc
+	jobs   sync.WaitGroup
+
+	mu        sync.Mutex
+	token     string
+	closed    bool
+	order     []*job // by time of submission
+	folders   int    // given so far
+	packages  map[string]bool
+	tails     map[*tail]struct{}
+	intercept func(http.ResponseWriter, *http.Request) bool
+}
+
+// New returns a head without jobs. Close ends what it runs.
+func New(o Options) (*Cluster, error) {
+	if err := os.MkdirAll(filepath.Join(o.Dir, "packages"), 0o700); err != nil {
+		return nil, fmt.Errorf("making folder of simulated Ray head: %w", err)
+	}
+	if o.Run == nil {
+		o.Run = Shell{}.Run
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Poll == 0 {
+		o.Poll = 100 * time.Millisecond
+	}
+	if o.NodeIP == "" {
+		o.NodeIP = "127.0.0.1"
+	}
+	c := &Cluster{opts: o, token: o.Token, mux: http.NewServeMux(), packages: map[string]bool{}, tails: map[*tail]struct{}{}}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.routes()
+	return c, nil
+}
+
+// Close ends all entrypoints and tails and waits for the entrypoints. Afterwards nothing can be submitted.
+func (c *Cluster) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.jobs.Wait()
+}
+
+// Active is the number of jobs that have not ended.
+func (c *Cluster) Active() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, j := range c.order {
+		if !j.details.Status.Terminal() {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Cluster) routes() {
+	c.mux.HandleFunc("POST /api/jobs/{$}", c.submit)
+	c.mux.HandleFunc("GET /api/jobs/{$}", c.list)
+	c.mux.HandleFunc("GET /api/jobs/{id}", c.get)
+	c.mux.HandleFunc("DELETE /api/jobs/{id}", c.remove)
+	c.mux.HandleFunc("POST /api/jobs/{id}/stop", c.stop)
+	c.mux.HandleFunc("GET /api/jobs/{id}/logs", c.logs)
+	c.mux.HandleFunc("GET /api/jobs/{id}/logs/tail", c.tail)
+	c.mux.HandleFunc("GET /api/version", c.version)
+	c.mux.HandleFunc("GET /api/component_activities", c.activities)
+	c.mux.HandleFunc("GET /api/packages/{protocol}/{name}", c.hasPackage)
+	c.mux.HandleFunc("PUT /api/packages/{protocol}/{name}", c.putPackage)
+	c.mux.HandleFunc("GET /api/authentication_mode", c.authenticationMode)
+	c.mux.HandleFunc("POST /api/authenticate", c.authenticate)
+	for _, path := range []string{"/api/healthz", "/api/gcs_healthz", "/api/local_raylet_healthz", "/-/healthz"} {
+		c.mux.HandleFunc("GET "+path, healthy)
+	}
+	c.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		plain(w, http.StatusOK, "This is a simulated Ray head: it has the job API and no pages.\n")
+	})
+}
+
+// ServeHTTP answers one request.
+func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	intercept := c.intercept
+	c.mu.Unlock()
+	if intercept != nil && intercept(w, r) {
+		return
+	}
+	if !c.authorized(w, r) {
+		return
+	}
+	if fromBrowser(r) {
+		plain(w, http.StatusMethodNotAllowed, "Method Not Allowed for browser traffic.")
+		return
+	}
+	// The collection is /api/jobs/ and nothing else: the mux would redirect.
+	if r.URL.Path == "/api/jobs" {
+		plain(w, http.StatusNotFound, "404: Not Found")
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// plain writes an answer that is no JSON, as all errors are.
+func plain(w http.ResponseWriter, code int, format string, args ...any) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	fmt.Fprintf(w, format, args...)
+}

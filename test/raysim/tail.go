@@ -1,0 +1,141 @@
+package raysim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+)
+
+// A frame of a tail has at most so many lines, and is sent once it is longer than so many bytes.
+const (
+	frameLines = 10
+	frameBytes = 20_000
+)
+
+// tail is an open WebSocket; cut ends it as a broken connection would.
+type tail struct{ cut context.CancelFunc }
+
+// tail sends the log from its start until the job has ended.
+func (c *Cluster) tail(w http.ResponseWriter, r *http.Request) {
+	j := c.submitted(w, r, "tail logs of")
+	if j == nil {
+		return
+	}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // Accept has answered
+	}
+	defer ws.CloseNow() //nolint:errcheck // the connection is given up
+	// Not the request's context, which ends when the connection is taken over. Clients send nothing; reading finds out that they go.
+	base, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	ctx := ws.CloseRead(base)
+	t := &tail{cut: cancel}
+	c.mu.Lock()
+	c.tails[t] = struct{}{}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.tails, t)
+		c.mu.Unlock()
+	}()
+	if err := c.send(ctx, ws, j); err == nil {
+		_ = ws.Close(websocket.StatusNormalClosure, "")
+	}
+}
+
+// send returns nil when the job has ended and all of its log is sent.
+func (c *Cluster) send(ctx context.Context, ws *websocket.Conn, j *job) error {
+	var log *os.File
+	defer func() {
+		if log != nil {
+			_ = log.Close()
+		}
+	}()
+	f := frames{write: func(text string) error { return ws.Write(ctx, websocket.MessageText, []byte(text)) }}
+	buf := make([]byte, 32<<10)
+	for {
+		// Asked before reading: what is written before the end is then read.
+		ended := j.snapshot().Status.Terminal()
+		if log == nil {
+			var err error
+			if log, err = os.Open(j.logPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		for log != nil {
+			n, err := log.Read(buf)
+			if werr := f.add(buf[:n]); werr != nil {
+				return werr
+			}
+			if errors.Is(err, io.EOF) || n == 0 {
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if ended {
+			return f.flush(true)
+		}
+		if err := f.flush(false); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(c.opts.Poll):
+		}
+	}
+}
+
+// frames cuts a log into text frames. A character of several bytes stays whole.
+type frames struct {
+	write func(string) error
+	buf   []byte
+	lines int
+}
+
+func (f *frames) add(data []byte) error {
+	for _, b := range data {
+		f.buf = append(f.buf, b)
+		if b == '\n' {
+			f.lines++
+		}
+		if f.lines == frameLines || len(f.buf) > frameBytes && utf8.RuneStart(b) && b < utf8.RuneSelf {
+			if err := f.flush(true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flush sends what is there; unless all is asked for, without the start of a character at the end.
+func (f *frames) flush(all bool) error {
+	n := len(f.buf)
+	if !all {
+		for i := 1; i < utf8.UTFMax && i <= n; i++ {
+			if tail := f.buf[n-i:]; utf8.RuneStart(tail[0]) {
+				if !utf8.FullRune(tail) {
+					n -= i
+				}
+				break
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	text := strings.ToValidUTF8(string(f.buf[:n]), "\uFFFD")
+	f.buf, f.lines = append([]byte(nil), f.buf[n:]...), 0
+	return f.write(text)
+}
