@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/test/raytest"
@@ -346,10 +347,16 @@ func demo(t *testing.T, name string) *raygatev2.RayCluster {
 	t.Helper()
 	rc := raytest.RayCluster("default/"+name, raytest.Workers("cpu", 2))
 	rc.UID, rc.ResourceVersion = "", ""
-	cluster, err := modelv2.ClusterFromRay(rc)
+	data, err := json.Marshal(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tree, err := document.ParseTree(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &raygatev2.RayCluster{}
+	modelv2.Fill(cluster, tree)
 	cluster.Status = nil
 	return cluster
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,37 +13,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// stores is one store for each namespace that is served, or one with the key "" for all. A gateway without rights on the whole cluster has one watch per
-// namespace; their changes have no common order, so that nothing is listed or watched across namespaces then.
-type stores map[string]*store.Store[*rayv1.RayCluster]
+// stores is one store of a kind for each namespace that is served, or one with the key "" for all. A gateway without rights on the whole cluster has one
+// watch per namespace; their changes have no common order, so that nothing is listed or watched across namespaces then.
+type stores map[string]*store.Store
 
-var _ service.ClusterStore = stores{}
+var _ resource.Store = stores{}
 
-// newStores returns the stores of the namespaces; none means all.
-func newStores(namespaces []string, o store.Options) stores {
+// newStores returns the stores of a kind in the namespaces; none means all.
+func newStores(kind store.Kind, namespaces []string, o store.Options) stores {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	all := stores{}
 	for _, ns := range namespaces {
 		o.Namespace = ns
-		all[ns] = store.New(clusterKind, o)
+		all[ns] = store.New(kind, o)
 	}
 	return all
 }
 
-// in calls the store of a namespace, or says why there is none.
-func in[R any](s stores, namespace string, call func(*store.Store[*rayv1.RayCluster]) (R, error)) (R, error) {
+// one returns the store of a namespace, or nil.
+func (s stores) one(namespace string) *store.Store {
 	if all, ok := s[metav1.NamespaceAll]; ok {
-		return call(all)
+		return all
 	}
-	if one, ok := s[namespace]; ok {
+	return s[namespace]
+}
+
+// in calls the store of a namespace, or says why there is none.
+func in[R any](s stores, namespace string, call func(*store.Store) (R, error)) (R, error) {
+	if one := s.one(namespace); one != nil {
 		return call(one)
 	}
 	var none R
@@ -53,39 +58,62 @@ func in[R any](s stores, namespace string, call func(*store.Store[*rayv1.RayClus
 	return none, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
 }
 
-// Create implements service.ClusterStore.
-func (s stores) Create(ctx context.Context, rc *rayv1.RayCluster, o store.CreateOptions) (*service.Cluster, error) {
-	return in(s, rc.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Create(ctx, rc, o) })
+// Create implements resource.Store.
+func (s stores) Create(ctx context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error) {
+	return in(s, obj.GetNamespace(), func(one *store.Store) (*store.Item, error) { return one.Create(ctx, obj, o) })
 }
 
-// Get implements service.ClusterStore.
-func (s stores) Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*service.Cluster, error) {
-	return in(s, key.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Get(ctx, key, o) })
+// Get implements resource.Store.
+func (s stores) Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error) {
+	return in(s, key.Namespace, func(one *store.Store) (*store.Item, error) { return one.Get(ctx, key, o) })
 }
 
-// List implements service.ClusterStore.
-func (s stores) List(ctx context.Context, o store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
-	return in(s, o.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
-		return one.List(ctx, o)
-	})
+// List implements resource.Store.
+func (s stores) List(ctx context.Context, o store.ListOptions) (*store.Page, error) {
+	return in(s, o.Namespace, func(one *store.Store) (*store.Page, error) { return one.List(ctx, o) })
 }
 
-// Replace implements service.ClusterStore.
-func (s stores) Replace(ctx context.Context, rc *rayv1.RayCluster, o store.ReplaceOptions) (*service.Cluster, error) {
-	return in(s, rc.Namespace, func(one *store.Store[*rayv1.RayCluster]) (*service.Cluster, error) { return one.Replace(ctx, rc, o) })
-}
-
-// Delete implements service.ClusterStore.
-func (s stores) Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error) {
-	return in(s, key.Namespace, func(one *store.Store[*rayv1.RayCluster]) (types.UID, error) { return one.Delete(ctx, key, o) })
-}
-
-// Watch implements service.ClusterStore.
-func (s stores) Watch(ctx context.Context, o store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
-	_, err := in(s, o.Namespace, func(one *store.Store[*rayv1.RayCluster]) (struct{}, error) {
-		return struct{}{}, one.Watch(ctx, o, send)
-	})
+// Watch implements resource.Store.
+func (s stores) Watch(ctx context.Context, o store.WatchOptions, send func(store.Event) error) error {
+	_, err := in(s, o.Namespace, func(one *store.Store) (struct{}, error) { return struct{}{}, one.Watch(ctx, o, send) })
 	return err
+}
+
+// Read implements resource.Store.
+func (s stores) Read(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
+	return in(s, key.Namespace, func(one *store.Store) (*store.Item, error) { return one.Read(ctx, key) })
+}
+
+// Version implements resource.Store.
+func (s stores) Version(key types.NamespacedName, version string) *store.Item {
+	if one := s.one(key.Namespace); one != nil {
+		return one.Version(key, version)
+	}
+	return nil
+}
+
+// Replace implements resource.Store.
+func (s stores) Replace(ctx context.Context, obj *store.Object, old *store.Item, o store.WriteOptions) (*store.Item, error) {
+	return in(s, obj.GetNamespace(), func(one *store.Store) (*store.Item, error) { return one.Replace(ctx, obj, old, o) })
+}
+
+// Patch implements resource.Store.
+func (s stores) Patch(ctx context.Context, key types.NamespacedName, patch map[string]any, o store.PatchOptions) (*store.Item, error) {
+	return in(s, key.Namespace, func(one *store.Store) (*store.Item, error) { return one.Patch(ctx, key, patch, o) })
+}
+
+// Delete implements resource.Store.
+func (s stores) Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error) {
+	return in(s, key.Namespace, func(one *store.Store) (types.UID, error) { return one.Delete(ctx, key, o) })
+}
+
+// Age implements resource.Store: that of the namespace that has been out of contact longest.
+func (s stores) Age() time.Duration {
+	var oldest time.Duration
+	for _, one := range s {
+		oldest = max(oldest, one.Age())
+	}
+	return oldest
 }
 
 // run fills the caches until ctx ends.
@@ -95,24 +123,47 @@ func (s stores) run(ctx context.Context) {
 	}
 }
 
-// state returns how many objects are cached, the oldest last contact with the API server, and why they are not ready.
-func (s stores) state() (objects int, contact time.Time, err error) {
+// size is the number of objects in the caches.
+func (s stores) size() int {
+	objects := 0
 	for _, one := range s {
-		n, last := one.Size()
-		objects += n
-		if contact.IsZero() || last.Before(contact) {
-			contact = last
-		}
-		if notReady := one.Ready(); notReady != nil {
-			err = notReady
+		objects += one.Size()
+	}
+	return objects
+}
+
+// absent reports whether the kind is not installed.
+func (s stores) absent() bool {
+	for _, one := range s {
+		if errors.Is(one.Ready(), store.ErrNotServed) {
+			return true
 		}
 	}
-	return objects, contact, err
+	return false
+}
+
+// ready says why the caches are no good yet. A kind that is not installed is nothing to wait for.
+func (s stores) ready() error {
+	for _, one := range s {
+		if err := one.Ready(); err != nil && !errors.Is(err, store.ErrNotServed) {
+			return err
+		}
+	}
+	return nil
 }
 
 // check is the line of readiness. A cache that has been filled serves, however old the last contact with the API server: replicas that all left at once
 // because it is away would take the reads with them.
 func (s stores) check() (string, error) {
-	objects, contact, err := s.state()
-	return strconv.Itoa(objects) + " objects, last contact with the API server " + time.Since(contact).Round(time.Second).String() + " ago", err
+	if err := s.ready(); err != nil {
+		return "", err
+	}
+	if s.absent() {
+		return "not installed", nil
+	}
+	text := strconv.Itoa(s.size()) + " objects"
+	if age := s.Age(); age > 0 {
+		text += ", last contact with the API server " + age.Round(time.Second).String() + " ago"
+	}
+	return text, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/test/envtest"
 )
 
-// userToken makes a ServiceAccount with the verbs on RayClusters of the namespace default, and returns its token.
+// userToken makes a ServiceAccount with the verbs on Ray objects of the namespace default, and returns its token.
 func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -25,7 +25,7 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 	}
 	if len(verbs) > 0 {
 		meta := metav1.ObjectMeta{Name: name}
-		if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}}}}, metav1.CreateOptions{}); err != nil {
+		if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}}}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := kube.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{

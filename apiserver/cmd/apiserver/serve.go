@@ -17,7 +17,6 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // run serves until ctx ends, and then drains.
@@ -46,8 +45,7 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	a.clusters.run(background)
-	go a.followReadiness(background)
+	a.follow(background)
 
 	var public http.Handler = a.rest
 	if a.tracing != nil {
@@ -113,17 +111,28 @@ func listen(ctx context.Context, o *Options) (map[string]net.Listener, error) {
 	return all, nil
 }
 
+// follow fills the caches and keeps the health service up to date until ctx ends.
+func (a *app) follow(ctx context.Context) {
+	for _, s := range a.stores {
+		s.run(ctx)
+	}
+	go a.followReadiness(ctx)
+}
+
 // followReadiness keeps the gRPC health service at what the cache says, one entry per service.
 func (a *app) followReadiness(ctx context.Context) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		state := healthpb.HealthCheckResponse_NOT_SERVING
-		if _, _, err := a.clusters.state(); err == nil {
-			state = healthpb.HealthCheckResponse_SERVING
+		all := healthpb.HealthCheckResponse_SERVING
+		for i, served := range restServices {
+			state := healthpb.HealthCheckResponse_SERVING
+			if a.stores[i].ready() != nil {
+				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
+			}
+			a.health.SetServingStatus(string(served.Descriptor.FullName()), state)
 		}
-		a.health.SetServingStatus("", state)
-		a.health.SetServingStatus(raygatev2.ClusterService_ServiceDesc.ServiceName, state)
+		a.health.SetServingStatus("", all)
 		select {
 		case <-ctx.Done():
 			return

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -18,15 +17,18 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-base/tracing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -59,7 +61,7 @@ var statusRows = []rpcstatus.Row{
 // app is all parts of the process.
 type app struct {
 	opts     *Options
-	clusters stores
+	stores   []stores // in the order of kinds
 	grpc     *grpc.Server
 	rest     *rest.Server
 	health   *health.Server
@@ -84,10 +86,11 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := rayv1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("registering ray.io types: %w", err)
+	gvks := make([]schema.GroupVersionKind, 0, len(kinds))
+	for i := range kinds {
+		gvks = append(gvks, kinds[i].StoreKind().GroupVersionKind)
 	}
+	scheme := store.NewScheme(gvks...)
 	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
@@ -96,10 +99,14 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	a.clusters = newStores(o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey})
-	clusters := service.NewClusters(service.ClusterOptions{
-		Store: a.clusters, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true}, Warn: interceptor.AddWarning,
-	})
+	core, err := store.NewClient(access.caller, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	views := document.NewCache(0)
+	for i := range kinds {
+		a.stores = append(a.stores, newStores(kinds[i].StoreKind(), o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+	}
 
 	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)
 	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
@@ -111,14 +118,18 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
-	raygatev2.RegisterClusterServiceServer(services, clusters)
-	raygatev2.RegisterClusterServiceServer(inProcess, clusters)
+	review := register(func(i int) resource.Options {
+		return resource.Options{
+			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
+			Warn: interceptor.AddWarning, Core: core, Views: views,
+		}
+	}, services, inProcess)
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
 
 	api, err := restv2.New(ctx, restv2.Options{
-		Services: []restv2.Service{restv2.Clusters}, Conn: inProcess, Edge: entry, Table: table, Review: clusters.Review,
+		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review,
 	})
 	if err != nil {
 		return nil, err
@@ -128,18 +139,41 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
 	})
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
-		a.cacheGauge("cached_objects", "Objects in the watch cache.", func(objects int, _ time.Time) float64 { return float64(objects) }),
-		a.cacheGauge("cache_last_contact_timestamp_seconds", "When the API server last sent anything to the watch cache.", func(_ int, contact time.Time) float64 { return float64(contact.Unix()) }))
+		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(views.Size()) }))
+	for i, s := range a.stores {
+		labels := prometheus.Labels{"resource": kinds[i].Resource}
+		a.registry.MustRegister(
+			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
+			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.Age().Seconds() }))
+	}
 	return a, nil
 }
 
-func (a *app) cacheGauge(name, help string, value func(objects int, contact time.Time) float64) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "raygate_apiserver_" + name, Help: help, ConstLabels: prometheus.Labels{"resource": "rayclusters"},
-	}, func() float64 {
-		objects, contact, _ := a.clusters.state()
-		return value(objects, contact)
-	})
+func gauge(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
+}
+
+// kinds are what is served, restServices how REST serves them.
+var (
+	kinds        = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
+	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
+)
+
+// register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
+func register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
+	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
+	for _, s := range servers {
+		raygatev2.RegisterClusterServiceServer(s, clusters)
+		raygatev2.RegisterJobServiceServer(s, jobs)
+		raygatev2.RegisterServeServiceServer(s, services)
+		raygatev2.RegisterCronJobServiceServer(s, cronJobs)
+	}
+	return func(object proto.Message, form []rpcstatus.Violation) (all []rpcstatus.Violation) {
+		for _, r := range []*resource.Resource{clusters.Resource, jobs.Resource, services.Resource, cronJobs.Resource} {
+			all = append(all, r.Review(object, form)...)
+		}
+		return all
+	}
 }
 
 // chainOf is the way of every call behind the edge, outermost first.
@@ -179,36 +213,18 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 	return options
 }
 
-// clusterKind is what the store needs to know of a RayCluster.
-var clusterKind = store.Kind[*rayv1.RayCluster]{
-	GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"),
-	Resource:         "rayclusters",
-	New:              func() *rayv1.RayCluster { return &rayv1.RayCluster{} },
-	State:            func(rc *rayv1.RayCluster) string { return string(rc.Status.State) },
-	ClearStatus:      func(rc *rayv1.RayCluster) { rc.Status = rayv1.RayClusterStatus{} },
-	Encode:           encodeCluster,
-}
-
-// encodeCluster writes what a client of v2 would be shown, so that a write of what was read changes nothing.
-func encodeCluster(rc *rayv1.RayCluster) ([]byte, error) {
-	m, err := modelv2.ClusterFromRay(rc)
-	if err != nil {
-		return nil, err
-	}
-	return codec.AppendJSON(nil, m)
-}
-
 // checks are those of readiness.
 func (a *app) checks() []rest.Check {
-	return []rest.Check{
-		{Name: "draining", Run: func() (string, error) {
-			select {
-			case <-a.draining:
-				return "", interceptor.ErrDraining
-			default:
-				return "", nil
-			}
-		}},
-		{Name: "cache-rayclusters", Run: a.clusters.check},
+	checks := []rest.Check{{Name: "draining", Run: func() (string, error) {
+		select {
+		case <-a.draining:
+			return "", interceptor.ErrDraining
+		default:
+			return "", nil
+		}
+	}}}
+	for i, s := range a.stores {
+		checks = append(checks, rest.Check{Name: "cache-" + kinds[i].Resource, Run: s.check})
 	}
+	return checks
 }

@@ -116,6 +116,9 @@ func start(t *testing.T, o Options) (*grpc.ClientConn, *service) {
 		return next(srv, s)
 	})
 	raygatev2.RegisterClusterServiceServer(registrar, svc)
+	raygatev2.RegisterJobServiceServer(registrar, raygatev2.UnimplementedJobServiceServer{})
+	raygatev2.RegisterServeServiceServer(registrar, raygatev2.UnimplementedServeServiceServer{})
+	raygatev2.RegisterCronJobServiceServer(registrar, raygatev2.UnimplementedCronJobServiceServer{})
 	healthpb.RegisterHealthServer(registrar, health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

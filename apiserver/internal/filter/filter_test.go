@@ -5,15 +5,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-var object = map[string]any{
-	"metadata": map[string]any{"name": "exp-1", "namespace": "team", "labels": map[string]any{"app.kubernetes.io/name": "x", "tier": "web"}},
-	"spec": map[string]any{"suspend": true, "rayVersion": "2.46.0", "workerGroupSpecs": []any{
-		map[string]any{"groupName": "cpu", "replicas": int64(3)}, map[string]any{"groupName": "gpu", "replicas": int64(0)},
-	}},
-	"status": map[string]any{"state": "ready", "readyWorkerReplicas": int64(4)},
-}
+const object = `{
+	"metadata": {"name": "exp-1", "namespace": "team", "labels": {"app.kubernetes.io/name": "x", "tier": "web"}, "creationTimestamp": "2026-01-31T12:00:00Z"},
+	"spec": {"suspend": true, "rayVersion": "2.46.0", "newField": 1, "workerGroupSpecs": [
+		{"groupName": "cpu", "replicas": 3, "template": {"spec": {"priority": 7, "hostNetwork": true}}}, {"groupName": "gpu"}
+	]},
+	"status": {"state": "ready", "readyWorkerReplicas": 4, "desiredCPU": "1500m", "desiredMemory": "10Gi", "endpoints": {"client": "10001"},
+		"conditions": [{"type": "HeadPodReady", "status": "True"}]}
+}`
+
+var message = (&raygatev2.RayCluster{}).ProtoReflect().Descriptor()
+
+func parse(text string) (*Filter, error) { return Parse(text, message, "status.state") }
 
 func TestMatches(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -44,14 +51,55 @@ func TestMatches(t *testing.T) {
 		`spec.managedBy : *`:                            false,
 		`spec.rayVersion : *`:                           true,
 		`spec.managedBy != "x"`:                         true,
-		`status.readyWorkerReplicas = "4"`:              false,
+		`status.readyWorkerReplicas = "4"`:              true, // the field is a number, however the value is written
+
+		// What is not set is false, 0 or empty.
+		`spec.enableInTreeAutoscaling = false`:                true,
+		`spec.enableInTreeAutoscaling = true`:                 false,
+		`spec.enableInTreeAutoscaling : *`:                    false,
+		`status.desiredWorkerReplicas < 1`:                    true,
+		`status.desiredWorkerReplicas > 0`:                    false,
+		`status.reason = ""`:                                  true,
+		`status.head.podIP = ""`:                              true,
+		`status.desiredGPU = 0`:                               true,
+		`spec.workerGroupSpecs.replicas = 0`:                  true,
+		`spec.workerGroupSpecs.suspend = true`:                false,
+		`spec.autoscalerOptions.env : *`:                      false,
+		`metadata.finalizers = ""`:                            false, // no element at all
+		`labels.team = ""`:                                    false,
+		`labels.team != "a"`:                                  true,
+		`metadata.deletionTimestamp < "2027-01-01T00:00:00Z"`: false,
+		`metadata.deletionTimestamp : *`:                      false,
+
+		// Quantities, versions and times are not text.
+		`status.desiredCPU < 2`:                                    true,
+		`status.desiredCPU = "1.5"`:                                true,
+		`status.desiredCPU > 200m`:                                 true,
+		`status.desiredMemory > 9Gi`:                               true,
+		`status.desiredMemory < 9Gi`:                               false,
+		`spec.rayVersion > "2.9"`:                                  true,
+		`spec.rayVersion < "2.9.3"`:                                false,
+		`spec.rayVersion = 2.46`:                                   true,
+		`spec.rayVersion >= 2`:                                     true,
+		`spec.rayVersion = nightly`:                                false,
+		`spec.rayVersion : "46"`:                                   true,
+		`metadata.creationTimestamp > "2026-01-31T13:00:00+02:00"`: true,
+		`metadata.creationTimestamp > "2026-01-31T12:00:01Z"`:      false,
+
+		// Within documents of Kubernetes the JSON decides.
+		`spec.workerGroupSpecs.template.spec.priority > 6`:       true,
+		`spec.workerGroupSpecs.template.spec.hostNetwork = true`: true,
+		`spec.workerGroupSpecs.template.spec.nodeName = ""`:      false,
+		`status.endpoints : client`:                              true,
+		`status.endpoints.client = 10001`:                        true,
+		`status.conditions.type = HeadPodReady`:                  true,
 	} {
 		t.Run(text, func(t *testing.T) {
-			f, err := Parse(text)
+			f, err := parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := f.Matches(object); got != want {
+			if got := f.Matches([]byte(object)); got != want {
 				t.Errorf("Matches = %v, want %v", got, want)
 			}
 		})
@@ -76,9 +124,17 @@ func TestSyntaxErrors(t *testing.T) {
 		`state = OR`:           9,
 		`"state" = ready`:      1,
 		`metadata..name = "x"`: 1,
+
+		`status.state.x = y`:                 1,
+		`spec.workers = 3`:                   1,
+		`status.readyWorkerReplicas = many`:  30,
+		`spec.suspend = yes`:                 16,
+		`status.desiredCPU > lots`:           21,
+		`metadata.creationTimestamp > today`: 30,
+		`status.head = x`:                    1,
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, err := Parse(text)
+			_, err := parse(text)
 			var syntax *SyntaxError
 			if !errors.As(err, &syntax) {
 				t.Fatalf("Parse = %v, want a *SyntaxError", err)
@@ -96,7 +152,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		parsed, err := Parse(text)
+		parsed, err := parse(text)
 		if err != nil {
 			var syntax *SyntaxError
 			if !errors.As(err, &syntax) || syntax.Position < 1 {
@@ -104,7 +160,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		parsed.Matches(object)
+		parsed.Matches([]byte(object))
 		parsed.Matches(nil)
 	})
 }

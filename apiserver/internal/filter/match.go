@@ -1,19 +1,18 @@
 package filter
 
 import (
-	"cmp"
-	"encoding/json"
-	"strconv"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
-// Matches tells whether an object, as decoded JSON, fulfils the filter.
-func (f *Filter) Matches(object map[string]any) bool {
-	return f == nil || f.root == nil || f.root.matches(object)
+// Matches tells whether an object, given as JSON, fulfils the filter.
+func (f *Filter) Matches(object []byte) bool {
+	return f == nil || f.root == nil || f.root.matches(gjson.ParseBytes(object))
 }
 
 type node interface {
-	matches(object map[string]any) bool
+	matches(object gjson.Result) bool
 }
 
 type (
@@ -22,7 +21,7 @@ type (
 	not   struct{ inner node }
 )
 
-func (a allOf) matches(object map[string]any) bool {
+func (a allOf) matches(object gjson.Result) bool {
 	for _, n := range a {
 		if !n.matches(object) {
 			return false
@@ -31,7 +30,7 @@ func (a allOf) matches(object map[string]any) bool {
 	return true
 }
 
-func (a anyOf) matches(object map[string]any) bool {
+func (a anyOf) matches(object gjson.Result) bool {
 	for _, n := range a {
 		if n.matches(object) {
 			return true
@@ -40,91 +39,82 @@ func (a anyOf) matches(object map[string]any) bool {
 	return false
 }
 
-func (n not) matches(object map[string]any) bool { return !n.inner.matches(object) }
+func (n not) matches(object gjson.Result) bool { return !n.inner.matches(object) }
 
 type comparison struct {
-	path    []string
-	op      string
-	text    string
-	number  *float64 // when the value was written as one
-	present bool     // the value *
+	path []string
+	// list is the index of the first field of the path that is a list; -1 for none. Without items nothing is compared.
+	list int
+	typ  valueType
+	op   string
+	literal
 }
 
-func (c comparison) matches(object map[string]any) bool {
+func (c *comparison) matches(object gjson.Result) bool {
 	if c.op == "!=" {
-		equal := c
-		equal.op = "="
-		return !equal.holds(object, c.path)
+		return !c.holds(object, 0, "=")
 	}
-	return c.holds(object, c.path)
+	return c.holds(object, 0, c.op)
 }
 
 // holds walks down the path; through a list, any element will do.
-func (c comparison) holds(value any, path []string) bool {
-	if list, ok := value.([]any); ok && (len(path) > 0 || c.op != ":" || !c.present) {
-		for _, element := range list {
-			if c.holds(element, path) || len(path) == 0 && c.op == ":" && c.equals(element) {
-				return true
-			}
-		}
-		return false
+func (c *comparison) holds(value gjson.Result, depth int, op string) bool {
+	last := depth == len(c.path)
+	if value.IsArray() && (!last || op != ":" || !c.present) {
+		found := false
+		value.ForEach(func(_, element gjson.Result) bool {
+			found = c.holds(element, depth, op) || last && op == ":" && c.compare(element, "=")
+			return !found
+		})
+		return found
 	}
-	if len(path) > 0 {
-		object, ok := value.(map[string]any)
-		if !ok {
+	if !last {
+		next := member(value, c.path[depth])
+		if !next.Exists() && c.list >= depth {
 			return false
 		}
-		next, ok := object[path[0]]
-		return ok && c.holds(next, path[1:])
+		return c.holds(next, depth+1, op)
 	}
-	if c.op == ":" {
+	if op == ":" {
 		return c.has(value)
 	}
-	return c.compare(value)
+	return c.compare(value, op)
 }
 
-func (c comparison) has(value any) bool {
-	if c.present {
-		return value != nil
+// member looks a member up by its exact name; paths of gjson have a syntax of their own.
+func member(object gjson.Result, name string) gjson.Result {
+	var found gjson.Result
+	if object.IsObject() {
+		object.ForEach(func(key, value gjson.Result) bool {
+			if key.Str == name {
+				found = value
+			}
+			return !found.Exists()
+		})
 	}
-	switch v := value.(type) {
-	case map[string]any:
-		_, ok := v[c.text]
-		return ok
-	case string:
-		return strings.Contains(v, c.text)
-	}
-	return c.equals(value)
+	return found
 }
 
-func (c comparison) equals(value any) bool {
-	equal := c
-	equal.op = "="
-	return equal.compare(value)
+func (c *comparison) has(value gjson.Result) bool {
+	switch {
+	case !value.Exists():
+		return false
+	case c.present:
+		return value.Type != gjson.Null
+	case value.IsObject():
+		return member(value, c.text).Exists()
+	case value.Type == gjson.String && c.typ != quantity:
+		return strings.Contains(value.Str, c.text)
+	}
+	return c.compare(value, "=")
 }
 
-func (c comparison) compare(value any) bool {
-	var order int
-	switch v := value.(type) {
-	case string:
-		order = cmp.Compare(v, c.text)
-	case bool:
-		if c.op != "=" {
-			return false
-		}
-		order = cmp.Compare(strconv.FormatBool(v), c.text)
-	default:
-		n, ok := number(value)
-		if !ok {
-			return false
-		}
-		want := c.number
-		if want == nil {
-			return false
-		}
-		order = cmp.Compare(n, *want)
+func (c *comparison) compare(value gjson.Result, op string) bool {
+	order, comparable := c.order(value, c.typ)
+	if !comparable {
+		return false
 	}
-	switch c.op {
+	switch op {
 	case "=":
 		return order == 0
 	case "<":
@@ -137,19 +127,4 @@ func (c comparison) compare(value any) bool {
 		return order >= 0
 	}
 	return false
-}
-
-func number(value any) (float64, bool) {
-	switch n := value.(type) {
-	case int64:
-		return float64(n), true
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	case json.Number:
-		f, err := n.Float64()
-		return f, err == nil
-	}
-	return 0, false
 }

@@ -2,9 +2,12 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Bounds of what is parsed, as filters come from anyone.
@@ -26,23 +29,19 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("position %d: %s", e.P
 // Filter is a parsed filter. The zero value matches everything.
 type Filter struct{ root node }
 
-// aliases are the short names of what people filter by most.
-var aliases = map[string][]string{
-	"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}, "state": {"status", "state"},
-}
+// aliases are the short names of what people filter by most, besides state.
+var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
 
-// roots are the fields a path may begin with; anything else is a misspelling.
-var roots = map[string]bool{"metadata": true, "spec": true, "status": true, "apiVersion": true, "kind": true}
-
-// Parse reads a filter. The error is a *SyntaxError.
-func Parse(text string) (*Filter, error) {
+// Parse reads a filter on objects that a message mirrors. state is the path that the alias state stands for; empty means that there is none.
+// The error is a *SyntaxError.
+func Parse(text string, message protoreflect.MessageDescriptor, state string) (*Filter, error) {
 	if len(text) > maxLength {
 		return nil, &SyntaxError{Position: 1, Message: fmt.Sprintf("the filter is longer than %d bytes", maxLength)}
 	}
 	if !utf8.ValidString(text) {
 		return nil, &SyntaxError{Position: 1, Message: "the filter is not valid UTF-8"}
 	}
-	p := &parser{text: text}
+	p := &parser{text: text, message: message, state: state}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -86,9 +85,11 @@ func (t token) String() string {
 }
 
 type parser struct {
-	text string
-	pos  int
-	tok  token
+	text    string
+	pos     int
+	tok     token
+	message protoreflect.MessageDescriptor
+	state   string
 }
 
 func (p *parser) fail(format string, args ...any) error { return p.failAt(p.tok.at, format, args...) }
@@ -238,34 +239,81 @@ func (p *parser) term(depth int) (node, error) {
 }
 
 func (p *parser) comparison() (node, error) {
+	start := p.tok.at
 	path, err := p.path()
 	if err != nil {
 		return nil, err
 	}
+	c := &comparison{path: path}
+	var problem string
+	if c.typ, c.list, problem = p.resolve(path); problem != "" {
+		return nil, p.failAt(start, "%s", problem)
+	}
 	if p.tok.kind != tokOperator {
 		return nil, p.fail("expected one of = != < <= > >= : but found %s", p.tok)
 	}
-	op := p.tok.text
+	c.op = p.tok.text
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if p.tok.kind != tokWord && p.tok.kind != tokString {
-		return nil, p.fail("expected a value after %s but found %s", op, p.tok)
-	}
-	if p.keyword("AND") || p.keyword("OR") || p.keyword("NOT") {
-		return nil, p.fail("expected a value after %s; quote it when %s is meant literally", op, p.tok)
-	}
-	c := comparison{path: path, op: op, text: p.tok.text}
-	if p.tok.kind == tokWord {
-		if n, err := strconv.ParseFloat(p.tok.text, 64); err == nil {
-			c.number = &n
-		}
-		c.present = p.tok.text == "*"
-	}
-	if c.present && op != ":" {
-		return nil, p.fail("* goes with : only")
+	if err := p.value(c, start); err != nil {
+		return nil, err
 	}
 	return c, p.advance()
+}
+
+// value reads the value that a comparison, which begins at start, is with.
+func (p *parser) value(c *comparison, start int) error {
+	if p.tok.kind != tokWord && p.tok.kind != tokString {
+		return p.fail("expected a value after %s but found %s", c.op, p.tok)
+	}
+	if p.keyword("AND") || p.keyword("OR") || p.keyword("NOT") {
+		return p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
+	}
+	c.text = p.tok.text
+	c.present = p.tok.kind == tokWord && p.tok.text == "*"
+	switch {
+	case c.present && c.op != ":":
+		return p.fail("* goes with : only")
+	case c.typ == composite && c.op != ":":
+		return p.failAt(start, "%s has no value of its own: use : to ask what it has", strings.Join(c.path, "."))
+	case c.present, c.op == ":" && c.typ.isText():
+		return nil
+	}
+	if problem := c.read(c.typ); problem != "" {
+		return p.fail("%s %s", strings.Join(c.path, "."), problem)
+	}
+	return nil
+}
+
+// resolve finds the field at the end of a path.
+func (p *parser) resolve(path []string) (t valueType, list int, problem string) {
+	md, t, list := p.message, composite, -1
+	for i := 0; i < len(path); i++ {
+		if md == nil {
+			return t, list, strings.Join(path[:i], ".") + " has no fields"
+		}
+		fd := md.Fields().ByJSONName(path[i])
+		if fd == nil {
+			return t, list, path[i] + " is no field of " + string(md.Name())
+		}
+		if fd.IsList() && list < 0 {
+			list = i
+		}
+		if t, md = typeOf(fd), fd.Message(); fd.IsMap() {
+			md = nil
+			if i+1 < len(path) { // past the key
+				i++
+				if t, md = typeOf(fd.MapValue()), fd.MapValue().Message(); t == text {
+					t = key
+				}
+			}
+		}
+		if md != nil && md.FullName() == "google.protobuf.Struct" && i+1 < len(path) {
+			return untyped, list, ""
+		}
+	}
+	return t, list, ""
 }
 
 // path reads a.b.c, where a part may be quoted: labels."app.kubernetes.io/name".
@@ -299,10 +347,14 @@ func (p *parser) path() ([]string, error) { //nolint:gocyclo // one case per for
 			break
 		}
 	}
-	if full, ok := aliases[parts[0]]; ok {
-		parts = append(append([]string(nil), full...), parts[1:]...)
+	full, ok := aliases[parts[0]]
+	if parts[0] == "state" && p.state != "" {
+		full, ok = strings.Split(p.state, "."), true
 	}
-	if !roots[parts[0]] {
+	switch {
+	case ok:
+		parts = append(slices.Clone(full), parts[1:]...)
+	case p.message.Fields().ByJSONName(parts[0]) == nil:
 		return nil, p.failAt(start, "%q is not a field to filter by: begin with metadata, spec, status, name, namespace, labels or state", parts[0])
 	}
 	return parts, nil

@@ -10,17 +10,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -29,44 +30,73 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// stub is a store that keeps nothing: what is created exists at once and nothing else does.
-type stub struct{}
+// stub is a store that keeps nothing: what is created exists at once and nothing else does, but for an object with the name there. As the API
+// server does, it refuses fields outside of its schema when asked to, but knows one that the gateway does not: spec.newer.
+type stub struct{ resource.Store }
 
-func stored(rc *rayv1.RayCluster) *service.Cluster {
-	rc.ResourceVersion = "7"
-	return &service.Cluster{Object: rc}
+func stored(obj map[string]any, strict bool) (*store.Item, error) {
+	spec, _ := obj["spec"].(map[string]any)
+	if _, known := spec["newer"]; strict && !known {
+		return nil, apierrors.NewBadRequest(`strict decoding error: unknown field "x"`)
+	}
+	if meta, ok := obj["metadata"].(map[string]any); ok {
+		meta["resourceVersion"] = "7"
+	}
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	return store.ParseItem(data)
 }
 
-func (stub) Create(_ context.Context, rc *rayv1.RayCluster, _ store.CreateOptions) (*service.Cluster, error) {
-	return stored(rc), nil
+func (stub) Create(_ context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error) {
+	return stored(obj.Object, o.Strict)
 }
 
-func (stub) Get(_ context.Context, key types.NamespacedName, _ store.ReadOptions) (*service.Cluster, error) {
+func (stub) Get(_ context.Context, key types.NamespacedName, _ store.ReadOptions) (*store.Item, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: "ray.io", Resource: "rayclusters"}, key.Name)
 }
 
-func (stub) List(context.Context, store.ListOptions[*rayv1.RayCluster]) (*store.Page[*rayv1.RayCluster], error) {
-	return &store.Page[*rayv1.RayCluster]{Version: "9"}, nil
+func (stub) List(context.Context, store.ListOptions) (*store.Page, error) {
+	return &store.Page{Version: "9"}, nil
 }
 
-func (stub) Replace(_ context.Context, rc *rayv1.RayCluster, _ store.ReplaceOptions) (*service.Cluster, error) {
-	return stored(rc), nil
+func (stub) Version(types.NamespacedName, string) *store.Item { return nil }
+
+func (stub) Read(_ context.Context, key types.NamespacedName) (*store.Item, error) {
+	item, err := store.ParseItem([]byte(strings.Replace(good, `"name":"demo"`, `"name":"demo","namespace":"default","resourceVersion":"7"`, 1)))
+	return item, err
+}
+
+func (stub) Replace(_ context.Context, obj *store.Object, _ *store.Item, o store.WriteOptions) (*store.Item, error) {
+	return stored(obj.Object, o.Strict)
+}
+
+func (s stub) Patch(ctx context.Context, key types.NamespacedName, _ map[string]any, o store.PatchOptions) (*store.Item, error) {
+	if o.Strict {
+		return stored(map[string]any{}, true)
+	}
+	return s.Read(ctx, key)
 }
 
 func (stub) Delete(context.Context, types.NamespacedName, store.DeleteOptions) (types.UID, error) {
 	return "uid", nil
 }
 
-func (stub) Watch(_ context.Context, o store.WatchOptions[*rayv1.RayCluster], send func(store.Event[*rayv1.RayCluster]) error) error {
+func (stub) Age() time.Duration { return 0 }
+
+func (stub) Watch(_ context.Context, o store.WatchOptions, send func(store.Event) error) error {
 	if o.ResumeToken != "" {
-		return send(store.Event[*rayv1.RayCluster]{Type: store.Synced, Token: "after " + o.ResumeToken})
+		return send(store.Event{Type: store.Synced, Token: "after " + o.ResumeToken})
 	}
-	rc := &rayv1.RayCluster{}
-	rc.Name = "demo"
-	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Added, Item: &service.Cluster{Object: rc}, Token: "t1"}); err != nil {
+	item, err := store.ParseItem([]byte(`{"metadata":{"name":"demo"}}`))
+	if err != nil {
 		return err
 	}
-	if err := send(store.Event[*rayv1.RayCluster]{Type: store.Synced, Token: "t2"}); err != nil {
+	if err := send(store.Event{Type: store.Added, Item: item, Token: "t1"}); err != nil {
+		return err
+	}
+	if err := send(store.Event{Type: store.Synced, Token: "t2"}); err != nil {
 		return err
 	}
 	return store.ErrSlowWatcher
@@ -75,24 +105,31 @@ func (stub) Watch(_ context.Context, o store.WatchOptions[*rayv1.RayCluster], se
 // newGateway returns the REST server over the real service and interceptors, and the stub.
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
-	return build(tb, local, edge.Limits{}, authn.NewAnyone())
+	return build(tb, stub{}, local, edge.Limits{}, authn.NewAnyone())
 }
 
 func newGatewayFor(tb testing.TB, limits edge.Limits, who authn.Identifier) http.Handler {
 	tb.Helper()
-	return build(tb, false, limits, who)
+	return build(tb, stub{}, false, limits, who)
 }
 
-func build(tb testing.TB, local bool, limits edge.Limits, who authn.Identifier) http.Handler {
+func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who authn.Identifier) http.Handler {
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	svc := service.NewClusters(service.ClusterOptions{Store: stub{}, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning})
+	options := func(s resource.Store) resource.Options {
+		return resource.Options{Store: s, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
+	}
+	svc := service.NewClusters(options(s))
 	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
 	raygatev2.RegisterClusterServiceServer(conn, svc)
+	raygatev2.RegisterJobServiceServer(conn, service.NewJobs(options(stub{})))
+	raygatev2.RegisterServeServiceServer(conn, service.NewServices(options(stub{})))
+	raygatev2.RegisterCronJobServiceServer(conn, service.NewCronJobs(options(stub{})))
 	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters}, Conn: conn, Table: table, Review: svc.Review, Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
+		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}, Conn: conn, Table: table, Review: svc.Review,
+		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -218,7 +255,19 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"long name":          {"GET", clusters + "/" + strings.Repeat("a", 5000), "", nil, want{400, "INVALID_ARGUMENT", []string{"name"}}},
 		"HEAD of a watch":    {"HEAD", clusters + ":watch", "", nil, want{405, "METHOD_NOT_ALLOWED", nil}},
 		"name of another":    {"PUT", clusters + "/other", good, js, want{400, "INVALID_SPEC", []string{"metadata.name"}}},
-		"form and content":   {"POST", clusters, strings.Replace(strings.Replace(good, `"image"`, `"imag":1,"image"`, 1), `"rayVersion"`, `"rayVersoin":"2","workerGroupSpecs":[{"groupName":"a","minReplicas":-1,"template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}],"rayVersion"`, 1), js, want{400, "MALFORMED_BODY", []string{"spec.rayVersoin", "spec.headGroupSpec.template.spec.containers[0].imag", "spec.workerGroupSpecs[0].minReplicas"}}},
+		"bad mask":           {"PATCH", clusters + "/demo?updateMask=spec.colour,status", `{"spec":{}}`, js, want{400, "INVALID_ARGUMENT", []string{"update_mask", "update_mask"}}},
+		"patch of a field":   {"PATCH", clusters + "/demo", `{"spec":{"suspendd":true}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspendd"}}},
+		"scale of a version": {"POST", clusters + "/demo:scale", `{"replicas":1}`, []string{"If-Match", `"9"`}, want{409, "CONFLICT", nil}},
+		"apply of a version": {"POST", clusters + "/demo:apply?etag=8", `{"spec":{}}`, []string{"If-Match", `"9"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"group not there":    {"POST", clusters + "/demo:scale", `{"replicas":1}`, js, want{400, "WRONG_STATE", nil}},
+		"nothing to scale":   {"POST", clusters + "/demo:scale", `{}`, js, want{400, "INVALID_ARGUMENT", []string{"replicas"}}},
+		"unknown verb":       {"POST", clusters + "/demo:fly", "", nil, want{404, "PATH_NOT_FOUND", nil}},
+		"verb of others":     {"POST", "/apis/v2/namespaces/default/jobs/demo:scale", `{}`, js, want{404, "PATH_NOT_FOUND", nil}},
+		"wait for what":      {"GET", clusters + "/demo:wait?for=lunch", "", nil, want{400, "INVALID_ARGUMENT", []string{"for"}}},
+		"wait too long":      {"GET", clusters + "/demo:wait?for=ready&timeout=3600s", "", nil, want{400, "INVALID_ARGUMENT", []string{"timeout"}}},
+		"wait for nothing":   {"GET", clusters + "/demo:wait?for=ready", "", nil, want{404, "NOT_FOUND", nil}},
+		"cluster as a job":   {"POST", "/apis/v2/namespaces/default/jobs", good, js, want{Code: 400, Reason: "MALFORMED_BODY"}},
+		"form and content":   {"POST", clusters, strings.Replace(strings.Replace(good, `"image"`, `"imag":1,"image"`, 1), `"rayVersion"`, `"rayVersoin":"2","workerGroupSpecs":[{"groupName":"a","minReplicas":-1,"template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}],"rayVersion"`, 1), js, want{400, "MALFORMED_BODY", []string{"spec.headGroupSpec.template.spec.containers[0].imag", "spec.rayVersoin", "spec.workerGroupSpecs[0].minReplicas"}}},
 		"rules and the form": {"POST", clusters, `{"metadata":{"name":"demo"},"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":-1}]}}`, js, want{Code: 400, Reason: "INVALID_SPEC"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,6 +312,12 @@ func TestGoodRequests(t *testing.T) {
 		"YAML in, YAML out":     {"POST", clusters, goodYAML, []string{"Content-Type", "text/yaml", "Accept", "application/yaml"}, 201, "application/yaml", "name: demo", `"7"`},
 		"pretty":                {"POST", clusters + "?pretty", good, nil, 201, "application/json", "\n  \"metadata\"", `"7"`},
 		"replace with If-Match": {"PUT", clusters + "/demo", good, []string{"If-Match", `W/"7"`}, 200, "application/json", `"name":"demo"`, `"7"`},
+		"newer than we are":     {"POST", clusters, strings.Replace(good, `"spec":{`, `"spec":{"newer":{"a":1},`, 1), nil, 201, "application/json", `"newer":{"a":1}`, `"7"`},
+		"newer, by YAML":        {"PUT", clusters + "/demo?allowOverwrite=true", strings.Replace(goodYAML, "spec:", "spec:\n  newer: {a: 1}", 1), []string{"Content-Type", "application/yaml", "Accept", "application/yaml"}, 200, "application/yaml", "newer:\n    a: 1", `"7"`},
+		"update":                {"PATCH", clusters + "/demo", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"update by mask":        {"PATCH", clusters + "/demo?updateMask=spec.suspend,metadata.labels", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"suspend":               {"POST", clusters + "/demo:suspend?validateOnly=true", "", nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"suspend with a body":   {"POST", clusters + "/demo:suspend", "{}", nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
@@ -271,6 +326,7 @@ func TestGoodRequests(t *testing.T) {
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
 		"watch as SSE":          {"GET", "/apis/v2/clusters:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t2\nevent: SYNCED\ndata: {\"type\":\"SYNCED\"", ""},
+		"watch of jobs as SSE":  {"GET", "/apis/v2/namespaces/default/jobs:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t1\nevent: ADDED\ndata: {\"type\":\"ADDED\",\"job\":{\"metadata\":{\"name\":\"demo\"}},\"resumeToken\":\"t1\"}\n\nid: t2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := call(h, tc.method, tc.target, tc.body, tc.headers...)
@@ -324,9 +380,13 @@ func FuzzREST(f *testing.F) {
 			f.Add(body, contentType, "validateOnly=true", uint8(0))
 		}
 	}
+	f.Add(good, "", "updateMask=spec.suspend,metadata.labels[a.b]", uint8(4))
+	f.Add(good, "", "fieldManager=x&force=true", uint8(5))
+	f.Add(`{"replicas":1,"workerGroup":"a"}`, "", "", uint8(6))
+	f.Add("", "", "for=condition=A=B&timeout=1s", uint8(7))
 	f.Add("", "", "filter=%28&pageToken=AAAA&labelSelector=a&orderBy=x&view=FULL", uint8(2))
 	f.Fuzz(func(t *testing.T, body, contentType, query string, which uint8) {
-		targets := []struct{ method, path string }{{"POST", clusters}, {"PUT", clusters + "/demo"}, {"GET", clusters}, {"DELETE", clusters + "/demo"}}
+		targets := []struct{ method, path string }{{"POST", clusters}, {"PUT", clusters + "/demo"}, {"GET", clusters}, {"DELETE", clusters + "/demo"}, {"PATCH", clusters + "/demo"}, {"POST", clusters + "/demo:apply"}, {"POST", clusters + "/demo:scale"}, {"GET", clusters + "/demo:wait"}, {"POST", "/apis/v2/namespaces/default/jobs"}}
 		target := targets[int(which)%len(targets)]
 		r := httptest.NewRequest(target.method, target.path, io.NopCloser(bytes.NewReader([]byte(body))))
 		r.URL.RawQuery = query

@@ -1,3 +1,3 @@
-// Package service implements the gRPC services of raygate.v2. A method checks what only the request knows, has the model convert,
-// validation judge and the store act. It returns plain errors; an interceptor makes statuses of them.
+// Package service has one file for each gRPC service of raygate.v2: an adapter that hands requests on to package resource, and what is particular
+// to the kind. Methods return plain errors; an interceptor makes statuses of them.
 package service

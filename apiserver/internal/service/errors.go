@@ -21,6 +21,9 @@ func StatusRows() []rpcstatus.Row {
 		{Err: store.ErrRequestIDReused, Code: codes.AlreadyExists, Reason: "REQUEST_ID_REUSED"},
 		{Err: store.ErrVersionRequired, Code: codes.InvalidArgument, Reason: "VERSION_REQUIRED", Field: "metadata.resourceVersion"},
 		{Err: store.ErrSlowWatcher, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
+		{Err: store.ErrNotServed, Code: codes.Unimplemented, Reason: "KIND_NOT_INSTALLED"},
+		{Err: store.ErrFutureVersion, Code: codes.InvalidArgument, Reason: "VERSION_NOT_REACHED", Field: "x-min-resource-version"},
+		{Err: store.ErrBehind, Code: codes.Unavailable, Reason: "VERSION_NOT_REACHED", RetryAfter: time.Second},
 		{Err: store.ErrNotSynced, Code: codes.Unavailable, Reason: "NOT_READY", RetryAfter: time.Second},
 	}
 }

@@ -25,6 +25,9 @@ func TestEverySentinelHasARow(t *testing.T) {
 		store.ErrSlowWatcher:      codes.ResourceExhausted,
 		store.ErrVersionRequired:  codes.InvalidArgument,
 		store.ErrNotSynced:        codes.Unavailable,
+		store.ErrNotServed:        codes.Unimplemented,
+		store.ErrFutureVersion:    codes.InvalidArgument,
+		store.ErrBehind:           codes.Unavailable,
 		errors.New("a bug"):       codes.Internal,
 	} {
 		st, _ := table.Status(fmt.Errorf("doing something: %w", err), "id")

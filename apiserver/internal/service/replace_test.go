@@ -2,30 +2,46 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// oneCluster is a store that holds one cluster and takes every replacement that passes the check.
+// oneCluster is a store that holds one cluster and takes every replacement.
 type oneCluster struct {
-	ClusterStore
-	now *rayv1.RayCluster
+	resource.Store
+	now *store.Item
 }
 
-func (s oneCluster) Replace(_ context.Context, rc *rayv1.RayCluster, o store.ReplaceOptions) (*Cluster, error) {
-	if err := o.Check(s.now); err != nil {
-		return nil, err
+func (s oneCluster) Version(types.NamespacedName, string) *store.Item { return s.now }
+
+func (s oneCluster) Replace(context.Context, *store.Object, *store.Item, store.WriteOptions) (*store.Item, error) {
+	return s.now, nil
+}
+
+func stored(t *testing.T, rc *rayv1.RayCluster) *store.Item {
+	t.Helper()
+	data, err := json.Marshal(rc)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &Cluster{Object: rc}, nil
+	item, err := store.ParseItem(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item
 }
 
 // A cluster from before a rule can be scaled, and does not get worse; what must not change does not change.
@@ -49,12 +65,14 @@ func TestReplaceJudgesTheChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rc := old.DeepCopy()
 			tc.change(rc)
-			in, err := modelv2.ClusterFromRay(rc)
+			tree, err := stored(t, rc).Tree()
 			if err != nil {
 				t.Fatal(err)
 			}
+			in := &raygatev2.RayCluster{}
+			modelv2.Fill(in, tree)
 			var warned []string
-			s := NewClusters(ClusterOptions{Store: oneCluster{now: old}, Warn: func(_ context.Context, text string) {
+			s := NewClusters(resource.Options{Store: oneCluster{now: stored(t, old)}, Authorizer: authz.AllowAll{}, Warn: func(_ context.Context, text string) {
 				warned = append(warned, text[len(text)-len("RC-034)"):len(text)-1])
 			}})
 			_, err = s.ReplaceCluster(t.Context(), &raygatev2.ReplaceClusterRequest{Namespace: rc.Namespace, Name: rc.Name, Cluster: in})

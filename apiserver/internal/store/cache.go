@@ -3,121 +3,160 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
-// defaultLogLength is how many changes a cache remembers for its watchers. It bounds both how far a slow client may fall
-// behind and how old a resume token may be; the memory is shared by all clients.
-const defaultLogLength = 4096
+// Bounds of the changes that a cache keeps for its watchers: how many, and how many bytes of objects that nothing else holds any more. They say
+// how far a slow client may fall behind and how old a resume token may be; the memory is shared by all clients.
+const (
+	defaultLogLength = 4096
+	defaultLogBytes  = 64 << 20
+)
 
 // watchCache holds all objects of one kind and the latest changes, fed by one reflector.
 //
 // It is not a client-go informer, because watchers want to follow the changes in order from a resourceVersion of their choice,
 // which an informer's handlers cannot do without a buffer per client.
-type watchCache[T Object] struct {
-	kind  *Kind[T]
-	max   int
-	clock clock.PassiveClock
+type watchCache struct {
+	kind     *Kind
+	max      int
+	maxBytes int
+	clock    clock.PassiveClock
+	views    *document.Cache
 
-	mu      sync.RWMutex
-	items   []*Item[T] // sorted by namespace and name
-	byReqID map[requestKey]types.NamespacedName
-	synced  bool
-	version uint64 // newest resourceVersion seen
-	log     []change[T]
-	first   uint64        // number of log[0] since the start
-	since   uint64        // every change after this resourceVersion is in log
-	moved   chan struct{} // closed and replaced when version grows
-	heard   time.Time     // last time the API server said anything
+	mu       sync.RWMutex
+	items    []*Item // sorted by namespace and name
+	byReqID  map[requestKey]types.NamespacedName
+	synced   bool
+	version  uint64 // newest resourceVersion seen
+	log      []change
+	logBytes int           // what log holds beside items
+	first    uint64        // number of log[0] since the start
+	since    uint64        // every change after this resourceVersion is in log
+	moved    chan struct{} // closed and replaced when version grows
+	// lastContact is the last time the API server answered or sent something; lost says that a request after it failed.
+	lastContact time.Time
+	lost        bool
+	// absent is set while the API server does not know the kind.
+	absent bool
+	// refused is what Kubernetes says while the gateway itself may not read; nil when it may.
+	refused error
 }
 
 // change is one step from prev to next; one of them is nil on creation and deletion.
-type change[T Object] struct {
-	prev, next *Item[T]
+type change struct {
+	prev, next *Item
 	version    uint64
 	// resume is the version to resume from once this change has been sent. It is version, but for deletions found by a list:
 	// they share one version, and resuming from it would lose those not sent yet.
 	resume uint64
 }
 
-func newWatchCache[T Object](kind *Kind[T], logLength int, now clock.PassiveClock) *watchCache[T] {
-	if logLength <= 0 {
-		logLength = defaultLogLength
+// size is what the log holds that would be free without it: next is among the items, or the prev of a later change.
+func (ch *change) size() int {
+	const overhead = 256
+	if ch.prev == nil {
+		return overhead
 	}
-	return &watchCache[T]{kind: kind, max: logLength, clock: now, moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}}
+	return overhead + len(ch.prev.raw)
+}
+
+func newWatchCache(kind *Kind, o Options) *watchCache {
+	return &watchCache{
+		kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
+		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{},
+	}
 }
 
 // run feeds the cache until ctx ends.
-func (c *watchCache[T]) run(ctx context.Context, lw cache.ListerWatcher) {
-	cache.NewReflectorWithOptions(lw, c.kind.New(), c, cache.ReflectorOptions{
+func (c *watchCache) run(ctx context.Context, lw cache.ListerWatcher) {
+	cache.NewReflectorWithOptions(lw, &Item{}, c, cache.ReflectorOptions{
 		Name: c.kind.Resource,
 	}).RunWithContext(ctx)
 }
 
-func (c *watchCache[T]) cast(obj any) (T, error) {
+// contact notes whether a request to the API server came through.
+func (c *watchCache) contact(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.absent = apierrors.IsNotFound(err)
+	c.refused = nil
+	if errors.Is(err, authn.ErrOwnCredentials) {
+		c.refused = err
+	}
+	var answered apierrors.APIStatus // a refusal is an answer, but for those of a proxy in front of nothing
+	if c.lost = err != nil && !(errors.As(err, &answered) && answered.Status().Code < http.StatusInternalServerError); !c.lost {
+		c.lastContact = c.clock.Now()
+	}
+}
+
+// age is how long ago the API server was last in contact; zero while it is.
+func (c *watchCache) age() time.Duration {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !c.lost {
+		return 0
+	}
+	return c.clock.Since(c.lastContact)
+}
+
+func (c *watchCache) cast(obj any) (*Item, error) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
-	t, ok := obj.(T)
+	i, ok := obj.(*Item)
 	if !ok {
-		var zero T
-		return zero, fmt.Errorf("caching %s: unexpected %T", c.kind.Resource, obj)
+		return nil, fmt.Errorf("caching %s: unexpected %T", c.kind.Resource, obj)
 	}
-	c.kind.trim(t)
-	return t, nil
-}
-
-// Transformer makes the reflector drop what is not kept before it collects a long list.
-func (c *watchCache[T]) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) {
-		if t, ok := obj.(T); ok {
-			c.kind.trim(t)
-		}
-		return obj, nil
-	}
+	i.ofKind(c.kind.GroupVersionKind)
+	return i, nil
 }
 
 // Add is called by the reflector.
-func (c *watchCache[T]) Add(obj any) error { return c.Update(obj) }
+func (c *watchCache) Add(obj any) error { return c.Update(obj) }
 
 // Update is called by the reflector.
-func (c *watchCache[T]) Update(obj any) error {
+func (c *watchCache) Update(obj any) error {
 	t, err := c.cast(obj)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(newItem(t))
+	c.put(t)
 	return nil
 }
 
 // Delete is called by the reflector; the object carries the resourceVersion of its deletion.
-func (c *watchCache[T]) Delete(obj any) error {
+func (c *watchCache) Delete(obj any) error {
 	t, err := c.cast(obj)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	version := parseVersion(t.GetResourceVersion())
-	c.remove(keyOf(t), version, version)
+	c.remove(t.key, t.rv, t.rv)
 	return nil
 }
 
 // Resync is called by the reflector and has nothing to do here.
-func (c *watchCache[T]) Resync() error { return nil }
+func (c *watchCache) Resync() error { return nil }
 
 // Bookmark is called by the reflector: all changes up to rv have been seen.
-func (c *watchCache[T]) Bookmark(rv string) error {
+func (c *watchCache) Bookmark(rv string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.advance(parseVersion(rv))
@@ -126,28 +165,28 @@ func (c *watchCache[T]) Bookmark(rv string) error {
 
 // Replace is called by the reflector after a list. After the first one the difference goes into the log as ordinary changes, so a lost
 // upstream watch does not disturb the watchers.
-func (c *watchCache[T]) Replace(list []any, rv string) error {
+func (c *watchCache) Replace(list []any, rv string) error {
 	version := parseVersion(rv)
-	fresh := make([]*Item[T], 0, len(list))
+	fresh := make([]*Item, 0, len(list))
 	present := make(map[types.NamespacedName]bool, len(list))
 	for _, obj := range list {
 		t, err := c.cast(obj)
 		if err != nil {
 			return err
 		}
-		fresh = append(fresh, newItem(t))
-		present[keyOf(t)] = true
+		fresh = append(fresh, t)
+		present[t.key] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version < c.version {
 		// The API server was restored from a backup: versions start over and no token means anything any more.
-		c.items, c.log, c.first, c.byReqID = nil, nil, c.first+uint64(len(c.log))+1, map[requestKey]types.NamespacedName{}
+		c.items, c.log, c.logBytes, c.first, c.byReqID = nil, nil, 0, c.first+uint64(len(c.log))+1, map[requestKey]types.NamespacedName{}
 		c.version, c.synced = 0, false
 	}
 	if !c.synced {
 		c.since = version
-		slices.SortFunc(fresh, func(a, b *Item[T]) int { return compareKeys(a.key, b.key) })
+		slices.SortFunc(fresh, func(a, b *Item) int { return compareKeys(a.key, b.key) })
 		c.items = fresh
 		for _, item := range fresh {
 			c.index(item)
@@ -156,7 +195,7 @@ func (c *watchCache[T]) Replace(list []any, rv string) error {
 		c.advance(version)
 		return nil
 	}
-	slices.SortFunc(fresh, func(a, b *Item[T]) int { return cmp.Compare(a.rv, b.rv) }) // the log grows by version
+	slices.SortFunc(fresh, func(a, b *Item) int { return cmp.Compare(a.rv, b.rv) }) // the log grows by version
 	for _, item := range fresh {
 		if old := c.find(item.key); old == nil || old.rv != item.rv {
 			c.put(item)
@@ -172,21 +211,22 @@ func (c *watchCache[T]) Replace(list []any, rv string) error {
 	return nil
 }
 
-func (c *watchCache[T]) put(item *Item[T]) {
+func (c *watchCache) put(item *Item) {
 	at, found := c.search(item.key)
-	var prev *Item[T]
+	var prev *Item
 	switch {
 	case found:
 		prev = c.items[at]
 		c.items[at] = item
+		c.views.Forget(&prev.Views)
 	default:
 		c.items = slices.Insert(c.items, at, item)
 	}
 	c.index(item)
-	c.append(change[T]{prev: prev, next: item, version: item.rv, resume: item.rv})
+	c.append(change{prev: prev, next: item, version: item.rv, resume: item.rv})
 }
 
-func (c *watchCache[T]) remove(key types.NamespacedName, version, resume uint64) {
+func (c *watchCache) remove(key types.NamespacedName, version, resume uint64) {
 	at, found := c.search(key)
 	if !found {
 		c.advance(version)
@@ -194,70 +234,80 @@ func (c *watchCache[T]) remove(key types.NamespacedName, version, resume uint64)
 	}
 	prev := c.items[at]
 	c.items = slices.Delete(c.items, at, at+1)
-	if rk, ok := requestKeyOf(prev.Object); ok && c.byReqID[rk] == key {
+	c.views.Forget(&prev.Views)
+	if rk, ok := requestKeyOf(prev); ok && c.byReqID[rk] == key {
 		delete(c.byReqID, rk)
 	}
-	c.append(change[T]{prev: prev, version: version, resume: resume})
+	c.append(change{prev: prev, version: version, resume: resume})
 }
 
-func (c *watchCache[T]) index(item *Item[T]) {
-	if rk, ok := requestKeyOf(item.Object); ok {
+func (c *watchCache) index(item *Item) {
+	if rk, ok := requestKeyOf(item); ok {
 		c.byReqID[rk] = item.key
 	}
 }
 
-func (c *watchCache[T]) append(ch change[T]) {
-	if len(c.log) >= c.max {
-		// Drop a quarter at once: moving the slice for every event would cost its whole length each time.
-		cut := max(c.max/4, 1)
+func (c *watchCache) append(ch change) {
+	if cut := c.surplus(ch.size()); cut > 0 {
+		for n := range c.log[:cut] {
+			c.logBytes -= c.log[n].size()
+		}
 		c.since = c.log[cut-1].version
 		c.log = slices.Clone(c.log[cut:])
 		c.first += uint64(cut)
 	}
 	c.log = append(c.log, ch)
+	c.logBytes += ch.size()
 	c.advanceAlways(ch.version)
 }
 
-func (c *watchCache[T]) advance(version uint64) {
-	c.heard = c.clock.Now()
+// surplus is how many of the oldest changes have to go for one more. A quarter goes at once: moving the slice for every event would cost its
+// whole length each time.
+func (c *watchCache) surplus(size int) int {
+	cut := 0
+	if len(c.log) >= c.max {
+		cut = max(c.max/4, 1)
+	}
+	if c.logBytes+size <= c.maxBytes {
+		return cut
+	}
+	held := c.logBytes + size
+	for n := range c.log {
+		if n >= cut && held <= c.maxBytes*3/4 {
+			return n
+		}
+		held -= c.log[n].size()
+	}
+	return len(c.log)
+}
+
+func (c *watchCache) advance(version uint64) {
+	c.lastContact, c.lost = c.clock.Now(), false
 	if version > c.version {
 		c.advanceAlways(version)
 	}
 }
 
-func (c *watchCache[T]) advanceAlways(version uint64) {
-	c.heard = c.clock.Now()
+func (c *watchCache) advanceAlways(version uint64) {
+	c.lastContact, c.lost = c.clock.Now(), false
 	c.version = max(c.version, version)
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
-func (c *watchCache[T]) search(key types.NamespacedName) (int, bool) {
-	return slices.BinarySearchFunc(c.items, key, func(i *Item[T], k types.NamespacedName) int { return compareKeys(i.key, k) })
+func (c *watchCache) search(key types.NamespacedName) (int, bool) {
+	return slices.BinarySearchFunc(c.items, key, func(i *Item, k types.NamespacedName) int { return compareKeys(i.key, k) })
 }
 
-func (c *watchCache[T]) find(key types.NamespacedName) *Item[T] {
+func (c *watchCache) find(key types.NamespacedName) *Item {
 	if at, ok := c.search(key); ok {
 		return c.items[at]
 	}
 	return nil
 }
 
-func (c *watchCache[T]) get(key types.NamespacedName) *Item[T] {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.find(key)
-}
-
-// list returns the items of a namespace, or of all when it is empty, sorted by namespace and name, and the version they were read at.
-func (c *watchCache[T]) list(namespace string) ([]*Item[T], uint64) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.listLocked(namespace), c.version
-}
-
-func (c *watchCache[T]) listLocked(namespace string) []*Item[T] {
-	if namespace == metav1.NamespaceAll {
+func (c *watchCache) listLocked(namespace string) []*Item {
+	if namespace == "" {
 		return slices.Clone(c.items)
 	}
 	from, _ := c.search(types.NamespacedName{Namespace: namespace})
@@ -269,7 +319,7 @@ func (c *watchCache[T]) listLocked(namespace string) []*Item[T] {
 }
 
 // waitUntil returns true once ok, asked again after every change with the lock held, says so; false when ctx ends before.
-func (c *watchCache[T]) waitUntil(ctx context.Context, ok func() bool) bool {
+func (c *watchCache) waitUntil(ctx context.Context, ok func() bool) bool {
 	for {
 		c.mu.RLock()
 		done, moved := ok(), c.moved

@@ -1,38 +1,48 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The store is generic; its tests use ConfigMaps, which need no types of ours.
-type object = *corev1.ConfigMap
+// A store keeps any kind; its tests use ConfigMaps, which need no types of ours.
+var configMaps = Kind{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Resource: "configmaps", State: "data.state"}
 
-var configMaps = Kind[object]{
-	GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Resource: "configmaps", New: func() object { return &corev1.ConfigMap{} },
-	State: func(c object) string { return c.Data["state"] },
+func configMap(namespace, name string, rv int, labels ...string) *Item {
+	return itemOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(rv)}}, labels...)
 }
 
-func configMap(namespace, name string, rv int, labels ...string) object {
-	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(rv)}}
+func itemOf(c *corev1.ConfigMap, labels ...string) *Item {
 	for _, l := range labels {
 		metav1.SetMetaDataLabel(&c.ObjectMeta, l, "yes")
 	}
-	return c
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	item, err := ParseItem(data)
+	if err != nil {
+		panic(err)
+	}
+	return item
 }
 
 // newTestStore returns a store whose cache the test feeds by hand; it must not write.
-func newTestStore(t *testing.T, o Options, objs ...any) *Store[object] {
+func newTestStore(t *testing.T, o Options, objs ...any) *Store {
 	t.Helper()
 	if o.FreshWait == 0 {
 		o.FreshWait = 20 * time.Millisecond
@@ -44,7 +54,7 @@ func newTestStore(t *testing.T, o Options, objs ...any) *Store[object] {
 	return s
 }
 
-func names(items []*Item[object]) []string {
+func names(items []*Item) []string {
 	var all []string
 	for _, i := range items {
 		all = append(all, i.key.Namespace+"/"+i.key.Name)
@@ -53,11 +63,11 @@ func names(items []*Item[object]) []string {
 }
 
 func TestListOrderAndPaging(t *testing.T) {
-	mk := func(ns, name, state string, age int) object {
-		c := configMap(ns, name, 10)
-		c.Data = map[string]string{"state": state}
-		c.CreationTimestamp = metav1.NewTime(time.Unix(int64(1000-age), 0))
-		return c
+	mk := func(ns, name, state string, age int) *Item {
+		return itemOf(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, ResourceVersion: "10", CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0))},
+			Data:       map[string]string{"state": state},
+		})
 	}
 	s := newTestStore(t, Options{}, mk("b", "one", "ready", 1), mk("a", "two", "failed", 2), mk("a", "one", "ready", 3), mk("ab", "x", "", 4))
 	for name, tc := range map[string]struct {
@@ -78,7 +88,7 @@ func TestListOrderAndPaging(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			o := ListOptions[object]{Namespace: tc.namespace, OrderBy: order, PageSize: 1}
+			o := ListOptions{Namespace: tc.namespace, OrderBy: order, PageSize: 1}
 			for {
 				page, err := s.List(t.Context(), o)
 				if err != nil {
@@ -101,31 +111,31 @@ func TestListOrderAndPaging(t *testing.T) {
 
 func TestPageTokenIsBoundToItsQuery(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "2", 2), configMap("b", "3", 3))
-	page, err := s.List(t.Context(), ListOptions[object]{PageSize: 1})
+	page, err := s.List(t.Context(), ListOptions{PageSize: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := ListOptions[object]{PageSize: 1, Namespace: "a", PageToken: page.NextPageToken}
+	other := ListOptions{PageSize: 1, Namespace: "a", PageToken: page.NextPageToken}
 	if _, err := s.List(t.Context(), other); !errors.Is(err, ErrPageToken) {
 		t.Errorf("token of another query: %v, want ErrPageToken", err)
 	}
 	forged := []byte(page.NextPageToken)
 	forged[len(forged)-2] ^= 1
 	for _, token := range []string{string(forged), "x", "AAAA", page.NextPageToken + "A"} {
-		if _, err := s.List(t.Context(), ListOptions[object]{PageSize: 1, PageToken: token}); !errors.Is(err, ErrPageToken) {
+		if _, err := s.List(t.Context(), ListOptions{PageSize: 1, PageToken: token}); !errors.Is(err, ErrPageToken) {
 			t.Errorf("token %q: %v, want ErrPageToken", token, err)
 		}
 	}
 }
 
 // collect runs a watch until n events came.
-func collect(t *testing.T, s *Store[object], o WatchOptions[object], n int, during func(sofar int)) ([]string, string, error) {
+func collect(t *testing.T, s *Store, o WatchOptions, n int, during func(sofar int)) ([]string, string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var got []string
 	var token string
-	err := s.Watch(ctx, o, func(e Event[object]) error {
+	err := s.Watch(ctx, o, func(e Event) error {
 		line := map[EventType]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Synced: "SYNCED", Heartbeat: "HEARTBEAT", Reset: "RESET"}[e.Type]
 		if e.Item != nil {
 			line += " " + e.Item.key.Name
@@ -155,7 +165,7 @@ func must(t *testing.T, err error) {
 func TestWatchFollowsAndResumes(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1, "x"), configMap("a", "2", 2), configMap("b", "3", 3, "x"))
 	sel := labels.SelectorFromSet(labels.Set{"x": "yes"})
-	got, token, err := collect(t, s, WatchOptions[object]{Namespace: "a", Selector: sel}, 5, func(n int) {
+	got, token, err := collect(t, s, WatchOptions{Namespace: "a", Selector: sel}, 5, func(n int) {
 		if n == 2 { // after SYNCED
 			must(t, s.cache.Update(configMap("a", "1", 101, "x")))
 			must(t, s.cache.Update(configMap("b", "3", 102, "x"))) // other namespace
@@ -169,7 +179,7 @@ func TestWatchFollowsAndResumes(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	must(t, s.cache.Delete(configMap("a", "2", 106, "x")))
-	got, _, err = collect(t, s, WatchOptions[object]{Namespace: "a", Selector: sel, ResumeToken: token}, 2, nil)
+	got, _, err = collect(t, s, WatchOptions{Namespace: "a", Selector: sel, ResumeToken: token}, 2, nil)
 	must(t, err)
 	if diff := cmp.Diff([]string{"SYNCED", "DELETED 2"}, got); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
@@ -183,21 +193,21 @@ func TestWatchResetsWhenTheTokenIsTooOld(t *testing.T) {
 	}
 	for name, token := range map[string]string{"old": resumeToken(101), "from the future": resumeToken(9999), "of an initial object": resumeToken(0)} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := collect(t, s, WatchOptions[object]{ResumeToken: token}, 3, nil)
+			got, _, err := collect(t, s, WatchOptions{ResumeToken: token}, 3, nil)
 			must(t, err)
 			if diff := cmp.Diff([]string{"RESET", "ADDED 1", "SYNCED"}, got); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
 	}
-	if err := s.Watch(t.Context(), WatchOptions[object]{ResumeToken: "nonsense"}, nil); !errors.Is(err, ErrResumeToken) {
+	if err := s.Watch(t.Context(), WatchOptions{ResumeToken: "nonsense"}, nil); !errors.Is(err, ErrResumeToken) {
 		t.Errorf("nonsense token: %v, want ErrResumeToken", err)
 	}
 }
 
 func TestWatchCutsOffASlowClient(t *testing.T) {
 	s := newTestStore(t, Options{LogLength: 8}, configMap("a", "1", 1))
-	_, _, err := collect(t, s, WatchOptions[object]{}, 100, func(n int) {
+	_, _, err := collect(t, s, WatchOptions{}, 100, func(n int) {
 		if n == 2 {
 			for i := range 30 {
 				must(t, s.cache.Update(configMap("a", "1", 101+i)))
@@ -213,7 +223,7 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 	s := newTestStore(t, Options{Heartbeat: 5 * time.Millisecond}, configMap("a", "1", 1))
 	gone := errors.New("no longer allowed")
 	beats := 0
-	got, _, err := collect(t, s, WatchOptions[object]{SkipInitial: true, OnHeartbeat: func() error {
+	got, _, err := collect(t, s, WatchOptions{SkipInitial: true, OnHeartbeat: func() error {
 		if beats++; beats == 3 {
 			return gone
 		}
@@ -227,13 +237,82 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 	}
 }
 
+// What was just written here is among the present objects of a watch, though the upstream watch has not brought it yet.
+func TestWatchBeginsWithPendingWrites(t *testing.T) {
+	s := newTestStore(t, Options{FreshWait: 5 * time.Second})
+	item := configMap("a", "1", 120)
+	s.note(&pendingWrite{key: item.key, item: item})
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		_ = s.cache.Update(configMap("a", "1", 120))
+	}()
+	got, _, err := collect(t, s, WatchOptions{Namespace: "a"}, 2, nil)
+	must(t, err)
+	if diff := cmp.Diff([]string{"ADDED 1", "SYNCED"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// 5,000 objects are paged, in every order, while others come, change and go: none is shown twice, and none that stays is missed.
+func TestPagingWhileObjectsChange(t *testing.T) {
+	const stable = 5000
+	var objs []any
+	for n := range stable {
+		objs = append(objs, itemOf(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("ns%d", n%7), Name: fmt.Sprintf("stable-%d", n), ResourceVersion: strconv.Itoa(n + 1), CreationTimestamp: metav1.NewTime(time.Unix(int64(n%50), 0))},
+			Data:       map[string]string{"state": strconv.Itoa(n % 3)},
+		}))
+	}
+	s := New(configMaps, Options{})
+	must(t, s.cache.Replace(objs, "10000"))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for rv := 10001; ctx.Err() == nil; rv++ {
+			name := fmt.Sprintf("passing-%d", rv%500)
+			if rv%3 == 0 {
+				_ = s.cache.Delete(configMap("ns3", name, rv))
+			} else {
+				_ = s.cache.Update(configMap("ns3", name, rv))
+			}
+		}
+	}()
+	defer func() { cancel(); <-done }()
+	for _, text := range []string{"", "name desc", "create_time desc, name", "state, create_time"} {
+		order, err := ParseOrder(text)
+		must(t, err)
+		seen := map[types.NamespacedName]bool{}
+		found := 0
+		for o := (ListOptions{OrderBy: order}); ; {
+			page, err := s.List(t.Context(), o)
+			must(t, err)
+			for _, item := range page.Items {
+				if seen[item.key] {
+					t.Fatalf("order %q shows %s twice", text, item.key)
+				}
+				seen[item.key] = true
+				if strings.HasPrefix(item.Name, "stable-") {
+					found++
+				}
+			}
+			if o.PageToken = page.NextPageToken; o.PageToken == "" {
+				break
+			}
+		}
+		if found != stable {
+			t.Errorf("order %q shows %d of %d objects that stay", text, found, stable)
+		}
+	}
+}
+
 // A list after a lost upstream watch appears to watchers as the changes it implies, and none of its deletions is lost by resuming between them.
 func TestRelistBecomesChanges(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
 	var tokens []string
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []string
-	_ = s.Watch(ctx, WatchOptions[object]{SkipInitial: true}, func(e Event[object]) error {
+	_ = s.Watch(ctx, WatchOptions{SkipInitial: true}, func(e Event) error {
 		if e.Type == Synced {
 			return s.cache.Replace([]any{configMap("a", "3", 150), configMap("a", "4", 140)}, "200")
 		}
@@ -247,53 +326,145 @@ func TestRelistBecomesChanges(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("events (-want +got):\n%s", diff)
 	}
-	resumed, _, err := collect(t, s, WatchOptions[object]{ResumeToken: tokens[2]}, 3, nil)
+	resumed, _, err := collect(t, s, WatchOptions{ResumeToken: tokens[2]}, 3, nil)
 	must(t, err)
 	if diff := cmp.Diff([]string{"SYNCED", "DELETED 1", "DELETED 2"}, resumed); diff != "" {
 		t.Errorf("resumed after the first deletion (-want +got):\n%s", diff)
 	}
 }
 
-func TestReadWaitsForAWrite(t *testing.T) {
-	s := newTestStore(t, Options{FreshWait: 5 * time.Second}, configMap("a", "1", 1))
+// A read shows what was written before the watch has brought it, and what the watch brings after that.
+func TestReadsShowPendingWrites(t *testing.T) {
+	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "3", 3))
 	key := types.NamespacedName{Namespace: "a", Name: "1"}
-	s.pending.note(key, pendingWrite{version: 120})
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		_ = s.cache.Update(configMap("a", "1", 120))
-	}()
-	item, err := s.Get(t.Context(), key, ReadOptions{})
-	must(t, err)
-	if item.rv != 120 {
-		t.Errorf("read version %d, want 120", item.rv)
+	shows := func(what string, want ...string) {
+		t.Helper()
+		page, err := s.List(t.Context(), ListOptions{})
+		must(t, err)
+		var got []string
+		for _, i := range page.Items {
+			got = append(got, i.Name+"@"+i.ResourceVersion)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("list %s (-want +got):\n%s", what, diff)
+		}
+		for _, w := range want {
+			name, version, _ := strings.Cut(w, "@")
+			item, err := s.Get(t.Context(), types.NamespacedName{Namespace: "a", Name: name}, ReadOptions{})
+			must(t, err)
+			if item.ResourceVersion != version {
+				t.Errorf("get %s %s: version %s, want %s", name, what, item.ResourceVersion, version)
+			}
+		}
 	}
-	if _, still := s.pending.get(key); still {
-		t.Error("a fulfilled write is still pending")
+	s.note(&pendingWrite{key: key, item: configMap("a", "1", 120)})
+	s.note(&pendingWrite{key: types.NamespacedName{Namespace: "a", Name: "2"}, item: configMap("a", "2", 121)})
+	shows("before the watch", "1@120", "2@121", "3@3")
+	must(t, s.cache.Update(configMap("a", "1", 120)))
+	must(t, s.cache.Update(configMap("a", "2", 125))) // changed by somebody else meanwhile
+	shows("after the watch", "1@120", "2@125", "3@3")
+	s.note(&pendingWrite{key: key, gone: "1"})
+	shows("after a delete", "2@125", "3@3")
+	if _, err := s.Get(t.Context(), key, ReadOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("get after delete: %v, want not found", err)
 	}
-	s.pending.note(key, pendingWrite{gone: "1"})
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		_ = s.cache.Delete(configMap("a", "1", 130))
-	}()
-	page, err := s.List(t.Context(), ListOptions[object]{})
-	must(t, err)
-	if len(page.Items) != 0 {
-		t.Errorf("list after delete has %v", names(page.Items))
+	must(t, s.cache.Delete(configMap("a", "1", 130)))
+	shows("after the watch of the delete", "2@125", "3@3")
+}
+
+// When too many writes are pending the oldest leave, and reads wait for the watch to reach them; writes that came back leave by themselves.
+func TestPendingWritesLeaveOldestFirst(t *testing.T) {
+	s := newTestStore(t, Options{})
+	write := func(n int) {
+		item := configMap("a", strconv.Itoa(n), n)
+		s.note(&pendingWrite{key: item.key, item: item})
+	}
+	for n := 1001; n <= 1000+maxPending+1; n++ {
+		write(n)
+	}
+	if w, floor := s.pending.get(types.NamespacedName{Namespace: "a", Name: "1001"}); w != nil || floor != 1001 {
+		t.Errorf("the oldest write is %v with floor %d, want gone and 1001", w, floor)
+	}
+	for n := 1002; n <= 1000+maxPending+1; n++ {
+		if w, _ := s.pending.get(types.NamespacedName{Namespace: "a", Name: strconv.Itoa(n)}); w == nil {
+			t.Fatalf("write %d is not pending", n)
+		}
+	}
+	must(t, s.cache.Bookmark("100000"))
+	write(100001)
+	if all, _ := s.pending.inNamespace(""); len(all) != 1 {
+		t.Errorf("%d writes are pending, want the last one only", len(all))
 	}
 }
 
-func TestTrim(t *testing.T) {
-	c := configMap("a", "1", 1)
-	c.ManagedFields = []metav1.ManagedFieldsEntry{{}}
-	c.Annotations = map[string]string{lastAppliedAnnotation: "{}", "kept": "yes"}
-	s := newTestStore(t, Options{}, c)
-	got := s.cache.get(types.NamespacedName{Namespace: "a", Name: "1"}).Object
-	if got.ManagedFields != nil || got.Kind != "ConfigMap" {
-		t.Errorf("got %v", got)
+// The change log is bounded by the bytes that it keeps from being freed, not by its length alone.
+func TestChangeLogIsBoundedInBytes(t *testing.T) {
+	large := func(rv int) *Item {
+		return itemOf(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "1", ResourceVersion: strconv.Itoa(rv)},
+			Data:       map[string]string{"large": strings.Repeat("x", 10_000)},
+		})
 	}
-	if diff := cmp.Diff(map[string]string{"kept": "yes"}, got.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
+	s := newTestStore(t, Options{LogBytes: 100_000}, large(1))
+	for n := range 1000 {
+		must(t, s.cache.Update(large(101+n)))
+		held := 0
+		for i := range s.cache.log {
+			held += s.cache.log[i].size()
+		}
+		if held > 100_000 || held != s.cache.logBytes || len(s.cache.log) == 0 {
+			t.Fatalf("after %d changes the log has %d changes and %d bytes (counted %d)", n+1, len(s.cache.log), held, s.cache.logBytes)
+		}
 	}
+}
+
+// Once per item, not per comparison: with as many values as comparisons a list of 1,000 took most of its time formatting times.
+func TestOrderComputesPlacesOnce(t *testing.T) {
+	var objs []any
+	for n := range 1000 {
+		objs = append(objs, configMap("a", strconv.Itoa(n), n+1))
+	}
+	s := newTestStore(t, Options{}, objs...)
+	order, err := ParseOrder("create_time desc, state")
+	must(t, err)
+	items, _, err := s.snapshot(t.Context(), "", ReadOptions{})
+	must(t, err)
+	allocations := testing.AllocsPerRun(3, func() { s.places(items, order) })
+	if perItem := allocations / 1000; perItem > 10 {
+		t.Errorf("%.1f allocations per item", perItem)
+	}
+}
+
+func TestParseItem(t *testing.T) {
+	item, err := ParseItem([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"1","managedFields":[{"manager":"x"}],"annotations":{"` +
+		lastAppliedAnnotation + `":"{}","kept":"yes"},"resourceVersion":"7"},"unknown":{"b":1,"a":[1.50,12345678901234567890]}}`))
+	must(t, err)
+	if diff := cmp.Diff(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"1","annotations":{"kept":"yes"},"resourceVersion":"7"},"unknown":{"b":1,"a":[1.50,12345678901234567890]}}`, string(item.JSON())); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
+	}
+	if item.rv != 7 || item.Kind != "ConfigMap" || item.ManagedFields != nil || len(item.Annotations) != 1 {
+		t.Errorf("got %+v", item)
+	}
+	for _, bad := range []string{"", "null", "[]", "{}", `{"metadata":null}`, `{"metadata":{"name":7}}`, `{"metadata":{}`} {
+		if _, err := ParseItem([]byte(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+// FuzzParseItem: what comes from the API server breaks nothing, and what is read can be read again the same.
+func FuzzParseItem(f *testing.F) {
+	f.Add([]byte(`{"metadata":{"name":"a","annotations":{"b":"c"}},"spec":{"x":[1,{}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		item, err := ParseItem(data)
+		if err != nil {
+			return
+		}
+		again, err := ParseItem(item.JSON())
+		if err != nil || !bytes.Equal(item.JSON(), again.JSON()) {
+			t.Errorf("%q becomes %q: %v", item.JSON(), again.JSON(), err)
+		}
+	})
 }
 
 // FuzzTokens: tokens from anyone are refused and break nothing.

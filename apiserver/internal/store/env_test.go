@@ -13,8 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/raygate/raygate/test/envtest"
 )
@@ -25,9 +26,9 @@ func TestOnAPIServer(t *testing.T) {
 		t.Skip("needs a control plane")
 	}
 	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
-	start := func(t *testing.T) *Store[object] {
+	start := func(t *testing.T) *Store {
 		t.Helper()
-		client, err := NewClient(env.Config, clientscheme.Scheme, corev1.SchemeGroupVersion, ClientOptions{})
+		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})
 		must(t, err)
 		s := New(configMaps, Options{Reader: client, Writer: client})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -40,8 +41,17 @@ func TestOnAPIServer(t *testing.T) {
 		return s
 	}
 	s := start(t)
-	fresh := func(name string) object {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"a": "1"}}
+	fresh := func(name string) *Object {
+		obj := &Object{Object: map[string]any{"data": map[string]any{"a": "1"}}}
+		obj.SetNamespace("default")
+		obj.SetName(name)
+		return obj
+	}
+	setA := func(obj *Object, value string) { must(t, unstructured.SetNestedField(obj.Object, value, "data", "a")) }
+	tree := func(item *Item) *Object {
+		content, err := item.Tree()
+		must(t, err)
+		return &Object{Object: content}
 	}
 
 	t.Run("read your own writes", func(t *testing.T) {
@@ -51,21 +61,24 @@ func TestOnAPIServer(t *testing.T) {
 			must(t, err)
 			got, err := s.Get(t.Context(), created.key, ReadOptions{})
 			must(t, err)
-			changed := got.Object.DeepCopy()
-			changed.Data["a"] = "2"
-			_, err = s.Replace(t.Context(), changed, ReplaceOptions{})
+			changed := tree(got)
+			if n := strings.Count(string(got.JSON()), `"kind":"ConfigMap"`); n != 1 || got.Kind != "ConfigMap" {
+				t.Fatalf("the kind stands %d times in %s", n, got.JSON())
+			}
+			setA(changed, "2")
+			_, err = s.Replace(t.Context(), changed, got, WriteOptions{})
 			must(t, err)
-			page, err := s.List(t.Context(), ListOptions[object]{Namespace: "default", PageSize: MaxPageSize})
+			page, err := s.List(t.Context(), ListOptions{Namespace: "default", PageSize: MaxPageSize})
 			must(t, err)
 			for _, item := range page.Items {
-				if item.key == created.key && item.Object.Data["a"] != "2" {
-					t.Fatalf("list after replace shows %v", item.Object.Data)
+				if item.key == created.key && item.At("data.a").String() != "2" {
+					t.Fatalf("list after replace shows %v", item.At("data"))
 				}
 			}
 			uid, err := s.Delete(t.Context(), created.key, DeleteOptions{})
 			must(t, err)
-			if uid != created.Object.UID {
-				t.Fatalf("deleted uid %q, want %q", uid, created.Object.UID)
+			if uid != created.UID {
+				t.Fatalf("deleted uid %q, want %q", uid, created.UID)
 			}
 			if _, err := s.Get(t.Context(), created.key, ReadOptions{}); !apierrors.IsNotFound(err) {
 				t.Fatalf("get after delete: %v, want not found", err)
@@ -79,14 +92,14 @@ func TestOnAPIServer(t *testing.T) {
 		first, err := s.Create(t.Context(), fresh("once"), o)
 		must(t, err)
 		other := start(t) // another replica, or this one after a crash
-		for name, st := range map[string]*Store[object]{"same replica": s, "another": other} {
+		for name, st := range map[string]*Store{"same replica": s, "another": other} {
 			again, err := st.Create(t.Context(), fresh("once"), o)
 			must(t, err)
-			if diff := cmp.Diff(first.Object.UID, again.Object.UID); diff != "" {
+			if diff := cmp.Diff(first.UID, again.UID); diff != "" {
 				t.Errorf("%s: repeated create (-want +got):\n%s", name, diff)
 			}
 			changed := fresh("once")
-			changed.Data["a"] = "2"
+			setA(changed, "2")
 			if _, err := st.Create(t.Context(), changed, o); !errors.Is(err, ErrRequestIDReused) {
 				t.Errorf("%s: other body: %v, want ErrRequestIDReused", name, err)
 			}
@@ -98,11 +111,11 @@ func TestOnAPIServer(t *testing.T) {
 			t.Errorf("other id: %v, want already exists", err)
 		}
 		// A copy does not inherit the identity of the request.
-		copied := first.Object.DeepCopy()
-		copied.Name = "copy"
+		copied := tree(first)
+		copied.SetName("copy")
 		item, err := s.Create(t.Context(), copied, CreateOptions{})
 		must(t, err)
-		if diff := cmp.Diff(map[string]string(nil), item.Object.Annotations); diff != "" {
+		if diff := cmp.Diff(map[string]string(nil), item.Annotations); diff != "" {
 			t.Errorf("annotations of a copy (-want +got):\n%s", diff)
 		}
 	})
@@ -118,15 +131,15 @@ func TestOnAPIServer(t *testing.T) {
 			for n := range repeats {
 				wg.Go(func() {
 					obj := fresh("")
-					obj.GenerateName = "gen-"
-					item, err := []*Store[object]{s, other}[n%2].Create(context.Background(), obj, CreateOptions{RequestID: fmt.Sprintf("request-%d", i)})
+					obj.SetGenerateName("gen-")
+					item, err := []*Store{s, other}[n%2].Create(context.Background(), obj, CreateOptions{RequestID: fmt.Sprintf("request-%d", i)})
 					if err != nil {
 						t.Errorf("create: %v", err)
 						return
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					uids[i][item.Object.UID] = true
+					uids[i][item.UID] = true
 				})
 			}
 		}
@@ -146,29 +159,63 @@ func TestOnAPIServer(t *testing.T) {
 	})
 
 	t.Run("replace", func(t *testing.T) {
-		created, err := s.Create(t.Context(), func() object { c := fresh("rep"); c.Finalizers = []string{"example.com/keep"}; return c }(), CreateOptions{RequestID: "rep"})
+		created, err := s.Create(t.Context(), fresh("rep"), CreateOptions{RequestID: "rep"})
 		must(t, err)
-		if _, err := s.Replace(t.Context(), fresh("rep"), ReplaceOptions{}); !errors.Is(err, ErrVersionRequired) {
-			t.Errorf("without version: %v, want ErrVersionRequired", err)
-		}
 		stale := fresh("rep")
-		stale.ResourceVersion = "1"
-		if _, err := s.Replace(t.Context(), stale, ReplaceOptions{}); !apierrors.IsConflict(err) {
+		stale.SetResourceVersion("1")
+		if _, err := s.Replace(t.Context(), stale, created, WriteOptions{}); !apierrors.IsConflict(err) {
 			t.Errorf("with an old version: %v, want conflict", err)
 		}
 		body := fresh("rep")
-		body.Data["a"] = "new"
-		dry, err := s.Replace(t.Context(), body.DeepCopy(), ReplaceOptions{AllowOverwrite: true, DryRun: true})
+		body.SetResourceVersion(created.ResourceVersion)
+		setA(body, "new")
+		dry, err := s.Replace(t.Context(), body.DeepCopy(), created, WriteOptions{DryRun: true})
 		must(t, err)
 		now, err := s.Get(t.Context(), created.key, ReadOptions{})
 		must(t, err)
-		if dry.Object.Data["a"] != "new" || now.Object.Data["a"] != "1" {
-			t.Errorf("dry run gave %v and stored %v", dry.Object.Data, now.Object.Data)
+		if dry.At("data.a").String() != "new" || now.At("data.a").String() != "1" {
+			t.Errorf("dry run gave %v and stored %v", dry.At("data"), now.At("data"))
 		}
-		item, err := s.Replace(t.Context(), body, ReplaceOptions{AllowOverwrite: true})
+		item, err := s.Replace(t.Context(), body, created, WriteOptions{})
 		must(t, err)
-		if item.Object.Data["a"] != "new" || item.Object.Annotations[AnnotationRequestID] != "rep" || len(item.Object.Finalizers) != 1 {
-			t.Errorf("replaced object is %v", item.Object)
+		if item.At("data.a").String() != "new" || item.Annotations[AnnotationRequestID] != "rep" {
+			t.Errorf("replaced object is %s", item.JSON())
+		}
+	})
+
+	t.Run("a version the client has seen elsewhere", func(t *testing.T) {
+		other := start(t)
+		created, err := other.Create(t.Context(), fresh("seen"), CreateOptions{})
+		must(t, err)
+		// A write of another kind moves the version of the API server on; the watch says nothing of it.
+		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})
+		must(t, err)
+		secrets := New(Kind{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"), Resource: "secrets"}, Options{Reader: client, Writer: client})
+		secret := fresh("elsewhere")
+		unstructured.RemoveNestedField(secret.Object, "data")
+		secret.SetResourceVersion("")
+		newer, err := secrets.Create(t.Context(), secret, CreateOptions{})
+		must(t, err)
+		for what, version := range map[string]string{"of the object": created.ResourceVersion, "of another kind": newer.ResourceVersion} {
+			o := ReadOptions{MinVersion: version}
+			item, err := s.Get(t.Context(), created.key, o)
+			must(t, err)
+			if item.UID != created.UID {
+				t.Errorf("version %s: got %s", what, item.JSON())
+			}
+			_, err = s.List(t.Context(), ListOptions{ReadOptions: o})
+			must(t, err)
+			_, _, err = collect(t, s, WatchOptions{ReadOptions: o}, 1, nil)
+			must(t, err)
+		}
+		future := ReadOptions{MinVersion: "999999999999"}
+		_, get := s.Get(t.Context(), created.key, future)
+		_, list := s.List(t.Context(), ListOptions{ReadOptions: future})
+		_, _, watch := collect(t, s, WatchOptions{ReadOptions: future}, 1, nil)
+		for what, err := range map[string]error{"get": get, "list": list, "watch": watch} {
+			if !errors.Is(err, ErrFutureVersion) {
+				t.Errorf("%s of a version of the future: %v, want ErrFutureVersion", what, err)
+			}
 		}
 	})
 
@@ -180,25 +227,67 @@ func TestOnAPIServer(t *testing.T) {
 				t.Errorf("wrong %s: %v, want conflict", name, err)
 			}
 		}
-		if _, err := s.Delete(t.Context(), created.key, DeleteOptions{DryRun: true}); err != nil {
+		if _, err := s.Delete(t.Context(), created.key, DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.Get(t.Context(), created.key, ReadOptions{}); err != nil {
 			t.Errorf("gone after a dry run: %v", err)
 		}
-		_, err = s.Delete(t.Context(), created.key, DeleteOptions{UID: created.Object.UID, Version: created.Object.ResourceVersion, Propagation: metav1.DeletePropagationForeground})
+		_, err = s.Delete(t.Context(), created.key, DeleteOptions{UID: created.UID, Version: created.ResourceVersion, Propagation: metav1.DeletePropagationForeground})
 		must(t, err)
 		if _, err := s.Delete(t.Context(), types.NamespacedName{Namespace: "default", Name: "never"}, DeleteOptions{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "\"never\" not found") {
 			t.Errorf("missing: %v, want not found", err)
 		}
 	})
 
+	t.Run("a kind that is not installed", func(t *testing.T) {
+		gvk := schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayCluster"}
+		client, err := NewClient(env.Config, NewScheme(gvk), gvk.GroupVersion(), ClientOptions{})
+		must(t, err)
+		none := New(Kind{GroupVersionKind: gvk, Resource: "rayclusters"}, Options{Reader: client, Writer: client})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { none.Run(ctx); close(done) }()
+		defer func() { cancel(); <-done }()
+		for deadline := time.Now().Add(time.Minute); !errors.Is(none.Ready(), ErrNotServed); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("Ready says %v, want ErrNotServed", none.Ready())
+			}
+		}
+		if _, err := none.List(t.Context(), ListOptions{}); !errors.Is(err, ErrNotServed) {
+			t.Errorf("list: %v, want ErrNotServed", err)
+		}
+	})
+
+	t.Run("the API server is away", func(t *testing.T) {
+		created, err := s.Create(t.Context(), fresh("away"), CreateOptions{})
+		must(t, err)
+		must(t, env.KillAPIServer())
+		for deadline := time.Now().Add(time.Minute); s.Age() == 0; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the cache never noticed")
+			}
+		}
+		if _, err := s.Get(t.Context(), created.key, ReadOptions{}); err != nil {
+			t.Errorf("get: %v", err)
+		}
+		if _, err := s.List(t.Context(), ListOptions{}); err != nil {
+			t.Errorf("list: %v", err)
+		}
+		must(t, env.RestartAPIServer())
+		for deadline := time.Now().Add(time.Minute); s.Age() != 0; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the cache did not come back")
+			}
+		}
+	})
+
 	t.Run("the API server restarts", func(t *testing.T) {
-		events := make(chan Event[object], 100)
+		events := make(chan Event, 100)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		go func() {
-			_ = s.Watch(ctx, WatchOptions[object]{Namespace: "default", SkipInitial: true}, func(e Event[object]) error {
+			_ = s.Watch(ctx, WatchOptions{Namespace: "default", SkipInitial: true}, func(e Event) error {
 				if e.Item != nil {
 					events <- e
 				}

@@ -18,4 +18,10 @@ var (
 	ErrVersionRequired = errors.New("metadata.resourceVersion is required to replace an object: send the one you read, or set allow_overwrite")
 	// ErrNotSynced says that the gateway has not yet read the objects from the API server.
 	ErrNotSynced = errors.New("the gateway has not finished reading from the Kubernetes API server")
+	// ErrNotServed says that the API server does not have the kind.
+	ErrNotServed = errors.New("the CustomResourceDefinition of this kind is not installed")
+	// ErrFutureVersion says that a client wants to see a version that the API server has not reached.
+	ErrFutureVersion = errors.New("x-min-resource-version is newer than anything the Kubernetes API server has: send a resourceVersion that you read")
+	// ErrBehind says that the cache has not reached a version that a client wants to see.
+	ErrBehind = errors.New("the gateway has not yet seen the version asked for by x-min-resource-version")
 )

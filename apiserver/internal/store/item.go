@@ -1,38 +1,190 @@
 package store
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"strconv"
-	"sync"
 
+	"github.com/tidwall/gjson"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
-// Item is one version of one object. The object is shared between readers and must not be changed.
-type Item[T Object] struct {
-	// Object as read, without managed fields and last-applied annotation.
-	Object T
-	key    types.NamespacedName
-	rv     uint64
-	memo   sync.Map
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Item is one version of one object: its JSON as the API server stores it, without managed fields and last-applied annotation, and its
+// metadata decoded. Everything else is a view of the JSON. An Item is shared between readers and must not be changed.
+type Item struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	// Views hold encoded forms of this version; see document.Cache.
+	Views document.Views
+
+	raw   []byte
+	frame []byte // of which raw is the end
+	key   types.NamespacedName
+	rv    uint64
 }
 
-func newItem[T Object](obj T) *Item[T] {
-	return &Item[T]{Object: obj, key: keyOf(obj), rv: parseVersion(obj.GetResourceVersion())}
-}
-
-// Memo returns what compute returned the first time it was asked for under key. It is how a converted form of an object is
-// computed once per resourceVersion and not once per request; an error is not kept.
-// Two first callers may both compute, and get the same result.
-func (i *Item[T]) Memo(key string, compute func() (any, error)) (any, error) {
-	if v, ok := i.memo.Load(key); ok {
-		return v, nil
-	}
-	v, err := compute()
-	if err != nil {
+// ParseItem reads the JSON of an object.
+func ParseItem(data []byte) (*Item, error) {
+	i := &Item{}
+	if err := i.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	v, _ = i.memo.LoadOrStore(key, v)
-	return v, nil
+	return i, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler, by which the reflector's decoder fills an Item.
+func (i *Item) UnmarshalJSON(data []byte) error {
+	root := gjson.ParseBytes(data)
+	meta := root.Get("metadata")
+	if !gjson.ValidBytes(data) || !root.IsObject() || !meta.IsObject() {
+		return fmt.Errorf("reading an object: no JSON with metadata in %d bytes", len(data))
+	}
+	trimmed := appendMembers(make([]byte, 0, len(meta.Raw)), meta, func(key, value gjson.Result) string {
+		switch key.Str {
+		case "managedFields", "selfLink":
+			return ""
+		case "annotations":
+			kept := appendMembers(nil, value, func(name, text gjson.Result) string {
+				if name.Str == lastAppliedAnnotation {
+					return ""
+				}
+				return text.Raw
+			})
+			if len(kept) == len("{}") {
+				return ""
+			}
+			return string(kept)
+		}
+		return value.Raw
+	})
+	i.setJSON(appendMembers(make([]byte, 0, len(data)-len(meta.Raw)+len(trimmed)), root, func(key, value gjson.Result) string {
+		if key.Str == "metadata" {
+			return string(trimmed)
+		}
+		return value.Raw
+	}))
+	i.TypeMeta = metav1.TypeMeta{APIVersion: root.Get("apiVersion").String(), Kind: root.Get("kind").String()}
+	if err := json.Unmarshal(trimmed, &i.ObjectMeta); err != nil {
+		return fmt.Errorf("reading metadata: %w", err)
+	}
+	i.key, i.rv = keyOf(i), parseVersion(i.ResourceVersion)
+	return nil
+}
+
+// appendMembers appends object with each value replaced by what edit returns for it; an empty text leaves the member out.
+func appendMembers(dst []byte, object gjson.Result, edit func(key, value gjson.Result) string) []byte {
+	dst = append(dst, '{')
+	first := true
+	object.ForEach(func(key, value gjson.Result) bool {
+		text := edit(key, value)
+		if text == "" {
+			return true
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(append(dst, key.Raw...), ':'), text...)
+		return true
+	})
+	return append(dst, '}')
+}
+
+// ofKind fills in apiVersion and kind, which the API server leaves out of the items of its own kinds' lists.
+func (i *Item) ofKind(gvk schema.GroupVersionKind) {
+	if i.Kind != "" {
+		return
+	}
+	i.APIVersion, i.Kind = gvk.ToAPIVersionAndKind()
+	head := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, i.APIVersion, i.Kind)
+	i.setJSON(append(head, i.raw[1:]...))
+}
+
+func (i *Item) setJSON(data []byte) {
+	i.frame = document.Frame(data)
+	i.raw = i.frame[len(i.frame)-len(data):]
+}
+
+// JSON returns the stored object, which must not be changed.
+func (i *Item) JSON() []byte { return i.raw }
+
+// Frame returns the JSON in the form that document.Carry takes.
+func (i *Item) Frame() []byte { return i.frame }
+
+// At returns the value at a path of gjson's syntax, such as status.state.
+func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
+
+// Tree returns a fresh copy of the object as unstructured.Unstructured keeps it.
+func (i *Item) Tree() (map[string]any, error) { return document.ParseTree(i.raw) }
+
+// GetObjectKind implements runtime.Object. Decoders of client-go clear what it returns; the kind of an Item does not change.
+func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// Key returns namespace and name.
+func (i *Item) Key() types.NamespacedName { return i.key }
+
+// DeepCopyObject implements runtime.Object. The JSON is shared: it never changes.
+func (i *Item) DeepCopyObject() runtime.Object {
+	out := &Item{TypeMeta: i.TypeMeta, raw: i.raw, frame: i.frame, key: i.key, rv: i.rv}
+	i.DeepCopyInto(&out.ObjectMeta)
+	return out
+}
+
+// itemList is what a list request decodes into.
+type itemList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []Item `json:"items"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (l *itemList) DeepCopyObject() runtime.Object {
+	out := &itemList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy(), Items: make([]Item, len(l.Items))}
+	for n := range l.Items {
+		one := &l.Items[n]
+		out.Items[n] = Item{TypeMeta: one.TypeMeta, raw: one.raw, frame: one.frame, key: one.key, rv: one.rv}
+		one.DeepCopyInto(&out.Items[n].ObjectMeta)
+	}
+	return out
+}
+
+// NewScheme returns a scheme in which the kinds decode into Items.
+func NewScheme(kinds ...schema.GroupVersionKind) *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, gvk := range kinds {
+		metav1.AddToGroupVersion(scheme, gvk.GroupVersion())
+		scheme.AddKnownTypeWithName(gvk, &Item{})
+		scheme.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &itemList{})
+	}
+	return scheme
+}
+
+// withAnnotations returns annotations with some set, or removed when their value is empty; nil for none.
+func withAnnotations(old map[string]string, changes map[string]string) map[string]string {
+	out := maps.Clone(old)
+	for name, value := range changes {
+		if value == "" {
+			delete(out, name)
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // parseVersion reads a resourceVersion as the number it is: since Kubernetes 1.35 clients may compare them. Anything else counts as zero,
@@ -45,18 +197,10 @@ func parseVersion(rv string) uint64 {
 	return n
 }
 
+func keyOf(obj metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
 func compareKeys(a, b types.NamespacedName) int {
-	if a.Namespace != b.Namespace {
-		if a.Namespace < b.Namespace {
-			return -1
-		}
-		return 1
-	}
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Bounds of a page, as AIP-158 wants them: too large is cut, zero is the default.
@@ -19,10 +18,10 @@ const (
 )
 
 // Match decides whether an object belongs to a result. Nil means that all do.
-type Match[T Object] func(*Item[T]) (bool, error)
+type Match func(*Item) (bool, error)
 
 // ListOptions of List.
-type ListOptions[T Object] struct {
+type ListOptions struct {
 	ReadOptions
 	// Namespace to list. Empty means all.
 	Namespace string
@@ -33,7 +32,7 @@ type ListOptions[T Object] struct {
 	// Selector chooses by labels. Nil means everything.
 	Selector labels.Selector
 	// Match chooses further. FilterText must identify it, for the page token.
-	Match      Match[T]
+	Match      Match
 	FilterText string
 	// View is the form in which the caller will show the objects; pages of one list do not change it.
 	View string
@@ -42,8 +41,8 @@ type ListOptions[T Object] struct {
 }
 
 // Page is one answer of List.
-type Page[T Object] struct {
-	Items []*Item[T]
+type Page struct {
+	Items []*Item
 	// NextPageToken is empty on the last page.
 	NextPageToken string
 	// Total counts all matching objects, on all pages, at the time of this answer.
@@ -53,7 +52,7 @@ type Page[T Object] struct {
 }
 
 // List returns one page of objects in a stable order.
-func (s *Store[T]) List(ctx context.Context, o ListOptions[T]) (*Page[T], error) {
+func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	query := strings.Join([]string{s.kind.Resource, o.Namespace, selectorText(o.Selector), o.FilterText, o.OrderBy.String(), o.View}, "\x00")
 	var after pageCursor
 	if o.PageToken != "" {
@@ -70,17 +69,14 @@ func (s *Store[T]) List(ctx context.Context, o ListOptions[T]) (*Page[T], error)
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[T]{Total: len(items), Version: version}
-	order := s.comparer(o.OrderBy)
-	if len(o.OrderBy.terms) > 0 {
-		slices.SortFunc(items, func(a, b *Item[T]) int { return order(s.cursorOf(a, o.OrderBy), s.cursorOf(b, o.OrderBy)) })
-	}
+	page := &Page{Total: len(items), Version: version}
+	places := s.places(items, o.OrderBy)
 	if o.PageToken != "" {
-		from, found := slices.BinarySearchFunc(items, after, func(i *Item[T], c pageCursor) int { return order(s.cursorOf(i, o.OrderBy), c) })
+		from, found := slices.BinarySearchFunc(places, after, func(p place, c pageCursor) int { return o.OrderBy.compare(p.pageCursor, c) })
 		if found {
 			from++
 		}
-		items = items[from:]
+		places = places[from:]
 	}
 	size := o.PageSize
 	switch {
@@ -89,12 +85,33 @@ func (s *Store[T]) List(ctx context.Context, o ListOptions[T]) (*Page[T], error)
 	case size > MaxPageSize:
 		size = MaxPageSize
 	}
-	if len(items) > size {
-		items = items[:size]
-		page.NextPageToken = s.tokens.seal(s.cursorOf(items[size-1], o.OrderBy), query)
+	if len(places) > size {
+		places = places[:size]
+		page.NextPageToken = s.tokens.seal(places[size-1].pageCursor, query)
 	}
-	page.Items = items
+	page.Items = make([]*Item, len(places))
+	for n, p := range places {
+		page.Items[n] = p.item
+	}
 	return page, nil
+}
+
+// place is an item and where it stands in an order, computed once per item and not once per comparison.
+type place struct {
+	pageCursor
+	item *Item
+}
+
+// places returns items, which are sorted by namespace and name, in an order.
+func (s *Store) places(items []*Item, o Order) []place {
+	all := make([]place, len(items))
+	for n, item := range items {
+		all[n] = place{pageCursor: s.cursorOf(item, o), item: item}
+	}
+	if len(o.terms) > 0 {
+		slices.SortFunc(all, func(a, b place) int { return o.compare(a.pageCursor, b.pageCursor) })
+	}
+	return all
 }
 
 func selectorText(sel labels.Selector) string {
@@ -104,7 +121,7 @@ func selectorText(sel labels.Selector) string {
 	return sel.String()
 }
 
-func filterItems[T Object](items []*Item[T], sel labels.Selector, match Match[T]) ([]*Item[T], error) {
+func filterItems(items []*Item, sel labels.Selector, match Match) ([]*Item, error) {
 	if (sel == nil || sel.Empty()) && match == nil {
 		return items, nil
 	}
@@ -121,18 +138,14 @@ func filterItems[T Object](items []*Item[T], sel labels.Selector, match Match[T]
 	return kept, nil
 }
 
-func matches[T Object](item *Item[T], sel labels.Selector, match Match[T]) (bool, error) {
-	if sel != nil && !sel.Matches(labels.Set(item.Object.GetLabels())) {
+func matches(item *Item, sel labels.Selector, match Match) (bool, error) {
+	if sel != nil && !sel.Matches(labels.Set(item.Labels)) {
 		return false, nil
 	}
 	if match == nil {
 		return true, nil
 	}
 	return match(item)
-}
-
-func sortByKey[T Object](items []*Item[T]) {
-	slices.SortFunc(items, func(a, b *Item[T]) int { return compareKeys(a.key, b.key) })
 }
 
 // Order is a parsed order_by. Namespace and name always decide last, so that every order is total.
@@ -194,7 +207,7 @@ func (o Order) String() string {
 }
 
 // cursorOf returns the place of an item in an order.
-func (s *Store[T]) cursorOf(i *Item[T], o Order) pageCursor {
+func (s *Store) cursorOf(i *Item, o Order) pageCursor {
 	c := pageCursor{Namespace: i.key.Namespace, Name: i.key.Name}
 	for _, t := range o.terms {
 		switch t.field {
@@ -203,11 +216,11 @@ func (s *Store[T]) cursorOf(i *Item[T], o Order) pageCursor {
 		case "namespace":
 			c.Values = append(c.Values, i.key.Namespace)
 		case "create_time":
-			c.Values = append(c.Values, i.Object.GetCreationTimestamp().UTC().Format(time.RFC3339))
+			c.Values = append(c.Values, i.GetCreationTimestamp().UTC().Format(time.RFC3339))
 		case "state":
 			var state string
-			if s.kind.State != nil {
-				state = s.kind.State(i.Object)
+			if s.kind.State != "" {
+				state = i.At(s.kind.State).String()
 			}
 			c.Values = append(c.Values, state)
 		}
@@ -215,19 +228,18 @@ func (s *Store[T]) cursorOf(i *Item[T], o Order) pageCursor {
 	return c
 }
 
-func (s *Store[T]) comparer(o Order) func(a, b pageCursor) int {
-	return func(a, b pageCursor) int {
-		for n, t := range o.terms {
-			if n >= len(a.Values) || n >= len(b.Values) {
-				break
-			}
-			if d := cmp.Compare(a.Values[n], b.Values[n]); d != 0 {
-				if t.desc {
-					return -d
-				}
-				return d
-			}
+// compare tells which of two places of this order comes first.
+func (o Order) compare(a, b pageCursor) int {
+	for n, t := range o.terms {
+		if n >= len(a.Values) || n >= len(b.Values) {
+			break
 		}
-		return compareKeys(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.NamespacedName{Namespace: b.Namespace, Name: b.Name})
+		if d := cmp.Compare(a.Values[n], b.Values[n]); d != 0 {
+			if t.desc {
+				return -d
+			}
+			return d
+		}
 	}
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -1,57 +1,87 @@
 package store
 
 import (
+	"container/list"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pendingWrites remembers what was written through this gateway and has not come back by the watch yet, so that a read
-// after a write can wait for it. An entry goes away with the first read that finds it fulfilled, or when later writes push the oldest out.
+// pendingWrites are the writes of this gateway that have not come back by the watch yet. Reads lay them over the cache, so that a client
+// sees what it wrote without anybody waiting.
 type pendingWrites struct {
 	mu        sync.Mutex
-	byKey     map[types.NamespacedName]pendingWrite
+	byKey     map[types.NamespacedName]*list.Element
 	byRequest map[requestKey]types.NamespacedName
+	order     list.List // of *pendingWrite, the oldest in front
+	bytes     int
+	// floor is the newest version among the writes that had to leave before they came back: reads wait for it instead.
+	floor uint64
 }
 
-// pendingWrite is one write: version is the resourceVersion it made; or gone is the UID it deleted when the API server
-// did not name a version.
+// pendingWrite is one write: item is what it made; or gone is the UID it deleted when the API server did not name a version.
 type pendingWrite struct {
-	version uint64
-	gone    types.UID
-	// request is the create that made it, when it had a request_id.
-	request requestKey
+	key  types.NamespacedName
+	item *Item
+	gone types.UID
 }
 
-// maxPending bounds the memory. The watch is a few milliseconds behind; at this many writes it is broken, and reads have other worries.
-const maxPending = 16384
+// Bounds of what is pending. The watch is a few milliseconds behind; where so much is pending it is broken.
+const (
+	maxPending      = 16384
+	maxPendingBytes = 64 << 20
+)
 
 func newPendingWrites() *pendingWrites {
-	return &pendingWrites{byKey: map[types.NamespacedName]pendingWrite{}, byRequest: map[requestKey]types.NamespacedName{}}
+	return &pendingWrites{byKey: map[types.NamespacedName]*list.Element{}, byRequest: map[requestKey]types.NamespacedName{}}
 }
 
-func (p *pendingWrites) note(key types.NamespacedName, w pendingWrite) {
+func (w *pendingWrite) size() int {
+	if w.item == nil {
+		return 0
+	}
+	return len(w.item.raw)
+}
+
+// note adds a write. settled says whether a write has come back; those that have leave, oldest first, and so the oldest of the others when there
+// are too many.
+func (p *pendingWrites) note(w *pendingWrite, settled func(*pendingWrite) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.byKey) >= maxPending {
-		for old := range p.byKey {
-			p.forget(old)
-			break
+	if e, ok := p.byKey[w.key]; ok {
+		if old := e.Value.(*pendingWrite); w.item != nil && old.item != nil && old.item.rv > w.item.rv {
+			return // a slower answer to an earlier write
 		}
+		p.remove(e)
 	}
-	if old, ok := p.byKey[key]; ok && w.version != 0 && old.version > w.version {
-		return // a slower answer to an earlier write
+	for e := p.order.Front(); e != nil; e = p.order.Front() {
+		oldest := e.Value.(*pendingWrite)
+		full := p.order.Len() >= maxPending || p.bytes+w.size() > maxPendingBytes
+		if done := settled(oldest); !done && !full {
+			break
+		} else if !done && oldest.item != nil {
+			p.floor = max(p.floor, oldest.item.rv)
+		}
+		p.remove(e)
 	}
-	p.forget(key)
-	p.byKey[key] = w
-	if w.request.id != "" {
-		p.byRequest[w.request] = key
+	p.byKey[w.key] = p.order.PushBack(w)
+	p.bytes += w.size()
+	if w.item != nil {
+		if rk, ok := requestKeyOf(w.item); ok {
+			p.byRequest[rk] = w.key
+		}
 	}
 }
 
-func (p *pendingWrites) forget(key types.NamespacedName) {
-	delete(p.byRequest, p.byKey[key].request)
-	delete(p.byKey, key)
+func (p *pendingWrites) remove(e *list.Element) {
+	w := p.order.Remove(e).(*pendingWrite)
+	delete(p.byKey, w.key)
+	p.bytes -= w.size()
+	if w.item != nil {
+		if rk, ok := requestKeyOf(w.item); ok && p.byRequest[rk] == w.key {
+			delete(p.byRequest, rk)
+		}
+	}
 }
 
 // requested returns the object made by a create that has not come back yet.
@@ -62,33 +92,36 @@ func (p *pendingWrites) requested(k requestKey) (types.NamespacedName, bool) {
 	return key, ok
 }
 
-func (p *pendingWrites) get(key types.NamespacedName) (pendingWrite, bool) {
+// get returns the write that is pending for a key, nil if there is none, and the version that the cache must have besides.
+func (p *pendingWrites) get(key types.NamespacedName) (*pendingWrite, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w, ok := p.byKey[key]
-	return w, ok
-}
-
-func (p *pendingWrites) done(key types.NamespacedName, w pendingWrite) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.byKey[key] == w {
-		p.forget(key)
+	if e, ok := p.byKey[key]; ok {
+		return e.Value.(*pendingWrite), p.floor
 	}
+	return nil, p.floor
 }
 
-// inNamespace returns what is pending in a namespace, or everywhere when it is empty.
-func (p *pendingWrites) inNamespace(namespace string) map[types.NamespacedName]pendingWrite {
+// inNamespace returns what is pending in a namespace, or everywhere when it is empty, and the version that the cache must have besides.
+func (p *pendingWrites) inNamespace(namespace string) ([]*pendingWrite, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all map[types.NamespacedName]pendingWrite
-	for key, w := range p.byKey {
-		if namespace == "" || key.Namespace == namespace {
-			if all == nil {
-				all = map[types.NamespacedName]pendingWrite{}
-			}
-			all[key] = w
+	var all []*pendingWrite
+	for e := p.order.Front(); e != nil; e = e.Next() {
+		if w := e.Value.(*pendingWrite); namespace == "" || w.key.Namespace == namespace {
+			all = append(all, w)
 		}
 	}
-	return all
+	return all, p.floor
+}
+
+// newest returns the newest version among what is pending in a namespace, or everywhere when it is empty.
+func (p *pendingWrites) newest(namespace string) uint64 {
+	all, version := p.inNamespace(namespace)
+	for _, w := range all {
+		if w.item != nil {
+			version = max(version, w.item.rv)
+		}
+	}
+	return version
 }

@@ -5,66 +5,121 @@ import (
 	"encoding/json"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 // FieldManager is the name under which the gateway's writes are recorded in managed fields.
 const FieldManager = "raygate-apiserver"
 
-// overwriteAttempts bounds how often a replace without a version is tried again after a conflict.
-const overwriteAttempts = 5
-
-// ReplaceOptions of Replace.
-type ReplaceOptions struct {
-	// AllowOverwrite replaces whatever is there when the object carries no resourceVersion.
-	AllowOverwrite bool
+// WriteOptions of all writes.
+type WriteOptions struct {
 	// DryRun does everything but the write.
 	DryRun bool
-	// Check is asked before each attempt about the object that would be replaced. Its error ends the call. Nil asks nobody.
-	Check func(now metav1.Object) error
+	// Strict has the API server refuse fields that its schema does not have. Otherwise it drops them with a warning.
+	Strict bool
 }
 
-// Replace writes all of an object with the caller's credentials. obj must carry the resourceVersion that was read, or AllowOverwrite
-// be set; a uid, when set, must match. Status and times are ignored. Finalizers and owners that obj leaves out are kept: they mostly
-// belong to controllers, and losing them leaks what those would have cleaned up.
-func (s *Store[T]) Replace(ctx context.Context, obj T, o ReplaceOptions) (*Item[T], error) {
-	if obj.GetResourceVersion() == "" && !o.AllowOverwrite {
-		return nil, ErrVersionRequired
+func (o WriteOptions) dryRun() []string {
+	if o.DryRun {
+		return []string{metav1.DryRunAll}
 	}
+	return nil
+}
+
+func (o WriteOptions) fieldValidation() string {
+	if o.Strict {
+		return metav1.FieldValidationStrict
+	}
+	return ""
+}
+
+// Read returns an object as the API server has it, with the caller's credentials.
+func (s *Store) Read(ctx context.Context, key types.NamespacedName) (*Item, error) {
+	raw, err := do(ctx, s.opts.Writer.Get().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name))
+	if err != nil {
+		return nil, err
+	}
+	return ParseItem(raw)
+}
+
+// Version returns an object if what is known here, without asking, is just this version; nil if not.
+func (s *Store) Version(key types.NamespacedName, version string) *Item {
+	s.cache.mu.RLock()
+	item := s.cache.find(key)
+	s.cache.mu.RUnlock()
+	if w, _ := s.pending.get(key); w != nil && w.item != nil {
+		item = w.item
+	}
+	if item == nil || item.ResourceVersion != version {
+		return nil
+	}
+	return item
+}
+
+// Replace writes all of an object with the caller's credentials, once. obj carries the resourceVersion of old, the object it replaces.
+// Status and times are ignored; what makes a create repeatable stays.
+func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOptions) (*Item, error) {
 	s.clearServerOwned(obj)
-	key := keyOf(obj)
-	anyVersion := obj.GetResourceVersion() == ""
-	for attempt := 1; ; attempt++ {
-		now := s.kind.New()
-		if err := s.opts.Writer.Get().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).Do(ctx).Into(now); err != nil {
-			return nil, err
-		}
-		if o.Check != nil {
-			if err := o.Check(now); err != nil {
-				return nil, err
-			}
-		}
-		if anyVersion {
-			obj.SetResourceVersion(now.GetResourceVersion())
-		}
-		setOwnAnnotations(obj, now.GetAnnotations()[AnnotationRequestID], now.GetAnnotations()[AnnotationRequestHash])
-		if len(obj.GetFinalizers()) == 0 {
-			obj.SetFinalizers(now.GetFinalizers())
-		}
-		if len(obj.GetOwnerReferences()) == 0 {
-			obj.SetOwnerReferences(now.GetOwnerReferences())
-		}
-		replaced, err := s.send(ctx, s.opts.Writer.Put().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
-			VersionedParams(&metav1.UpdateOptions{DryRun: dryRunOption(o.DryRun), FieldManager: FieldManager}, metav1.ParameterCodec), obj)
-		if err == nil {
-			return s.written(replaced, o.DryRun), nil
-		}
-		if !apierrors.IsConflict(err) || !anyVersion || attempt == overwriteAttempts {
-			return nil, err
-		}
+	obj.SetAnnotations(ownAnnotations(obj.GetAnnotations(), old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash]))
+	return s.write(ctx, s.opts.Writer.Put().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).Name(obj.GetName()).SetHeader("Content-Type", "application/json").
+		VersionedParams(&metav1.UpdateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
+}
+
+// PatchOptions of Patch.
+type PatchOptions struct {
+	WriteOptions
+	// Type says how the patch is meant.
+	Type types.PatchType
+	// Manager of the fields. Empty means FieldManager.
+	Manager string
+	// Force takes fields from other managers; for server-side apply.
+	Force bool
+}
+
+// Patch sends a patch with the caller's credentials. It should carry the resourceVersion of the object that it was made for.
+func (s *Store) Patch(ctx context.Context, key types.NamespacedName, patch map[string]any, o PatchOptions) (*Item, error) {
+	options := &metav1.PatchOptions{DryRun: o.dryRun(), FieldManager: o.Manager, FieldValidation: o.fieldValidation()}
+	if o.Manager == "" {
+		options.FieldManager = FieldManager
 	}
+	if o.Type == types.ApplyPatchType {
+		options.Force = &o.Force
+	}
+	return s.write(ctx, s.opts.Writer.Patch(o.Type).Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
+		VersionedParams(options, metav1.ParameterCodec), &Object{Object: patch}, o.WriteOptions)
+}
+
+// write sends a request with obj as its body, remembers what it made for the readers to come, and returns that.
+func (s *Store) write(ctx context.Context, r *rest.Request, obj *Object, o WriteOptions) (*Item, error) {
+	body, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", keyOf(obj), err)
+	}
+	raw, err := do(ctx, r.Body(body))
+	if err != nil {
+		return nil, err
+	}
+	item, err := ParseItem(raw)
+	if err != nil {
+		return nil, err
+	}
+	if !o.DryRun && item.rv != 0 {
+		s.note(&pendingWrite{key: item.key, item: item})
+	}
+	return item, nil
+}
+
+// clearServerOwned empties what a client may send but the API server sets.
+func (s *Store) clearServerOwned(obj *Object) {
+	obj.SetGroupVersionKind(s.kind.GroupVersionKind)
+	for _, field := range []string{"managedFields", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(obj.Object, "status")
+	obj.SetAnnotations(withAnnotations(obj.GetAnnotations(), map[string]string{lastAppliedAnnotation: ""}))
 }
 
 // DeleteOptions of Delete.
@@ -74,17 +129,16 @@ type DeleteOptions struct {
 	Version string
 	// Propagation of the deletion to dependents. Empty means background.
 	Propagation metav1.DeletionPropagation
-	// DryRun does everything but the deletion.
-	DryRun bool
+	WriteOptions
 }
 
 // Delete deletes an object with the caller's credentials. It returns the UID of the object, whose deletion has begun; finalizers
 // or foreground propagation may keep it for a while.
-func (s *Store[T]) Delete(ctx context.Context, key types.NamespacedName, o DeleteOptions) (types.UID, error) {
+func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOptions) (types.UID, error) {
 	if o.Propagation == "" {
 		o.Propagation = metav1.DeletePropagationBackground
 	}
-	opts := &metav1.DeleteOptions{PropagationPolicy: &o.Propagation, DryRun: dryRunOption(o.DryRun)}
+	opts := &metav1.DeleteOptions{PropagationPolicy: &o.Propagation, DryRun: o.dryRun()}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	if o.UID != "" || o.Version != "" {
 		opts.Preconditions = &metav1.Preconditions{}
@@ -99,12 +153,8 @@ func (s *Store[T]) Delete(ctx context.Context, key types.NamespacedName, o Delet
 	if err != nil {
 		return "", fmt.Errorf("encoding delete options: %w", err)
 	}
-	result := s.opts.Writer.Delete().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx)
-	if err := result.Error(); err != nil { // Raw would say only what the status code says
-		return "", err
-	}
-	raw, err := result.Raw()
+	raw, err := do(ctx, s.opts.Writer.Delete().Namespace(key.Namespace).Resource(s.kind.Resource).Name(key.Name).
+		SetHeader("Content-Type", "application/json").Body(body))
 	if err != nil {
 		return "", err
 	}
@@ -120,13 +170,16 @@ func (s *Store[T]) Delete(ctx context.Context, key types.NamespacedName, o Delet
 			return "", nil
 		}
 		if !o.DryRun {
-			s.pending.note(key, pendingWrite{gone: answer.Details.UID})
+			s.note(&pendingWrite{key: key, gone: answer.Details.UID})
 		}
 		return answer.Details.UID, nil
 	}
-	obj := s.kind.New()
-	if err := json.Unmarshal(raw, obj); err != nil {
+	item, err := ParseItem(raw)
+	if err != nil {
 		return "", fmt.Errorf("reading answer to delete: %w", err)
 	}
-	return s.written(obj, o.DryRun).Object.GetUID(), nil
+	if !o.DryRun {
+		s.note(&pendingWrite{key: item.key, item: item})
+	}
+	return item.UID, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sort"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -27,21 +28,23 @@ const (
 )
 
 // Event is one message of a watch.
-type Event[T Object] struct {
+type Event struct {
 	Type EventType
-	Item *Item[T]
+	Item *Item
 	// Token resumes after this event.
 	Token string
+	// Age of a Heartbeat is how long the API server has not been in contact, zero while it is.
+	Age time.Duration
 }
 
 // WatchOptions of Watch.
-type WatchOptions[T Object] struct {
+type WatchOptions struct {
 	ReadOptions
 	// Namespace to watch. Empty means all.
 	Namespace string
 	// Selector and Match choose objects. Nil means all.
 	Selector labels.Selector
-	Match    Match[T]
+	Match    Match
 	// ResumeToken continues an earlier watch. Empty means from now, after the present objects.
 	ResumeToken string
 	// SkipInitial leaves out the present objects when there is no ResumeToken.
@@ -55,24 +58,24 @@ const watchBatch = 128
 
 // Watch calls send for every event until ctx ends or send fails. All watchers read the same log, so that one that is slow costs nothing
 // but its own place in it; when the log has moved on past that place the watch ends with ErrSlowWatcher.
-func (s *Store[T]) Watch(ctx context.Context, o WatchOptions[T], send func(Event[T]) error) error {
-	w := &watcher[T]{s: s, o: o, send: send}
+func (s *Store) Watch(ctx context.Context, o WatchOptions, send func(Event) error) error {
+	w := &watcher{s: s, o: o, send: send}
 	if err := w.start(ctx); err != nil {
 		return err
 	}
 	return w.follow(ctx)
 }
 
-type watcher[T Object] struct {
-	s      *Store[T]
-	o      WatchOptions[T]
-	send   func(Event[T]) error
+type watcher struct {
+	s      *Store
+	o      WatchOptions
+	send   func(Event) error
 	next   uint64 // number of the next change to look at
 	resume uint64 // version to resume from when nothing more is sent
 }
 
 // start sends what comes before the changes and finds the place in the log.
-func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the ways a watch can begin, side by side
+func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the ways a watch can begin, side by side
 	c := w.s.cache
 	var resume uint64
 	if w.o.ResumeToken != "" {
@@ -81,9 +84,14 @@ func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the 
 			return err
 		}
 	}
-	least := max(resume, parseVersion(w.o.MinVersion))
+	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
+		return err
+	}
+	// What was written here just now belongs to what is there. Should the watch be broken, what is there is shown all the same.
+	written := w.s.pending.newest(w.o.Namespace)
+	w.s.await(ctx, func() bool { return c.version >= written })
 	// A token may come from a replica that is ahead of this one. When it stays ahead, the token is no use here.
-	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= least })
+	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= resume })
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -95,7 +103,7 @@ func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the 
 		w.next = c.first + uint64(sort.Search(len(c.log), func(i int) bool { return c.log[i].version > resume }))
 		w.resume = resume
 		c.mu.RUnlock()
-		return w.send(Event[T]{Type: Synced, Token: resumeToken(resume)})
+		return w.send(Event{Type: Synced, Token: resumeToken(resume)})
 	}
 	items := c.listLocked(w.o.Namespace)
 	w.next, w.resume = c.first+uint64(len(c.log)), c.version
@@ -103,7 +111,7 @@ func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the 
 
 	token := resumeToken(w.resume)
 	if w.o.ResumeToken != "" {
-		if err := w.send(Event[T]{Type: Reset, Token: token}); err != nil {
+		if err := w.send(Event{Type: Reset, Token: token}); err != nil {
 			return err
 		}
 	}
@@ -115,16 +123,16 @@ func (w *watcher[T]) start(ctx context.Context) error { //nolint:gocyclo // the 
 		for _, item := range items {
 			// The token of an initial object is one that starts over: resuming in the middle of the initial objects
 			// would lose the rest of them.
-			if err := w.send(Event[T]{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
+			if err := w.send(Event{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
 				return err
 			}
 		}
 	}
-	return w.send(Event[T]{Type: Synced, Token: token})
+	return w.send(Event{Type: Synced, Token: token})
 }
 
 // follow sends changes as they come.
-func (w *watcher[T]) follow(ctx context.Context) error {
+func (w *watcher) follow(ctx context.Context) error {
 	ticker := w.s.opts.Clock.NewTicker(w.s.opts.Heartbeat)
 	defer ticker.Stop()
 	for {
@@ -163,17 +171,17 @@ func (w *watcher[T]) follow(ctx context.Context) error {
 	}
 }
 
-func (w *watcher[T]) heartbeat() error {
+func (w *watcher) heartbeat() error {
 	if w.o.OnHeartbeat != nil {
 		if err := w.o.OnHeartbeat(); err != nil {
 			return err
 		}
 	}
-	return w.send(Event[T]{Type: Heartbeat, Token: resumeToken(w.resume)})
+	return w.send(Event{Type: Heartbeat, Token: resumeToken(w.resume), Age: w.s.cache.age()})
 }
 
 // read takes the next changes from the log; without any it returns the version reached and the channel that tells of more.
-func (w *watcher[T]) read() ([]change[T], uint64, <-chan struct{}, error) {
+func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	c := w.s.cache
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -185,10 +193,10 @@ func (w *watcher[T]) read() ([]change[T], uint64, <-chan struct{}, error) {
 		rest = rest[:watchBatch]
 	}
 	w.next += uint64(len(rest))
-	return append([]change[T](nil), rest...), c.version, c.moved, nil
+	return append([]change(nil), rest...), c.version, c.moved, nil
 }
 
-func (w *watcher[T]) sendChange(ch change[T]) error {
+func (w *watcher) sendChange(ch change) error {
 	w.resume = max(w.resume, ch.resume)
 	item := ch.next
 	if item == nil {
@@ -209,7 +217,7 @@ func (w *watcher[T]) sendChange(ch change[T]) error {
 			return err
 		}
 	}
-	e := Event[T]{Item: item, Token: resumeToken(ch.resume)}
+	e := Event{Item: item, Token: resumeToken(ch.resume)}
 	switch {
 	case is && was:
 		e.Type = Modified

@@ -75,7 +75,8 @@ func Encode(m proto.Message, contentType string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := AppendJSON(nil, m)
+	// On the wire a message is somewhat shorter than its JSON, and as long where it carries JSON.
+	data, err := AppendJSON(make([]byte, 0, proto.Size(m)*5/4), m)
 	if err != nil || !isYAML {
 		return data, err
 	}

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
 // AppendJSON appends the JSON of m to dst, as Encode gives it. It fails for a Struct with a number that JSON does not have
@@ -34,6 +36,9 @@ func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
 		return append(dst, '"'), nil
 	case *structpb.Struct:
 		return appendStruct(dst, typed)
+	}
+	if data := document.Carried(m); data != nil {
+		return append(dst, data...), nil
 	}
 	dst = append(dst, '{')
 	first := true

@@ -1,6 +1,7 @@
-// Package v2 is the model of the v2 API: each message next to the custom resource it mirrors, in both directions.
+// Package v2 is the model of the v2 API: each message mirrors a custom resource, under the same JSON names. So there is one conversion for all
+// of them, by way of the JSON: Decode turns JSON into the Go type of the custom resource, strictly, and finds all mistakes at once; Fill
+// turns it into the message, leaving out what the message does not have. A test holds the fields of both to each other.
 //
-// ClusterToRay is strict and finds all mistakes at once; ClusterFromRay loses nothing but what metadata never returns
-// (managedFields, selfLink, the last-applied annotation). What the API server does not tell apart (an empty list and an absent one
-// behind omitempty) comes back as absent. Rules on values belong to pkg/validation, not here.
+// What the API server does not tell apart (an empty list and an absent one behind omitempty) comes back as absent. Rules on values belong to
+// pkg/validation, not here.
 package v2

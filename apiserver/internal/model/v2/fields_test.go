@@ -8,14 +8,13 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // TestMessageHasTheFieldsOfTheResource fails when a field is added to the CRD and not to the proto, or the other way round.
 func TestMessageHasTheFieldsOfTheResource(t *testing.T) {
-	compareFields(t, reflect.TypeFor[rayv1.RayCluster](), (&raygatev2.RayCluster{}).ProtoReflect().Descriptor(), "")
+	for _, kind := range kinds {
+		compareFields(t, reflect.TypeOf(kind.checks.New()).Elem(), kind.message.ProtoReflect().Descriptor(), kind.checks.Kind)
+	}
 }
 
 func compareFields(t *testing.T, goType reflect.Type, md protoreflect.MessageDescriptor, path string) {
@@ -61,8 +60,13 @@ func compareField(t *testing.T, ft reflect.Type, fd protoreflect.FieldDescriptor
 	}
 	if fd.IsMap() && ft.Kind() != reflect.Map {
 		t.Errorf("%s is a map in the proto and not in Go", at)
+		return
 	}
-	if fd.Kind() == protoreflect.MessageKind && strings.HasPrefix(string(fd.Message().FullName()), "raygate.v2.") && !fd.IsMap() {
+	if fd.IsMap() {
+		compareField(t, ft.Elem(), fd.MapValue(), at+"[]")
+		return
+	}
+	if fd.Kind() == protoreflect.MessageKind && strings.HasPrefix(string(fd.Message().FullName()), "raygate.v2.") {
 		compareFields(t, ft, fd.Message(), at)
 		return
 	}

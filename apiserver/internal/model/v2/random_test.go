@@ -11,11 +11,12 @@ import (
 	"sigs.k8s.io/randfill"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
-// randomCluster returns a RayCluster with any field of Ray and Kubernetes set, in the form the API server gives: canonical
+// random returns an object of a kind with any field of Ray and Kubernetes set, in the form the API server gives: canonical
 // quantities, times of whole seconds, no nulls in lists and maps. The chance is that of a pointer, list or map to be nil.
-func randomCluster(seed int64, nilChance float64, most int) *rayv1.RayCluster {
+func random(kind modelled, seed int64, nilChance float64, most int) validation.Object {
 	least := 0
 	if nilChance == 0 {
 		least = 1
@@ -53,8 +54,8 @@ func randomCluster(seed int64, nilChance float64, most int) *rayv1.RayCluster {
 			}
 		},
 	)
-	rc := &rayv1.RayCluster{}
-	f.Fill(rc)
-	rc.APIVersion, rc.Kind = "ray.io/v1", "RayCluster"
-	return rc
+	object := kind.checks.New()
+	f.Fill(object)
+	object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(kind.checks.Kind))
+	return object
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -29,21 +30,6 @@ const (
 	// minGzip is from where on compressing is worth its time, as for the Kubernetes API server.
 	minGzip = 128 << 10
 )
-
-// Service is a gRPC service that is also served by REST.
-type Service struct {
-	Descriptor protoreflect.ServiceDescriptor
-	// Register is the generated RegisterXHandlerClient with its client.
-	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
-}
-
-// Clusters is ClusterService.
-var Clusters = Service{
-	Descriptor: raygatev2.File_raygate_v2_cluster_service_proto.Services().ByName("ClusterService"),
-	Register: func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error {
-		return raygatev2.RegisterClusterServiceHandlerClient(ctx, mux, raygatev2.NewClusterServiceClient(conn))
-	},
-}
 
 // Options of New. All are required but Review.
 type Options struct {
@@ -105,8 +91,10 @@ func New(ctx context.Context, o Options) (*API, error) {
 // else does: no header of a proxy can pass for an identity.
 func incomingHeader(name string) (string, bool) {
 	switch http.CanonicalHeaderKey(name) {
-	case "X-Request-Id", "X-Min-Resource-Version", "Traceparent", "Tracestate":
+	case "X-Request-Id", "X-Min-Resource-Version", "If-Match", "Traceparent", "Tracestate":
 		return strings.ToLower(name), true
+	case "User-Agent":
+		return runtime.MetadataPrefix + "user-agent", true
 	}
 	return "", false
 }
@@ -220,7 +208,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.route != nil && c.route.long { // a stream is sent on at once
 		handler = a.mux
 	}
-	handler.ServeHTTP(c, r.WithContext(context.WithValue(ctx, callKey{}, c)))
+	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
+	handler.ServeHTTP(c, r.WithContext(ctx))
 }
 
 // refuse answers a request whose body stays where it is.

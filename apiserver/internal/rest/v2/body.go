@@ -10,10 +10,9 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -24,28 +23,15 @@ const MaxBody = 3 << 20
 // body is a request body that was read already. The decoder leaves its error, and what could be decoded, in it for the error handler.
 type body struct {
 	bytes.Reader
-	data        []byte
-	contentType string
-	message     proto.Message
-	err         error
+	data    []byte
+	message proto.Message
+	err     error
+	// document is what the service sees of the body.
+	document document.Body
 }
 
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
-
-// refused reports whether err, of the mux, is about this body; b.err then says what is wrong with it.
-func (b *body) refused(err error, c *call) bool {
-	if st, ok := status.FromError(err); b.err == nil && c != nil && c.route != nil && c.route.body != nil && len(b.data) > 0 &&
-		ok && st.Code() == codes.InvalidArgument && errorInfo(st) == nil {
-		kind, kerr := protoregistry.GlobalTypes.FindMessageByName(c.route.body.FullName())
-		if kerr != nil {
-			return false
-		}
-		b.message = kind.New().Interface()
-		b.err = marshaler{b.contentType}.Unmarshal(b.data, b.message)
-	}
-	return b.err != nil
-}
 
 // prepare checks what the mux would not, reads the body, for which there must be room, and settles its content type.
 func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) error {
@@ -87,11 +73,11 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 		visit.Shrink(int64(len(data)))
 		b.data = data
 	}
-	var err error
-	if b.contentType, err = bodyType(r.Header.Get("Content-Type"), b.data); err != nil {
+	contentType, err := bodyType(r.Header.Get("Content-Type"), b.data)
+	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", b.contentType)
+	r.Header.Set("Content-Type", contentType)
 	b.Reset(b.data)
 	r.Body = b
 	return nil

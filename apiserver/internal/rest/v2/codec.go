@@ -3,9 +3,11 @@ package v2
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -14,6 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/model/codec"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // The content types of bodies.
@@ -180,25 +184,41 @@ func messageOf(v any) (proto.Message, error) {
 }
 
 // NewDecoder implements runtime.Marshaler. What it finds wrong it leaves in the body as well, because generated code makes a plain
-// text of the error. For PATCH generated code hands over a copy of the body, from which that is not possible.
+// text of the error.
 func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		b, ok := r.(*body)
 		if !ok {
-			data, err := io.ReadAll(r)
-			if err != nil {
-				return err
-			}
-			return m.Unmarshal(data, v)
+			return errors.New("the body was not prepared")
 		}
 		if len(bytes.TrimSpace(b.data)) == 0 {
 			b.err = emptyBodyError{}
 		} else {
 			b.err = m.Unmarshal(b.data, v)
 			b.message, _ = messageOf(v)
+			b.pass(m.contentType)
 		}
 		return b.err
 	})
+}
+
+// pass hands the document itself on to the service. Fields that the message does not have are not the end of the call: the service knows whether
+// the API server has them.
+func (b *body) pass(contentType string) {
+	if bad, ok := errors.AsType[*codec.Error](b.err); b.err != nil && (!ok || slices.ContainsFunc(bad.Violations, func(v codec.Violation) bool { return v.Reason != mistake.UnknownField })) {
+		return
+	}
+	if _, ok := b.message.(interface{ GetMetadata() *raygatev2.ObjectMeta }); !ok {
+		return // only objects are looked at again
+	}
+	data := b.data
+	if contentType == typeYAML {
+		var err error
+		if data, err = yaml.YAMLToJSON(b.data); err != nil {
+			return
+		}
+	}
+	b.document.JSON, b.err = data, nil
 }
 
 // NewEncoder implements runtime.Marshaler.

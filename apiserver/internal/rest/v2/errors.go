@@ -28,7 +28,7 @@ var reasonHTTP = map[string]int{
 
 // errorHandler writes errors of calls and of decoding.
 func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if b, ok := r.Body.(*body); ok && b.refused(err, callFrom(r.Context())) {
+	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = a.decodeError(b)
 	}
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
@@ -107,9 +107,12 @@ func retryAfter(st *status.Status) int {
 
 // routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
 func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	allow := a.methodsOf(r)
+	if len(allow) == 0 && code == http.StatusMethodNotAllowed {
+		code = http.StatusNotFound // a verb that there is not, behind a name
+	}
 	switch code {
 	case http.StatusMethodNotAllowed:
-		allow := a.methodsOf(r)
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		a.writeError(w, m, &rpcstatus.Error{
 			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + cleanPath(r) + ": use " + strings.Join(allow, ", "),

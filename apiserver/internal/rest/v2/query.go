@@ -23,12 +23,17 @@ func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.Http
 	for i := range request.Fields().Len() {
 		f := request.Fields().Get(i)
 		name := string(f.Name())
-		if f.Message() != nil || rule.GetBody() == name || rule.GetBody() == "*" || strings.Contains(path, "{"+name+"}") {
+		if f.Message() != nil && !isText(f.Message()) || rule.GetBody() == name || rule.GetBody() == "*" || strings.Contains(path, "{"+name+"}") {
 			continue
 		}
 		p[name], p[f.JSONName()] = f.Kind(), f.Kind()
 	}
 	return p
+}
+
+// isText tells whether values of a message type can stand in a query as text.
+func isText(md protoreflect.MessageDescriptor) bool {
+	return md.FullName() == "google.protobuf.FieldMask" || md.FullName() == "google.protobuf.Duration"
 }
 
 // names are those by which the parameters are documented.

@@ -20,9 +20,8 @@ type route struct {
 	segments []string
 	verb     string
 	query    parameters
-	stream   bool                           // the answer has no end
-	long     bool                           // the call stays open, also one that waits
-	body     protoreflect.MessageDescriptor // nil when there is none
+	stream   bool // the answer has no end
+	long     bool // the call stays open, also one that waits
 }
 
 func routesOf(services ...protoreflect.ServiceDescriptor) routes {
@@ -37,16 +36,10 @@ func routesOf(services ...protoreflect.ServiceDescriptor) routes {
 			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 				method, pattern := edge.HTTPRule(r)
 				path, verb, _ := strings.Cut(pattern, ":")
-				entry := route{
+				all = append(all, route{
 					method: method, pattern: pattern, segments: strings.Split(path, "/"), verb: verb, query: parametersOf(rpc.Input(), r, pattern),
 					stream: rpc.IsStreamingServer(), long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
-				}
-				if f := rpc.Input().Fields().ByName(protoreflect.Name(r.GetBody())); f != nil {
-					entry.body = f.Message()
-				} else if r.GetBody() == "*" {
-					entry.body = rpc.Input()
-				}
-				all = append(all, entry)
+				})
 			}
 		}
 	}
@@ -69,6 +62,8 @@ func (r *route) matches(path string) bool {
 		if path, ok = strings.CutSuffix(path, ":"+r.verb); !ok {
 			return false
 		}
+	} else if strings.Contains(path[strings.LastIndex(path, "/")+1:], ":") {
+		return false
 	}
 	parts := strings.Split(path, "/")
 	if len(parts) != len(r.segments) {

@@ -1771,7 +1771,7 @@ var File_raygate_v2_cluster_proto protoreflect.FileDescriptor
 const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18raygate/v2/cluster.proto\x12\n" +
-	"raygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15raygate/v2/meta.proto\"\xdb\x01\n" +
+	"raygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15raygate/v2/meta.proto\x1a\x18raygate/v2/options.proto\"\xdb\x01\n" +
 	"\n" +
 	"RayCluster\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
@@ -1779,11 +1779,11 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x122\n" +
 	"\bmetadata\x18\x03 \x01(\v2\x16.raygate.v2.ObjectMetaR\bmetadata\x12.\n" +
 	"\x04spec\x18\x04 \x01(\v2\x1a.raygate.v2.RayClusterSpecR\x04spec\x124\n" +
-	"\x06status\x18\x05 \x01(\v2\x1c.raygate.v2.RayClusterStatusR\x06status\"\xd5\b\n" +
+	"\x06status\x18\x05 \x01(\v2\x1c.raygate.v2.RayClusterStatusR\x06status\"\xdb\b\n" +
 	"\x0eRayClusterSpec\x12A\n" +
 	"\x0fhead_group_spec\x18\x01 \x01(\v2\x19.raygate.v2.HeadGroupSpecR\rheadGroupSpec\x12I\n" +
-	"\x12worker_group_specs\x18\x02 \x03(\v2\x1b.raygate.v2.WorkerGroupSpecR\x10workerGroupSpecs\x12\x1f\n" +
-	"\vray_version\x18\x03 \x01(\tR\n" +
+	"\x12worker_group_specs\x18\x02 \x03(\v2\x1b.raygate.v2.WorkerGroupSpecR\x10workerGroupSpecs\x12%\n" +
+	"\vray_version\x18\x03 \x01(\tB\x04\xe8\xe0\x18\x02R\n" +
 	"rayVersion\x12@\n" +
 	"\x1aenable_in_tree_autoscaling\x18\x04 \x01(\bH\x00R\x17enableInTreeAutoscaling\x88\x01\x01\x12L\n" +
 	"\x12autoscaler_options\x18\x05 \x01(\v2\x1d.raygate.v2.AutoscalerOptionsR\x11autoscalerOptions\x12\x1d\n" +
@@ -1893,11 +1893,11 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x0fRedisCredential\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x126\n" +
 	"\n" +
-	"value_from\x18\x02 \x01(\v2\x17.google.protobuf.StructR\tvalueFrom\"\x9f\x02\n" +
+	"value_from\x18\x02 \x01(\v2\x17.google.protobuf.StructR\tvalueFrom\"\xa5\x02\n" +
 	"\x12GcsEmbeddedStorage\x12\x1d\n" +
 	"\n" +
-	"claim_name\x18\x01 \x01(\tR\tclaimName\x12\x17\n" +
-	"\x04size\x18\x02 \x01(\tH\x00R\x04size\x88\x01\x01\x121\n" +
+	"claim_name\x18\x01 \x01(\tR\tclaimName\x12\x1d\n" +
+	"\x04size\x18\x02 \x01(\tB\x04\xe8\xe0\x18\x01H\x00R\x04size\x88\x01\x01\x121\n" +
 	"\x12storage_class_name\x18\x03 \x01(\tH\x01R\x10storageClassName\x88\x01\x01\x12!\n" +
 	"\faccess_modes\x18\x04 \x03(\tR\vaccessModes\x12\x19\n" +
 	"\bsub_path\x18\x05 \x01(\tR\asubPath\x12,\n" +
@@ -1942,16 +1942,16 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"TLSOptions\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01B\n" +
 	"\n" +
-	"\b_enabled\"\x86\b\n" +
+	"\b_enabled\"\x9e\b\n" +
 	"\x10RayClusterStatus\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
-	"\vdesired_cpu\x18\x03 \x01(\tR\n" +
-	"desiredCPU\x12%\n" +
-	"\x0edesired_memory\x18\x04 \x01(\tR\rdesiredMemory\x12\x1f\n" +
-	"\vdesired_gpu\x18\x05 \x01(\tR\n" +
-	"desiredGPU\x12\x1f\n" +
-	"\vdesired_tpu\x18\x06 \x01(\tR\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12%\n" +
+	"\vdesired_cpu\x18\x03 \x01(\tB\x04\xe8\xe0\x18\x01R\n" +
+	"desiredCPU\x12+\n" +
+	"\x0edesired_memory\x18\x04 \x01(\tB\x04\xe8\xe0\x18\x01R\rdesiredMemory\x12%\n" +
+	"\vdesired_gpu\x18\x05 \x01(\tB\x04\xe8\xe0\x18\x01R\n" +
+	"desiredGPU\x12%\n" +
+	"\vdesired_tpu\x18\x06 \x01(\tB\x04\xe8\xe0\x18\x01R\n" +
 	"desiredTPU\x122\n" +
 	"\x15ready_worker_replicas\x18\a \x01(\x05R\x13readyWorkerReplicas\x12:\n" +
 	"\x19available_worker_replicas\x18\b \x01(\x05R\x17availableWorkerReplicas\x126\n" +
@@ -2090,6 +2090,7 @@ func file_raygate_v2_cluster_proto_init() {
 		return
 	}
 	file_raygate_v2_meta_proto_init()
+	file_raygate_v2_options_proto_init()
 	file_raygate_v2_cluster_proto_msgTypes[1].OneofWrappers = []any{}
 	file_raygate_v2_cluster_proto_msgTypes[2].OneofWrappers = []any{}
 	file_raygate_v2_cluster_proto_msgTypes[3].OneofWrappers = []any{}

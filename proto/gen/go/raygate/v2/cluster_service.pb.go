@@ -10,6 +10,8 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -262,7 +264,7 @@ type ListClustersRequest struct {
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// label_selector in the syntax of kubectl, such as `team=a,tier!=web`.
 	LabelSelector string `protobuf:"bytes,4,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
-	// filter over metadata and status, such as `state = "ready" AND status.readyWorkerReplicas > 3`.
+	// filter such as `state = "ready" AND status.readyWorkerReplicas > 3`.
 	Filter string `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	// order_by is `name` (by namespace and name, the default), `createTime` or `state`, each with ` desc` to turn it round.
 	OrderBy string `protobuf:"bytes,6,opt,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
@@ -442,6 +444,143 @@ func (x *ListClustersResponse) GetTotalSize() int32 {
 	return 0
 }
 
+// UpdateClusterRequest is the request of UpdateCluster.
+type UpdateClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// cluster holds the new values. `metadata.resourceVersion`, when given, must still be that of the object.
+	Cluster *RayCluster `protobuf:"bytes,3,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// update_mask names the fields to change, such as `spec.suspend` or `metadata.labels.team`; a named field that is not given is removed, a list is replaced. Empty means the fields that are given, and on REST those given as null are removed.
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly bool `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// etag is the resourceVersion the cluster must still have; on REST also `If-Match`.
+	Etag          string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateClusterRequest) Reset() {
+	*x = UpdateClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateClusterRequest) ProtoMessage() {}
+
+func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateClusterRequest.ProtoReflect.Descriptor instead.
+func (*UpdateClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UpdateClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *UpdateClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateClusterRequest) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+func (x *UpdateClusterRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.UpdateMask
+	}
+	return nil
+}
+
+func (x *UpdateClusterRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *UpdateClusterRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// UpdateClusterResponse is the response of UpdateCluster; on REST the body is the cluster alone.
+type UpdateClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was stored, or would have been with `validate_only`.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateClusterResponse) Reset() {
+	*x = UpdateClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateClusterResponse) ProtoMessage() {}
+
+func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateClusterResponse.ProtoReflect.Descriptor instead.
+func (*UpdateClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *UpdateClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
 // ReplaceClusterRequest is the request of ReplaceCluster.
 type ReplaceClusterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -463,7 +602,7 @@ type ReplaceClusterRequest struct {
 
 func (x *ReplaceClusterRequest) Reset() {
 	*x = ReplaceClusterRequest{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[6]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +614,7 @@ func (x *ReplaceClusterRequest) String() string {
 func (*ReplaceClusterRequest) ProtoMessage() {}
 
 func (x *ReplaceClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[6]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +627,7 @@ func (x *ReplaceClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplaceClusterRequest.ProtoReflect.Descriptor instead.
 func (*ReplaceClusterRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{6}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReplaceClusterRequest) GetNamespace() string {
@@ -544,7 +683,7 @@ type ReplaceClusterResponse struct {
 
 func (x *ReplaceClusterResponse) Reset() {
 	*x = ReplaceClusterResponse{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[7]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +695,7 @@ func (x *ReplaceClusterResponse) String() string {
 func (*ReplaceClusterResponse) ProtoMessage() {}
 
 func (x *ReplaceClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[7]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,10 +708,156 @@ func (x *ReplaceClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplaceClusterResponse.ProtoReflect.Descriptor instead.
 func (*ReplaceClusterResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{7}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReplaceClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// ApplyClusterRequest is the request of ApplyCluster.
+type ApplyClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// cluster holds the fields that the caller wants to own, and no others.
+	Cluster *RayCluster `protobuf:"bytes,3,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// field_manager names the owner of the fields; empty means the program that calls, by its User-Agent.
+	FieldManager string `protobuf:"bytes,4,opt,name=field_manager,json=fieldManager,proto3" json:"field_manager,omitempty"`
+	// force takes fields over from other owners.
+	Force bool `protobuf:"varint,5,opt,name=force,proto3" json:"force,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly bool `protobuf:"varint,6,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// etag is the resourceVersion the cluster must still have; on REST also `If-Match`.
+	Etag          string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyClusterRequest) Reset() {
+	*x = ApplyClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyClusterRequest) ProtoMessage() {}
+
+func (x *ApplyClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyClusterRequest.ProtoReflect.Descriptor instead.
+func (*ApplyClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ApplyClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ApplyClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ApplyClusterRequest) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+func (x *ApplyClusterRequest) GetFieldManager() string {
+	if x != nil {
+		return x.FieldManager
+	}
+	return ""
+}
+
+func (x *ApplyClusterRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *ApplyClusterRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *ApplyClusterRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// ApplyClusterResponse is the response of ApplyCluster; on REST the body is the cluster alone.
+type ApplyClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was stored, or would have been with `validate_only`.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyClusterResponse) Reset() {
+	*x = ApplyClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyClusterResponse) ProtoMessage() {}
+
+func (x *ApplyClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyClusterResponse.ProtoReflect.Descriptor instead.
+func (*ApplyClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ApplyClusterResponse) GetCluster() *RayCluster {
 	if x != nil {
 		return x.Cluster
 	}
@@ -602,7 +887,7 @@ type DeleteClusterRequest struct {
 
 func (x *DeleteClusterRequest) Reset() {
 	*x = DeleteClusterRequest{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[8]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +899,7 @@ func (x *DeleteClusterRequest) String() string {
 func (*DeleteClusterRequest) ProtoMessage() {}
 
 func (x *DeleteClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[8]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +912,7 @@ func (x *DeleteClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteClusterRequest.ProtoReflect.Descriptor instead.
 func (*DeleteClusterRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{8}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteClusterRequest) GetNamespace() string {
@@ -690,7 +975,7 @@ type DeleteClusterResponse struct {
 
 func (x *DeleteClusterResponse) Reset() {
 	*x = DeleteClusterResponse{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[9]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +987,7 @@ func (x *DeleteClusterResponse) String() string {
 func (*DeleteClusterResponse) ProtoMessage() {}
 
 func (x *DeleteClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[9]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +1000,7 @@ func (x *DeleteClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteClusterResponse.ProtoReflect.Descriptor instead.
 func (*DeleteClusterResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{9}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteClusterResponse) GetUid() string {
@@ -746,7 +1031,7 @@ type WatchClustersRequest struct {
 
 func (x *WatchClustersRequest) Reset() {
 	*x = WatchClustersRequest{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[10]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +1043,7 @@ func (x *WatchClustersRequest) String() string {
 func (*WatchClustersRequest) ProtoMessage() {}
 
 func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[10]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +1056,7 @@ func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersRequest.ProtoReflect.Descriptor instead.
 func (*WatchClustersRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{10}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WatchClustersRequest) GetNamespace() string {
@@ -825,14 +1110,16 @@ type WatchClustersResponse struct {
 	// cluster that was added, modified or deleted.
 	Cluster *RayCluster `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// resume_token to go on from behind this message.
-	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// stale_seconds is how long the gateway has had no contact with the Kubernetes API server, in a `HEARTBEAT`; 0 while it has.
+	StaleSeconds  int64 `protobuf:"varint,4,opt,name=stale_seconds,json=staleSeconds,proto3" json:"stale_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchClustersResponse) Reset() {
 	*x = WatchClustersResponse{}
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[11]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +1131,7 @@ func (x *WatchClustersResponse) String() string {
 func (*WatchClustersResponse) ProtoMessage() {}
 
 func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cluster_service_proto_msgTypes[11]
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +1144,7 @@ func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersResponse.ProtoReflect.Descriptor instead.
 func (*WatchClustersResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{11}
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatchClustersResponse) GetType() string {
@@ -881,12 +1168,760 @@ func (x *WatchClustersResponse) GetResumeToken() string {
 	return ""
 }
 
+func (x *WatchClustersResponse) GetStaleSeconds() int64 {
+	if x != nil {
+		return x.StaleSeconds
+	}
+	return 0
+}
+
+// WaitClusterRequest is the request of WaitCluster.
+type WaitClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// for is `ready`, `suspended`, `deleted`, or `condition=Type` or `condition=Type=Status` for a condition of the status.
+	For string `protobuf:"bytes,3,opt,name=for,proto3" json:"for,omitempty"`
+	// timeout after which the call fails with DEADLINE_EXCEEDED: 1 minute when empty, at most 10.
+	Timeout       *durationpb.Duration `protobuf:"bytes,4,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitClusterRequest) Reset() {
+	*x = WaitClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitClusterRequest) ProtoMessage() {}
+
+func (x *WaitClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitClusterRequest.ProtoReflect.Descriptor instead.
+func (*WaitClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *WaitClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WaitClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WaitClusterRequest) GetFor() string {
+	if x != nil {
+		return x.For
+	}
+	return ""
+}
+
+func (x *WaitClusterRequest) GetTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.Timeout
+	}
+	return nil
+}
+
+// WaitClusterResponse is the response of WaitCluster; on REST the body is the cluster alone.
+type WaitClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was when it was in that state; the last version seen when it is deleted.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitClusterResponse) Reset() {
+	*x = WaitClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitClusterResponse) ProtoMessage() {}
+
+func (x *WaitClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitClusterResponse.ProtoReflect.Descriptor instead.
+func (*WaitClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *WaitClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// ListClusterEventsRequest is the request of ListClusterEvents.
+type ListClusterEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// include_children adds the events of what was made for the cluster.
+	IncludeChildren bool `protobuf:"varint,3,opt,name=include_children,json=includeChildren,proto3" json:"include_children,omitempty"`
+	// page_size is the most events to return: 100 when 0, at most 1000.
+	PageSize      int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterEventsRequest) Reset() {
+	*x = ListClusterEventsRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterEventsRequest) ProtoMessage() {}
+
+func (x *ListClusterEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListClusterEventsRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListClusterEventsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListClusterEventsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ListClusterEventsRequest) GetIncludeChildren() bool {
+	if x != nil {
+		return x.IncludeChildren
+	}
+	return false
+}
+
+func (x *ListClusterEventsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// ListClusterEventsResponse is the response of ListClusterEvents.
+type ListClusterEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// events are the newest first.
+	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterEventsResponse) Reset() {
+	*x = ListClusterEventsResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterEventsResponse) ProtoMessage() {}
+
+func (x *ListClusterEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListClusterEventsResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListClusterEventsResponse) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// DiagnoseClusterRequest is the request of DiagnoseCluster.
+type DiagnoseClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseClusterRequest) Reset() {
+	*x = DiagnoseClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseClusterRequest) ProtoMessage() {}
+
+func (x *DiagnoseClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseClusterRequest.ProtoReflect.Descriptor instead.
+func (*DiagnoseClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DiagnoseClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DiagnoseClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DiagnoseClusterResponse is the response of DiagnoseCluster.
+type DiagnoseClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ready says that the cluster is ready.
+	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	// findings are the most decisive first; empty when nothing is wrong.
+	Findings      []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseClusterResponse) Reset() {
+	*x = DiagnoseClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseClusterResponse) ProtoMessage() {}
+
+func (x *DiagnoseClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseClusterResponse.ProtoReflect.Descriptor instead.
+func (*DiagnoseClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DiagnoseClusterResponse) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *DiagnoseClusterResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// ScaleClusterRequest is the request of ScaleCluster.
+type ScaleClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// worker_group is the `groupName`; it may be left out when there is only one group.
+	WorkerGroup string `protobuf:"bytes,3,opt,name=worker_group,json=workerGroup,proto3" json:"worker_group,omitempty"`
+	// replicas wanted; left out to keep them.
+	Replicas *int32 `protobuf:"varint,4,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// min_replicas is the new lower bound; left out to keep it.
+	MinReplicas *int32 `protobuf:"varint,5,opt,name=min_replicas,json=minReplicas,proto3,oneof" json:"min_replicas,omitempty"`
+	// max_replicas is the new upper bound; left out to keep it.
+	MaxReplicas *int32 `protobuf:"varint,6,opt,name=max_replicas,json=maxReplicas,proto3,oneof" json:"max_replicas,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly bool `protobuf:"varint,7,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// etag is the resourceVersion the cluster must still have; on REST also `If-Match`.
+	Etag          string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScaleClusterRequest) Reset() {
+	*x = ScaleClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScaleClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScaleClusterRequest) ProtoMessage() {}
+
+func (x *ScaleClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScaleClusterRequest.ProtoReflect.Descriptor instead.
+func (*ScaleClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ScaleClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ScaleClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ScaleClusterRequest) GetWorkerGroup() string {
+	if x != nil {
+		return x.WorkerGroup
+	}
+	return ""
+}
+
+func (x *ScaleClusterRequest) GetReplicas() int32 {
+	if x != nil && x.Replicas != nil {
+		return *x.Replicas
+	}
+	return 0
+}
+
+func (x *ScaleClusterRequest) GetMinReplicas() int32 {
+	if x != nil && x.MinReplicas != nil {
+		return *x.MinReplicas
+	}
+	return 0
+}
+
+func (x *ScaleClusterRequest) GetMaxReplicas() int32 {
+	if x != nil && x.MaxReplicas != nil {
+		return *x.MaxReplicas
+	}
+	return 0
+}
+
+func (x *ScaleClusterRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *ScaleClusterRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// ScaleClusterResponse is the response of ScaleCluster; on REST the body is the cluster alone.
+type ScaleClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was stored, or would have been with `validate_only`.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScaleClusterResponse) Reset() {
+	*x = ScaleClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScaleClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScaleClusterResponse) ProtoMessage() {}
+
+func (x *ScaleClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScaleClusterResponse.ProtoReflect.Descriptor instead.
+func (*ScaleClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ScaleClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// SuspendClusterRequest is the request of SuspendCluster.
+type SuspendClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// etag is the resourceVersion the cluster must still have; on REST also `If-Match`.
+	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuspendClusterRequest) Reset() {
+	*x = SuspendClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuspendClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuspendClusterRequest) ProtoMessage() {}
+
+func (x *SuspendClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuspendClusterRequest.ProtoReflect.Descriptor instead.
+func (*SuspendClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SuspendClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SuspendClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SuspendClusterRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *SuspendClusterRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// SuspendClusterResponse is the response of SuspendCluster; on REST the body is the cluster alone.
+type SuspendClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was stored, or would have been with `validate_only`.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuspendClusterResponse) Reset() {
+	*x = SuspendClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuspendClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuspendClusterResponse) ProtoMessage() {}
+
+func (x *SuspendClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuspendClusterResponse.ProtoReflect.Descriptor instead.
+func (*SuspendClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SuspendClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// ResumeClusterRequest is the request of ResumeCluster.
+type ResumeClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cluster.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	// etag is the resourceVersion the cluster must still have; on REST also `If-Match`.
+	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeClusterRequest) Reset() {
+	*x = ResumeClusterRequest{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeClusterRequest) ProtoMessage() {}
+
+func (x *ResumeClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeClusterRequest.ProtoReflect.Descriptor instead.
+func (*ResumeClusterRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ResumeClusterRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ResumeClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResumeClusterRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+func (x *ResumeClusterRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// ResumeClusterResponse is the response of ResumeCluster; on REST the body is the cluster alone.
+type ResumeClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cluster as it was stored, or would have been with `validate_only`.
+	Cluster       *RayCluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeClusterResponse) Reset() {
+	*x = ResumeClusterResponse{}
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeClusterResponse) ProtoMessage() {}
+
+func (x *ResumeClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cluster_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeClusterResponse.ProtoReflect.Descriptor instead.
+func (*ResumeClusterResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cluster_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ResumeClusterResponse) GetCluster() *RayCluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
 var File_raygate_v2_cluster_service_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_cluster_service_proto_rawDesc = "" +
 	"\n" +
 	" raygate/v2/cluster_service.proto\x12\n" +
-	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x18raygate/v2/cluster.proto\x1a\x15raygate/v2/meta.proto\"\xb4\x01\n" +
+	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x18raygate/v2/cluster.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\"\xb4\x01\n" +
 	"\x14CreateClusterRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x125\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.raygate.v2.RayClusterB\x03\xe0A\x02R\acluster\x12\x1d\n" +
@@ -918,7 +1953,17 @@ const file_raygate_v2_cluster_service_proto_rawDesc = "" +
 	"\x05items\x18\x04 \x03(\v2\x16.raygate.v2.RayClusterR\x05items\x12&\n" +
 	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\x12\x1d\n" +
 	"\n" +
-	"total_size\x18\x06 \x01(\x05R\ttotalSize\"\xec\x01\n" +
+	"total_size\x18\x06 \x01(\x05R\ttotalSize\"\xff\x01\n" +
+	"\x14UpdateClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x125\n" +
+	"\acluster\x18\x03 \x01(\v2\x16.raygate.v2.RayClusterB\x03\xe0A\x02R\acluster\x12;\n" +
+	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"updateMask\x12#\n" +
+	"\rvalidate_only\x18\x05 \x01(\bR\fvalidateOnly\x12\x12\n" +
+	"\x04etag\x18\x06 \x01(\tR\x04etag\"I\n" +
+	"\x15UpdateClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\xec\x01\n" +
 	"\x15ReplaceClusterRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x125\n" +
@@ -927,6 +1972,16 @@ const file_raygate_v2_cluster_service_proto_rawDesc = "" +
 	"\x0fallow_overwrite\x18\x05 \x01(\bR\x0eallowOverwrite\x12\x12\n" +
 	"\x04etag\x18\x06 \x01(\tR\x04etag\"J\n" +
 	"\x16ReplaceClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\xfc\x01\n" +
+	"\x13ApplyClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x125\n" +
+	"\acluster\x18\x03 \x01(\v2\x16.raygate.v2.RayClusterB\x03\xe0A\x02R\acluster\x12#\n" +
+	"\rfield_manager\x18\x04 \x01(\tR\ffieldManager\x12\x14\n" +
+	"\x05force\x18\x05 \x01(\bR\x05force\x12#\n" +
+	"\rvalidate_only\x18\x06 \x01(\bR\fvalidateOnly\x12\x12\n" +
+	"\x04etag\x18\a \x01(\tR\x04etag\"H\n" +
+	"\x14ApplyClusterResponse\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\xe4\x01\n" +
 	"\x14DeleteClusterRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
@@ -944,19 +1999,76 @@ const file_raygate_v2_cluster_service_proto_rawDesc = "" +
 	"\x06filter\x18\x03 \x01(\tR\x06filter\x12\x12\n" +
 	"\x04view\x18\x04 \x01(\tR\x04view\x12!\n" +
 	"\fresume_token\x18\x05 \x01(\tR\vresumeToken\x12!\n" +
-	"\fskip_initial\x18\x06 \x01(\bR\vskipInitial\"\x80\x01\n" +
+	"\fskip_initial\x18\x06 \x01(\bR\vskipInitial\"\xa5\x01\n" +
 	"\x15WatchClustersResponse\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x120\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\x12!\n" +
-	"\fresume_token\x18\x03 \x01(\tR\vresumeToken2\xb7\a\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x12#\n" +
+	"\rstale_seconds\x18\x04 \x01(\x03R\fstaleSeconds\"\x9c\x01\n" +
+	"\x12WaitClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x15\n" +
+	"\x03for\x18\x03 \x01(\tB\x03\xe0A\x02R\x03for\x123\n" +
+	"\atimeout\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"G\n" +
+	"\x13WaitClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\x9e\x01\n" +
+	"\x18ListClusterEventsRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12)\n" +
+	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"F\n" +
+	"\x19ListClusterEventsResponse\x12)\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"T\n" +
+	"\x16DiagnoseClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"`\n" +
+	"\x17DiagnoseClusterResponse\x12\x14\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xcd\x02\n" +
+	"\x13ScaleClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12!\n" +
+	"\fworker_group\x18\x03 \x01(\tR\vworkerGroup\x12\x1f\n" +
+	"\breplicas\x18\x04 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12&\n" +
+	"\fmin_replicas\x18\x05 \x01(\x05H\x01R\vminReplicas\x88\x01\x01\x12&\n" +
+	"\fmax_replicas\x18\x06 \x01(\x05H\x02R\vmaxReplicas\x88\x01\x01\x12#\n" +
+	"\rvalidate_only\x18\a \x01(\bR\fvalidateOnly\x12\x12\n" +
+	"\x04etag\x18\b \x01(\tR\x04etagB\v\n" +
+	"\t_replicasB\x0f\n" +
+	"\r_min_replicasB\x0f\n" +
+	"\r_max_replicas\"H\n" +
+	"\x14ScaleClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\x8c\x01\n" +
+	"\x15SuspendClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\"J\n" +
+	"\x16SuspendClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster\"\x8b\x01\n" +
+	"\x14ResumeClusterRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\"I\n" +
+	"\x15ResumeClusterResponse\x120\n" +
+	"\acluster\x18\x01 \x01(\v2\x16.raygate.v2.RayClusterR\acluster2\xbb\x11\n" +
 	"\x0eClusterService\x12\x98\x01\n" +
 	"\rCreateCluster\x12 .raygate.v2.CreateClusterRequest\x1a!.raygate.v2.CreateClusterResponse\"B\x82\xd3\xe4\x93\x02<:\aclusterb\acluster\"(/apis/v2/namespaces/{namespace}/clusters\x12\x8d\x01\n" +
 	"\n" +
 	"GetCluster\x12\x1d.raygate.v2.GetClusterRequest\x1a\x1e.raygate.v2.GetClusterResponse\"@\x82\xd3\xe4\x93\x02:b\acluster\x12//apis/v2/namespaces/{namespace}/clusters/{name}\x12\x98\x01\n" +
-	"\fListClusters\x12\x1f.raygate.v2.ListClustersRequest\x1a .raygate.v2.ListClustersResponse\"E\x82\xd3\xe4\x93\x02?Z\x13\x12\x11/apis/v2/clusters\x12(/apis/v2/namespaces/{namespace}/clusters\x12\xa2\x01\n" +
-	"\x0eReplaceCluster\x12!.raygate.v2.ReplaceClusterRequest\x1a\".raygate.v2.ReplaceClusterResponse\"I\x82\xd3\xe4\x93\x02C:\aclusterb\acluster\x1a//apis/v2/namespaces/{namespace}/clusters/{name}\x12\x8d\x01\n" +
+	"\fListClusters\x12\x1f.raygate.v2.ListClustersRequest\x1a .raygate.v2.ListClustersResponse\"E\x82\xd3\xe4\x93\x02?Z\x13\x12\x11/apis/v2/clusters\x12(/apis/v2/namespaces/{namespace}/clusters\x12\x9f\x01\n" +
+	"\rUpdateCluster\x12 .raygate.v2.UpdateClusterRequest\x1a!.raygate.v2.UpdateClusterResponse\"I\x82\xd3\xe4\x93\x02C:\aclusterb\acluster2//apis/v2/namespaces/{namespace}/clusters/{name}\x12\xa2\x01\n" +
+	"\x0eReplaceCluster\x12!.raygate.v2.ReplaceClusterRequest\x1a\".raygate.v2.ReplaceClusterResponse\"I\x82\xd3\xe4\x93\x02C:\aclusterb\acluster\x1a//apis/v2/namespaces/{namespace}/clusters/{name}\x12\xa2\x01\n" +
+	"\fApplyCluster\x12\x1f.raygate.v2.ApplyClusterRequest\x1a .raygate.v2.ApplyClusterResponse\"O\x82\xd3\xe4\x93\x02I:\aclusterb\acluster\"5/apis/v2/namespaces/{namespace}/clusters/{name}:apply\x12\x8d\x01\n" +
 	"\rDeleteCluster\x12 .raygate.v2.DeleteClusterRequest\x1a!.raygate.v2.DeleteClusterResponse\"7\x82\xd3\xe4\x93\x021*//apis/v2/namespaces/{namespace}/clusters/{name}\x12\xa9\x01\n" +
-	"\rWatchClusters\x12 .raygate.v2.WatchClustersRequest\x1a!.raygate.v2.WatchClustersResponse\"Q\x82\xd3\xe4\x93\x02KZ\x19\x12\x17/apis/v2/clusters:watch\x12./apis/v2/namespaces/{namespace}/clusters:watch0\x01B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\rWatchClusters\x12 .raygate.v2.WatchClustersRequest\x1a!.raygate.v2.WatchClustersResponse\"Q\x82\xd3\xe4\x93\x02KZ\x19\x12\x17/apis/v2/clusters:watch\x12./apis/v2/namespaces/{namespace}/clusters:watch0\x01\x12\x95\x01\n" +
+	"\vWaitCluster\x12\x1e.raygate.v2.WaitClusterRequest\x1a\x1f.raygate.v2.WaitClusterResponse\"E\x82\xd3\xe4\x93\x02?b\acluster\x124/apis/v2/namespaces/{namespace}/clusters/{name}:wait\x12\xa0\x01\n" +
+	"\x11ListClusterEvents\x12$.raygate.v2.ListClusterEventsRequest\x1a%.raygate.v2.ListClusterEventsResponse\">\x82\xd3\xe4\x93\x028\x126/apis/v2/namespaces/{namespace}/clusters/{name}/events\x12\x9c\x01\n" +
+	"\x0fDiagnoseCluster\x12\".raygate.v2.DiagnoseClusterRequest\x1a#.raygate.v2.DiagnoseClusterResponse\"@\x82\xd3\xe4\x93\x02:\x128/apis/v2/namespaces/{namespace}/clusters/{name}:diagnose\x12\x9c\x01\n" +
+	"\fScaleCluster\x12\x1f.raygate.v2.ScaleClusterRequest\x1a .raygate.v2.ScaleClusterResponse\"I\x82\xd3\xe4\x93\x02C:\x01*b\acluster\"5/apis/v2/namespaces/{namespace}/clusters/{name}:scale\x12\xa1\x01\n" +
+	"\x0eSuspendCluster\x12!.raygate.v2.SuspendClusterRequest\x1a\".raygate.v2.SuspendClusterResponse\"H\x82\xd3\xe4\x93\x02Bb\acluster\"7/apis/v2/namespaces/{namespace}/clusters/{name}:suspend\x12\x9d\x01\n" +
+	"\rResumeCluster\x12 .raygate.v2.ResumeClusterRequest\x1a!.raygate.v2.ResumeClusterResponse\"G\x82\xd3\xe4\x93\x02Ab\acluster\"6/apis/v2/namespaces/{namespace}/clusters/{name}:resumeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_cluster_service_proto_rawDescOnce sync.Once
@@ -970,49 +2082,97 @@ func file_raygate_v2_cluster_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_cluster_service_proto_rawDescData
 }
 
-var file_raygate_v2_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_raygate_v2_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_raygate_v2_cluster_service_proto_goTypes = []any{
-	(*CreateClusterRequest)(nil),   // 0: raygate.v2.CreateClusterRequest
-	(*CreateClusterResponse)(nil),  // 1: raygate.v2.CreateClusterResponse
-	(*GetClusterRequest)(nil),      // 2: raygate.v2.GetClusterRequest
-	(*GetClusterResponse)(nil),     // 3: raygate.v2.GetClusterResponse
-	(*ListClustersRequest)(nil),    // 4: raygate.v2.ListClustersRequest
-	(*ListClustersResponse)(nil),   // 5: raygate.v2.ListClustersResponse
-	(*ReplaceClusterRequest)(nil),  // 6: raygate.v2.ReplaceClusterRequest
-	(*ReplaceClusterResponse)(nil), // 7: raygate.v2.ReplaceClusterResponse
-	(*DeleteClusterRequest)(nil),   // 8: raygate.v2.DeleteClusterRequest
-	(*DeleteClusterResponse)(nil),  // 9: raygate.v2.DeleteClusterResponse
-	(*WatchClustersRequest)(nil),   // 10: raygate.v2.WatchClustersRequest
-	(*WatchClustersResponse)(nil),  // 11: raygate.v2.WatchClustersResponse
-	(*RayCluster)(nil),             // 12: raygate.v2.RayCluster
-	(*ListMeta)(nil),               // 13: raygate.v2.ListMeta
+	(*CreateClusterRequest)(nil),      // 0: raygate.v2.CreateClusterRequest
+	(*CreateClusterResponse)(nil),     // 1: raygate.v2.CreateClusterResponse
+	(*GetClusterRequest)(nil),         // 2: raygate.v2.GetClusterRequest
+	(*GetClusterResponse)(nil),        // 3: raygate.v2.GetClusterResponse
+	(*ListClustersRequest)(nil),       // 4: raygate.v2.ListClustersRequest
+	(*ListClustersResponse)(nil),      // 5: raygate.v2.ListClustersResponse
+	(*UpdateClusterRequest)(nil),      // 6: raygate.v2.UpdateClusterRequest
+	(*UpdateClusterResponse)(nil),     // 7: raygate.v2.UpdateClusterResponse
+	(*ReplaceClusterRequest)(nil),     // 8: raygate.v2.ReplaceClusterRequest
+	(*ReplaceClusterResponse)(nil),    // 9: raygate.v2.ReplaceClusterResponse
+	(*ApplyClusterRequest)(nil),       // 10: raygate.v2.ApplyClusterRequest
+	(*ApplyClusterResponse)(nil),      // 11: raygate.v2.ApplyClusterResponse
+	(*DeleteClusterRequest)(nil),      // 12: raygate.v2.DeleteClusterRequest
+	(*DeleteClusterResponse)(nil),     // 13: raygate.v2.DeleteClusterResponse
+	(*WatchClustersRequest)(nil),      // 14: raygate.v2.WatchClustersRequest
+	(*WatchClustersResponse)(nil),     // 15: raygate.v2.WatchClustersResponse
+	(*WaitClusterRequest)(nil),        // 16: raygate.v2.WaitClusterRequest
+	(*WaitClusterResponse)(nil),       // 17: raygate.v2.WaitClusterResponse
+	(*ListClusterEventsRequest)(nil),  // 18: raygate.v2.ListClusterEventsRequest
+	(*ListClusterEventsResponse)(nil), // 19: raygate.v2.ListClusterEventsResponse
+	(*DiagnoseClusterRequest)(nil),    // 20: raygate.v2.DiagnoseClusterRequest
+	(*DiagnoseClusterResponse)(nil),   // 21: raygate.v2.DiagnoseClusterResponse
+	(*ScaleClusterRequest)(nil),       // 22: raygate.v2.ScaleClusterRequest
+	(*ScaleClusterResponse)(nil),      // 23: raygate.v2.ScaleClusterResponse
+	(*SuspendClusterRequest)(nil),     // 24: raygate.v2.SuspendClusterRequest
+	(*SuspendClusterResponse)(nil),    // 25: raygate.v2.SuspendClusterResponse
+	(*ResumeClusterRequest)(nil),      // 26: raygate.v2.ResumeClusterRequest
+	(*ResumeClusterResponse)(nil),     // 27: raygate.v2.ResumeClusterResponse
+	(*RayCluster)(nil),                // 28: raygate.v2.RayCluster
+	(*ListMeta)(nil),                  // 29: raygate.v2.ListMeta
+	(*fieldmaskpb.FieldMask)(nil),     // 30: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),       // 31: google.protobuf.Duration
+	(*Event)(nil),                     // 32: raygate.v2.Event
+	(*Finding)(nil),                   // 33: raygate.v2.Finding
 }
 var file_raygate_v2_cluster_service_proto_depIdxs = []int32{
-	12, // 0: raygate.v2.CreateClusterRequest.cluster:type_name -> raygate.v2.RayCluster
-	12, // 1: raygate.v2.CreateClusterResponse.cluster:type_name -> raygate.v2.RayCluster
-	12, // 2: raygate.v2.GetClusterResponse.cluster:type_name -> raygate.v2.RayCluster
-	13, // 3: raygate.v2.ListClustersResponse.metadata:type_name -> raygate.v2.ListMeta
-	12, // 4: raygate.v2.ListClustersResponse.items:type_name -> raygate.v2.RayCluster
-	12, // 5: raygate.v2.ReplaceClusterRequest.cluster:type_name -> raygate.v2.RayCluster
-	12, // 6: raygate.v2.ReplaceClusterResponse.cluster:type_name -> raygate.v2.RayCluster
-	12, // 7: raygate.v2.WatchClustersResponse.cluster:type_name -> raygate.v2.RayCluster
-	0,  // 8: raygate.v2.ClusterService.CreateCluster:input_type -> raygate.v2.CreateClusterRequest
-	2,  // 9: raygate.v2.ClusterService.GetCluster:input_type -> raygate.v2.GetClusterRequest
-	4,  // 10: raygate.v2.ClusterService.ListClusters:input_type -> raygate.v2.ListClustersRequest
-	6,  // 11: raygate.v2.ClusterService.ReplaceCluster:input_type -> raygate.v2.ReplaceClusterRequest
-	8,  // 12: raygate.v2.ClusterService.DeleteCluster:input_type -> raygate.v2.DeleteClusterRequest
-	10, // 13: raygate.v2.ClusterService.WatchClusters:input_type -> raygate.v2.WatchClustersRequest
-	1,  // 14: raygate.v2.ClusterService.CreateCluster:output_type -> raygate.v2.CreateClusterResponse
-	3,  // 15: raygate.v2.ClusterService.GetCluster:output_type -> raygate.v2.GetClusterResponse
-	5,  // 16: raygate.v2.ClusterService.ListClusters:output_type -> raygate.v2.ListClustersResponse
-	7,  // 17: raygate.v2.ClusterService.ReplaceCluster:output_type -> raygate.v2.ReplaceClusterResponse
-	9,  // 18: raygate.v2.ClusterService.DeleteCluster:output_type -> raygate.v2.DeleteClusterResponse
-	11, // 19: raygate.v2.ClusterService.WatchClusters:output_type -> raygate.v2.WatchClustersResponse
-	14, // [14:20] is the sub-list for method output_type
-	8,  // [8:14] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	28, // 0: raygate.v2.CreateClusterRequest.cluster:type_name -> raygate.v2.RayCluster
+	28, // 1: raygate.v2.CreateClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 2: raygate.v2.GetClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	29, // 3: raygate.v2.ListClustersResponse.metadata:type_name -> raygate.v2.ListMeta
+	28, // 4: raygate.v2.ListClustersResponse.items:type_name -> raygate.v2.RayCluster
+	28, // 5: raygate.v2.UpdateClusterRequest.cluster:type_name -> raygate.v2.RayCluster
+	30, // 6: raygate.v2.UpdateClusterRequest.update_mask:type_name -> google.protobuf.FieldMask
+	28, // 7: raygate.v2.UpdateClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 8: raygate.v2.ReplaceClusterRequest.cluster:type_name -> raygate.v2.RayCluster
+	28, // 9: raygate.v2.ReplaceClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 10: raygate.v2.ApplyClusterRequest.cluster:type_name -> raygate.v2.RayCluster
+	28, // 11: raygate.v2.ApplyClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 12: raygate.v2.WatchClustersResponse.cluster:type_name -> raygate.v2.RayCluster
+	31, // 13: raygate.v2.WaitClusterRequest.timeout:type_name -> google.protobuf.Duration
+	28, // 14: raygate.v2.WaitClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	32, // 15: raygate.v2.ListClusterEventsResponse.events:type_name -> raygate.v2.Event
+	33, // 16: raygate.v2.DiagnoseClusterResponse.findings:type_name -> raygate.v2.Finding
+	28, // 17: raygate.v2.ScaleClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 18: raygate.v2.SuspendClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	28, // 19: raygate.v2.ResumeClusterResponse.cluster:type_name -> raygate.v2.RayCluster
+	0,  // 20: raygate.v2.ClusterService.CreateCluster:input_type -> raygate.v2.CreateClusterRequest
+	2,  // 21: raygate.v2.ClusterService.GetCluster:input_type -> raygate.v2.GetClusterRequest
+	4,  // 22: raygate.v2.ClusterService.ListClusters:input_type -> raygate.v2.ListClustersRequest
+	6,  // 23: raygate.v2.ClusterService.UpdateCluster:input_type -> raygate.v2.UpdateClusterRequest
+	8,  // 24: raygate.v2.ClusterService.ReplaceCluster:input_type -> raygate.v2.ReplaceClusterRequest
+	10, // 25: raygate.v2.ClusterService.ApplyCluster:input_type -> raygate.v2.ApplyClusterRequest
+	12, // 26: raygate.v2.ClusterService.DeleteCluster:input_type -> raygate.v2.DeleteClusterRequest
+	14, // 27: raygate.v2.ClusterService.WatchClusters:input_type -> raygate.v2.WatchClustersRequest
+	16, // 28: raygate.v2.ClusterService.WaitCluster:input_type -> raygate.v2.WaitClusterRequest
+	18, // 29: raygate.v2.ClusterService.ListClusterEvents:input_type -> raygate.v2.ListClusterEventsRequest
+	20, // 30: raygate.v2.ClusterService.DiagnoseCluster:input_type -> raygate.v2.DiagnoseClusterRequest
+	22, // 31: raygate.v2.ClusterService.ScaleCluster:input_type -> raygate.v2.ScaleClusterRequest
+	24, // 32: raygate.v2.ClusterService.SuspendCluster:input_type -> raygate.v2.SuspendClusterRequest
+	26, // 33: raygate.v2.ClusterService.ResumeCluster:input_type -> raygate.v2.ResumeClusterRequest
+	1,  // 34: raygate.v2.ClusterService.CreateCluster:output_type -> raygate.v2.CreateClusterResponse
+	3,  // 35: raygate.v2.ClusterService.GetCluster:output_type -> raygate.v2.GetClusterResponse
+	5,  // 36: raygate.v2.ClusterService.ListClusters:output_type -> raygate.v2.ListClustersResponse
+	7,  // 37: raygate.v2.ClusterService.UpdateCluster:output_type -> raygate.v2.UpdateClusterResponse
+	9,  // 38: raygate.v2.ClusterService.ReplaceCluster:output_type -> raygate.v2.ReplaceClusterResponse
+	11, // 39: raygate.v2.ClusterService.ApplyCluster:output_type -> raygate.v2.ApplyClusterResponse
+	13, // 40: raygate.v2.ClusterService.DeleteCluster:output_type -> raygate.v2.DeleteClusterResponse
+	15, // 41: raygate.v2.ClusterService.WatchClusters:output_type -> raygate.v2.WatchClustersResponse
+	17, // 42: raygate.v2.ClusterService.WaitCluster:output_type -> raygate.v2.WaitClusterResponse
+	19, // 43: raygate.v2.ClusterService.ListClusterEvents:output_type -> raygate.v2.ListClusterEventsResponse
+	21, // 44: raygate.v2.ClusterService.DiagnoseCluster:output_type -> raygate.v2.DiagnoseClusterResponse
+	23, // 45: raygate.v2.ClusterService.ScaleCluster:output_type -> raygate.v2.ScaleClusterResponse
+	25, // 46: raygate.v2.ClusterService.SuspendCluster:output_type -> raygate.v2.SuspendClusterResponse
+	27, // 47: raygate.v2.ClusterService.ResumeCluster:output_type -> raygate.v2.ResumeClusterResponse
+	34, // [34:48] is the sub-list for method output_type
+	20, // [20:34] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_cluster_service_proto_init() }
@@ -1021,14 +2181,17 @@ func file_raygate_v2_cluster_service_proto_init() {
 		return
 	}
 	file_raygate_v2_cluster_proto_init()
+	file_raygate_v2_diagnosis_proto_init()
+	file_raygate_v2_event_proto_init()
 	file_raygate_v2_meta_proto_init()
+	file_raygate_v2_cluster_service_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_cluster_service_proto_rawDesc), len(file_raygate_v2_cluster_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,12 +19,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ClusterService_CreateCluster_FullMethodName  = "/raygate.v2.ClusterService/CreateCluster"
-	ClusterService_GetCluster_FullMethodName     = "/raygate.v2.ClusterService/GetCluster"
-	ClusterService_ListClusters_FullMethodName   = "/raygate.v2.ClusterService/ListClusters"
-	ClusterService_ReplaceCluster_FullMethodName = "/raygate.v2.ClusterService/ReplaceCluster"
-	ClusterService_DeleteCluster_FullMethodName  = "/raygate.v2.ClusterService/DeleteCluster"
-	ClusterService_WatchClusters_FullMethodName  = "/raygate.v2.ClusterService/WatchClusters"
+	ClusterService_CreateCluster_FullMethodName     = "/raygate.v2.ClusterService/CreateCluster"
+	ClusterService_GetCluster_FullMethodName        = "/raygate.v2.ClusterService/GetCluster"
+	ClusterService_ListClusters_FullMethodName      = "/raygate.v2.ClusterService/ListClusters"
+	ClusterService_UpdateCluster_FullMethodName     = "/raygate.v2.ClusterService/UpdateCluster"
+	ClusterService_ReplaceCluster_FullMethodName    = "/raygate.v2.ClusterService/ReplaceCluster"
+	ClusterService_ApplyCluster_FullMethodName      = "/raygate.v2.ClusterService/ApplyCluster"
+	ClusterService_DeleteCluster_FullMethodName     = "/raygate.v2.ClusterService/DeleteCluster"
+	ClusterService_WatchClusters_FullMethodName     = "/raygate.v2.ClusterService/WatchClusters"
+	ClusterService_WaitCluster_FullMethodName       = "/raygate.v2.ClusterService/WaitCluster"
+	ClusterService_ListClusterEvents_FullMethodName = "/raygate.v2.ClusterService/ListClusterEvents"
+	ClusterService_DiagnoseCluster_FullMethodName   = "/raygate.v2.ClusterService/DiagnoseCluster"
+	ClusterService_ScaleCluster_FullMethodName      = "/raygate.v2.ClusterService/ScaleCluster"
+	ClusterService_SuspendCluster_FullMethodName    = "/raygate.v2.ClusterService/SuspendCluster"
+	ClusterService_ResumeCluster_FullMethodName     = "/raygate.v2.ClusterService/ResumeCluster"
 )
 
 // ClusterServiceClient is the client API for ClusterService service.
@@ -39,12 +47,28 @@ type ClusterServiceClient interface {
 	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
 	// ListClusters returns the RayClusters of a namespace, or of all namespaces, page by page.
 	ListClusters(ctx context.Context, in *ListClustersRequest, opts ...grpc.CallOption) (*ListClustersResponse, error)
+	// UpdateCluster changes the fields of a RayCluster that a mask names, or that are given.
+	UpdateCluster(ctx context.Context, in *UpdateClusterRequest, opts ...grpc.CallOption) (*UpdateClusterResponse, error)
 	// ReplaceCluster replaces metadata and spec of a RayCluster as a whole.
 	ReplaceCluster(ctx context.Context, in *ReplaceClusterRequest, opts ...grpc.CallOption) (*ReplaceClusterResponse, error)
+	// ApplyCluster applies a configuration on the server, which keeps who set which field, and creates the RayCluster when there is none.
+	ApplyCluster(ctx context.Context, in *ApplyClusterRequest, opts ...grpc.CallOption) (*ApplyClusterResponse, error)
 	// DeleteCluster asks for the deletion of a RayCluster and does not wait for its end.
 	DeleteCluster(ctx context.Context, in *DeleteClusterRequest, opts ...grpc.CallOption) (*DeleteClusterResponse, error)
 	// WatchClusters sends the RayClusters there are and then every change of them.
 	WatchClusters(ctx context.Context, in *WatchClustersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchClustersResponse], error)
+	// WaitCluster answers once a RayCluster is in a state.
+	WaitCluster(ctx context.Context, in *WaitClusterRequest, opts ...grpc.CallOption) (*WaitClusterResponse, error)
+	// ListClusterEvents returns what happened to a RayCluster, newest first.
+	ListClusterEvents(ctx context.Context, in *ListClusterEventsRequest, opts ...grpc.CallOption) (*ListClusterEventsResponse, error)
+	// DiagnoseCluster says why a RayCluster is not ready.
+	DiagnoseCluster(ctx context.Context, in *DiagnoseClusterRequest, opts ...grpc.CallOption) (*DiagnoseClusterResponse, error)
+	// ScaleCluster changes the size of a worker group of a RayCluster.
+	ScaleCluster(ctx context.Context, in *ScaleClusterRequest, opts ...grpc.CallOption) (*ScaleClusterResponse, error)
+	// SuspendCluster suspends a RayCluster.
+	SuspendCluster(ctx context.Context, in *SuspendClusterRequest, opts ...grpc.CallOption) (*SuspendClusterResponse, error)
+	// ResumeCluster resumes a suspended RayCluster.
+	ResumeCluster(ctx context.Context, in *ResumeClusterRequest, opts ...grpc.CallOption) (*ResumeClusterResponse, error)
 }
 
 type clusterServiceClient struct {
@@ -85,10 +109,30 @@ func (c *clusterServiceClient) ListClusters(ctx context.Context, in *ListCluster
 	return out, nil
 }
 
+func (c *clusterServiceClient) UpdateCluster(ctx context.Context, in *UpdateClusterRequest, opts ...grpc.CallOption) (*UpdateClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_UpdateCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *clusterServiceClient) ReplaceCluster(ctx context.Context, in *ReplaceClusterRequest, opts ...grpc.CallOption) (*ReplaceClusterResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReplaceClusterResponse)
 	err := c.cc.Invoke(ctx, ClusterService_ReplaceCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) ApplyCluster(ctx context.Context, in *ApplyClusterRequest, opts ...grpc.CallOption) (*ApplyClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ApplyClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_ApplyCluster_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +168,66 @@ func (c *clusterServiceClient) WatchClusters(ctx context.Context, in *WatchClust
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ClusterService_WatchClustersClient = grpc.ServerStreamingClient[WatchClustersResponse]
 
+func (c *clusterServiceClient) WaitCluster(ctx context.Context, in *WaitClusterRequest, opts ...grpc.CallOption) (*WaitClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WaitClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_WaitCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) ListClusterEvents(ctx context.Context, in *ListClusterEventsRequest, opts ...grpc.CallOption) (*ListClusterEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListClusterEventsResponse)
+	err := c.cc.Invoke(ctx, ClusterService_ListClusterEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) DiagnoseCluster(ctx context.Context, in *DiagnoseClusterRequest, opts ...grpc.CallOption) (*DiagnoseClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiagnoseClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_DiagnoseCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) ScaleCluster(ctx context.Context, in *ScaleClusterRequest, opts ...grpc.CallOption) (*ScaleClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ScaleClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_ScaleCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) SuspendCluster(ctx context.Context, in *SuspendClusterRequest, opts ...grpc.CallOption) (*SuspendClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SuspendClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_SuspendCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *clusterServiceClient) ResumeCluster(ctx context.Context, in *ResumeClusterRequest, opts ...grpc.CallOption) (*ResumeClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeClusterResponse)
+	err := c.cc.Invoke(ctx, ClusterService_ResumeCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ClusterServiceServer is the server API for ClusterService service.
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
@@ -136,12 +240,28 @@ type ClusterServiceServer interface {
 	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
 	// ListClusters returns the RayClusters of a namespace, or of all namespaces, page by page.
 	ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error)
+	// UpdateCluster changes the fields of a RayCluster that a mask names, or that are given.
+	UpdateCluster(context.Context, *UpdateClusterRequest) (*UpdateClusterResponse, error)
 	// ReplaceCluster replaces metadata and spec of a RayCluster as a whole.
 	ReplaceCluster(context.Context, *ReplaceClusterRequest) (*ReplaceClusterResponse, error)
+	// ApplyCluster applies a configuration on the server, which keeps who set which field, and creates the RayCluster when there is none.
+	ApplyCluster(context.Context, *ApplyClusterRequest) (*ApplyClusterResponse, error)
 	// DeleteCluster asks for the deletion of a RayCluster and does not wait for its end.
 	DeleteCluster(context.Context, *DeleteClusterRequest) (*DeleteClusterResponse, error)
 	// WatchClusters sends the RayClusters there are and then every change of them.
 	WatchClusters(*WatchClustersRequest, grpc.ServerStreamingServer[WatchClustersResponse]) error
+	// WaitCluster answers once a RayCluster is in a state.
+	WaitCluster(context.Context, *WaitClusterRequest) (*WaitClusterResponse, error)
+	// ListClusterEvents returns what happened to a RayCluster, newest first.
+	ListClusterEvents(context.Context, *ListClusterEventsRequest) (*ListClusterEventsResponse, error)
+	// DiagnoseCluster says why a RayCluster is not ready.
+	DiagnoseCluster(context.Context, *DiagnoseClusterRequest) (*DiagnoseClusterResponse, error)
+	// ScaleCluster changes the size of a worker group of a RayCluster.
+	ScaleCluster(context.Context, *ScaleClusterRequest) (*ScaleClusterResponse, error)
+	// SuspendCluster suspends a RayCluster.
+	SuspendCluster(context.Context, *SuspendClusterRequest) (*SuspendClusterResponse, error)
+	// ResumeCluster resumes a suspended RayCluster.
+	ResumeCluster(context.Context, *ResumeClusterRequest) (*ResumeClusterResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }
 
@@ -161,14 +281,38 @@ func (UnimplementedClusterServiceServer) GetCluster(context.Context, *GetCluster
 func (UnimplementedClusterServiceServer) ListClusters(context.Context, *ListClustersRequest) (*ListClustersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListClusters not implemented")
 }
+func (UnimplementedClusterServiceServer) UpdateCluster(context.Context, *UpdateClusterRequest) (*UpdateClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateCluster not implemented")
+}
 func (UnimplementedClusterServiceServer) ReplaceCluster(context.Context, *ReplaceClusterRequest) (*ReplaceClusterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReplaceCluster not implemented")
+}
+func (UnimplementedClusterServiceServer) ApplyCluster(context.Context, *ApplyClusterRequest) (*ApplyClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ApplyCluster not implemented")
 }
 func (UnimplementedClusterServiceServer) DeleteCluster(context.Context, *DeleteClusterRequest) (*DeleteClusterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteCluster not implemented")
 }
 func (UnimplementedClusterServiceServer) WatchClusters(*WatchClustersRequest, grpc.ServerStreamingServer[WatchClustersResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchClusters not implemented")
+}
+func (UnimplementedClusterServiceServer) WaitCluster(context.Context, *WaitClusterRequest) (*WaitClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WaitCluster not implemented")
+}
+func (UnimplementedClusterServiceServer) ListClusterEvents(context.Context, *ListClusterEventsRequest) (*ListClusterEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListClusterEvents not implemented")
+}
+func (UnimplementedClusterServiceServer) DiagnoseCluster(context.Context, *DiagnoseClusterRequest) (*DiagnoseClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiagnoseCluster not implemented")
+}
+func (UnimplementedClusterServiceServer) ScaleCluster(context.Context, *ScaleClusterRequest) (*ScaleClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ScaleCluster not implemented")
+}
+func (UnimplementedClusterServiceServer) SuspendCluster(context.Context, *SuspendClusterRequest) (*SuspendClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SuspendCluster not implemented")
+}
+func (UnimplementedClusterServiceServer) ResumeCluster(context.Context, *ResumeClusterRequest) (*ResumeClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeCluster not implemented")
 }
 func (UnimplementedClusterServiceServer) mustEmbedUnimplementedClusterServiceServer() {}
 func (UnimplementedClusterServiceServer) testEmbeddedByValue()                        {}
@@ -245,6 +389,24 @@ func _ClusterService_ListClusters_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ClusterService_UpdateCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).UpdateCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_UpdateCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).UpdateCluster(ctx, req.(*UpdateClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ClusterService_ReplaceCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReplaceClusterRequest)
 	if err := dec(in); err != nil {
@@ -259,6 +421,24 @@ func _ClusterService_ReplaceCluster_Handler(srv interface{}, ctx context.Context
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ClusterServiceServer).ReplaceCluster(ctx, req.(*ReplaceClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_ApplyCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).ApplyCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_ApplyCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).ApplyCluster(ctx, req.(*ApplyClusterRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -292,6 +472,114 @@ func _ClusterService_WatchClusters_Handler(srv interface{}, stream grpc.ServerSt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ClusterService_WatchClustersServer = grpc.ServerStreamingServer[WatchClustersResponse]
 
+func _ClusterService_WaitCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WaitClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).WaitCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_WaitCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).WaitCluster(ctx, req.(*WaitClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_ListClusterEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListClusterEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).ListClusterEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_ListClusterEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).ListClusterEvents(ctx, req.(*ListClusterEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_DiagnoseCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiagnoseClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).DiagnoseCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_DiagnoseCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).DiagnoseCluster(ctx, req.(*DiagnoseClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_ScaleCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ScaleClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).ScaleCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_ScaleCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).ScaleCluster(ctx, req.(*ScaleClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_SuspendCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SuspendClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).SuspendCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_SuspendCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).SuspendCluster(ctx, req.(*SuspendClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ClusterService_ResumeCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).ResumeCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_ResumeCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).ResumeCluster(ctx, req.(*ResumeClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ClusterService_ServiceDesc is the grpc.ServiceDesc for ClusterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -312,12 +600,44 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ClusterService_ListClusters_Handler,
 		},
 		{
+			MethodName: "UpdateCluster",
+			Handler:    _ClusterService_UpdateCluster_Handler,
+		},
+		{
 			MethodName: "ReplaceCluster",
 			Handler:    _ClusterService_ReplaceCluster_Handler,
 		},
 		{
+			MethodName: "ApplyCluster",
+			Handler:    _ClusterService_ApplyCluster_Handler,
+		},
+		{
 			MethodName: "DeleteCluster",
 			Handler:    _ClusterService_DeleteCluster_Handler,
+		},
+		{
+			MethodName: "WaitCluster",
+			Handler:    _ClusterService_WaitCluster_Handler,
+		},
+		{
+			MethodName: "ListClusterEvents",
+			Handler:    _ClusterService_ListClusterEvents_Handler,
+		},
+		{
+			MethodName: "DiagnoseCluster",
+			Handler:    _ClusterService_DiagnoseCluster_Handler,
+		},
+		{
+			MethodName: "ScaleCluster",
+			Handler:    _ClusterService_ScaleCluster_Handler,
+		},
+		{
+			MethodName: "SuspendCluster",
+			Handler:    _ClusterService_SuspendCluster_Handler,
+		},
+		{
+			MethodName: "ResumeCluster",
+			Handler:    _ClusterService_ResumeCluster_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,12 +1,17 @@
-package service
+package resource
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -110,4 +115,58 @@ func parseView(view string, fallback bool) (bool, error) {
 		return false, nil
 	}
 	return false, rpcstatus.BadField("view", "%q is not a view: use BASIC or FULL", view)
+}
+
+// etagOf is the etag of a request, which on REST may also stand in If-Match where it is no query parameter.
+func etagOf(ctx context.Context, etag string) (string, error) {
+	header := ""
+	for _, value := range metadata.ValueFromIncomingContext(ctx, "if-match") {
+		header = strings.Trim(strings.TrimPrefix(strings.TrimSpace(value), "W/"), `"`)
+	}
+	switch {
+	case header == "" || header == etag:
+		return etag, nil
+	case etag != "":
+		return "", rpcstatus.BadField("etag", "%q is not %q, which If-Match says: send one of them, or the same in both", etag, header)
+	}
+	return header, nil
+}
+
+// userAgents are the metadata keys under which a client names itself, by REST and by gRPC.
+var userAgents = []string{"grpcgateway-user-agent", "user-agent"}
+
+// clientName is the first word of the caller's User-Agent, such as curl, for those who own fields.
+func clientName(ctx context.Context) string {
+	for _, key := range userAgents {
+		for _, value := range metadata.ValueFromIncomingContext(ctx, key) {
+			name, _, _ := strings.Cut(value, "/")
+			if name, _, _ = strings.Cut(name, " "); name != "" && checkManager(name) == nil {
+				return name
+			}
+		}
+	}
+	return store.FieldManager
+}
+
+// checkManager refuses what the API server would refuse.
+func checkManager(name string) error {
+	if len(name) > 128 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return rpcstatus.BadField("field_manager", "must be printable and no more than 128 bytes")
+	}
+	return nil
+}
+
+// wrongState is the error of a verb that an object is not in a state for.
+func wrongState(format string, args ...any) error {
+	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WRONG_STATE", Message: fmt.Sprintf(format, args...)}
+}
+
+// isStale tells whether a write failed because the object has another version, and not because somebody else owns a field.
+func isStale(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) {
+		return false
+	}
+	d := status.Status().Details
+	return d == nil || len(d.Causes) == 0 || d.Causes[0].Type != metav1.CauseTypeFieldManagerConflict
 }

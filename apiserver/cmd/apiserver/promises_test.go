@@ -1,0 +1,404 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/test/envtest"
+)
+
+var loops = flag.Int("loops", 100, "how many objects are created, changed and deleted to find a stale read")
+
+// testNeverStale reads after each write, through the other transport every second time, and by list and get.
+func testNeverStale(t *testing.T, callers map[string]caller) {
+	s := allServed()[0]
+	for i := range *loops {
+		write, read := callers["rest"], callers["grpc"]
+		if i%2 == 1 {
+			write, read = read, write
+		}
+		name := fmt.Sprintf("loop-%d", i)
+		one := object{"namespace": "default", "name": name}
+		version := func(o object) any { return at(o, "metadata", "resourceVersion") }
+		seen := func(what string, want any) {
+			t.Helper()
+			if got := version(s.must(t, read, s.method(t, "Get", ""), one)); got != want {
+				t.Fatalf("get after %s has version %v, want %v", what, got, want)
+			}
+			list := s.must(t, read, s.method(t, "List", "s"), object{"namespace": "default", "filter": "name = " + name})
+			if got := at(list, "items", "0", "metadata", "resourceVersion"); got != want {
+				t.Fatalf("list after %s has version %v, want %v", what, got, want)
+			}
+		}
+		seen("create", version(s.must(t, write, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, name)})))
+		seen("update", version(s.must(t, write, s.method(t, "Suspend", ""), one)))
+		s.must(t, write, s.method(t, "Delete", ""), one)
+		_, err := read.call(t.Context(), s.method(t, "Get", ""), one)
+		wantCode(t, "get after delete", err, codes.NotFound)
+		if list := s.must(t, read, s.method(t, "List", "s"), object{"namespace": "default", "filter": "name = " + name}); at(list, "items", "0") != nil {
+			t.Fatal("list after delete shows it")
+		}
+	}
+}
+
+// testUnknownFields gives the API server a schema that is newer than the gateway.
+func testUnknownFields(t *testing.T, env *envtest.Env, callers map[string]caller) {
+	client, err := dynamic.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	newer := object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	for _, s := range allServed() {
+		patch := []object{{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/newer", "value": newer}}
+		if path := strings.Split(s.Groups, "."); s.Groups != "" {
+			group := "/spec/versions/0/schema/openAPIV3Schema/properties/" + strings.Join(path, "/properties/") + "/items/properties/newer"
+			patch = append(patch, object{"op": "add", "path": group, "value": newer})
+		}
+		data, err := json.Marshal(patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := crds.Patch(t.Context(), s.Resource+".ray.io", types.JSONPatchType, data, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	value := object{"enabled": false, "level": 3.0, "list": []any{"a"}}
+	for _, s := range allServed() {
+		k := s.kubernetes(t, env)
+		for transport, c := range callers {
+			t.Run(s.Checks.Kind+"/"+transport, func(t *testing.T) {
+				name := "newer-" + transport
+				body := s.example(t, name)
+				body["spec"].(object)["newer"] = value
+				var group []string
+				if s.Groups != "" {
+					group = append(strings.Split(s.Groups, "."), "0")
+					at(body, group...).(object)["newer"] = value
+				}
+				var created *unstructured.Unstructured
+				for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) { // until the schema is in use
+					created, err = k.Create(t.Context(), asUnstructured(body), metav1.CreateOptions{FieldValidation: "Strict"})
+					if err == nil || time.Now().After(deadline) {
+						break
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				survives := func(what string) {
+					t.Helper()
+					now, err := k.Get(t.Context(), name, metav1.GetOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					data, _ := json.Marshal(now.Object)
+					stored := parseObject(data)
+					if diff := cmp.Diff(value, at(stored, "spec", "newer")); diff != "" {
+						t.Fatalf("after %s (-want +got):\n%s", what, diff)
+					}
+					if group != nil {
+						if diff := cmp.Diff(value, at(at(stored, group...), "newer")); diff != "" {
+							t.Fatalf("after %s, in the group (-want +got):\n%s", what, diff)
+						}
+					}
+				}
+				one := func(more object) object {
+					req := object{"namespace": "default", "name": name}
+					maps.Copy(req, more)
+					return req
+				}
+				var got object
+				for deadline := time.Now().Add(30 * time.Second); at(got, "metadata", "uid") != string(created.GetUID()) && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+					got, _ = c.call(t.Context(), s.method(t, "Get", ""), one(nil))
+					if inner, ok := got[lowerFirst(s.body)].(object); ok {
+						got = inner
+					}
+				}
+				if transport == "rest" {
+					if diff := cmp.Diff(value, at(got, "spec", "newer")); diff != "" {
+						t.Errorf("get (-want +got):\n%s", diff)
+					}
+				}
+				s.must(t, c, s.method(t, "Replace", ""), one(object{s.body: got}))
+				survives("replace")
+				s.must(t, c, s.method(t, "Update", ""), one(object{s.body: object{"metadata": object{"labels": object{"a": "b"}}}}))
+				survives("update")
+				s.must(t, c, s.method(t, "Update", ""), one(object{"update_mask": "spec.suspend", s.body: object{"spec": object{"suspend": true}}}))
+				survives("update by mask")
+				s.must(t, c, s.method(t, "Apply", ""), one(object{s.body: object{"metadata": object{"labels": object{"c": "d"}}}}))
+				survives("apply")
+				s.must(t, c, s.method(t, "Resume", ""), one(nil))
+				survives("resume")
+				if s.Groups != "" {
+					s.must(t, c, s.method(t, "Scale", ""), one(object{"replicas": 2}))
+					survives("scale")
+				}
+				if transport == "rest" {
+					copied := s.must(t, c, s.method(t, "Get", ""), one(nil))
+					copied["metadata"] = object{"name": name + "-copy"}
+					made := s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: copied})
+					if diff := cmp.Diff(value, at(made, "spec", "newer")); diff != "" {
+						t.Errorf("create of a copy (-want +got):\n%s", diff)
+					}
+					misspelt := s.example(t, name+"-misspelt")
+					misspelt["spec"].(object)["newest"] = true
+					_, err := c.call(t.Context(), s.method(t, "Create", ""), object{"namespace": "default", s.body: misspelt})
+					if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "spec.newest") {
+						t.Errorf("create with a field that nobody knows: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// verbs are what each method asks of Kubernetes, of the kind itself.
+var verbs = map[string][]string{
+	"Create": {"create"}, "Get": {"get"}, "List": {"list"}, "Update": {"get", "patch"}, "Replace": {"update"}, "Apply": {"patch"}, "Delete": {"delete"},
+	"Watch": {"watch"}, "Wait": {"get", "watch"}, "Events": {"get"}, "Diagnose": {"get"}, "Scale": {"get", "patch"}, "Suspend": {"get", "patch"}, "Resume": {"get", "patch"},
+}
+
+// verbOf is a method's name without the kind.
+func (s served) verbOf(m protoreflect.MethodDescriptor) string {
+	name := string(m.Name())
+	if strings.HasSuffix(name, "Events") {
+		return "Events"
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, "s"), s.name)
+}
+
+// testRights calls every method of every service as users with different rights, and has kubectl do the same.
+func testRights(t *testing.T, env *envtest.Env) {
+	kube, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := map[string][]string{
+		"editor":   {"get", "list", "watch", "create", "update", "patch", "delete"},
+		"viewer":   {"get", "list", "watch"},
+		"deployer": {"create", "update", "patch"},
+	}
+	p := startProcess(t, env.Config, authn.Passthrough)
+	for user, has := range users {
+		token := tokenWith(t, kube, user, has)
+		for _, s := range allServed() {
+			k := s.kubernetes(t, env)
+			for transport, c := range map[string]caller{"grpc": newGRPCCaller(t, p.grpc, token), "rest": restCaller{p.http, token}, "kubectl": nil} {
+				if c == nil && s.name != "Cluster" {
+					continue // kubectl takes its time, and knows no difference between the kinds
+				}
+				t.Run(user+"/"+s.name+"/"+transport, func(t *testing.T) {
+					for i := range s.service.Methods().Len() {
+						m := s.service.Methods().Get(i)
+						verb := s.verbOf(m)
+						needs, known := verbs[verb]
+						if !known {
+							t.Fatalf("nothing is said of the rights that %s needs", m.Name())
+						}
+						want := true
+						for _, v := range needs {
+							want = want && slices.Contains(has, v)
+						}
+						name := strings.ToLower(fmt.Sprintf("r-%s-%s-%s", user, transport, verb))
+						var stored *unstructured.Unstructured
+						if verb != "Create" {
+							if stored, err = k.Create(t.Context(), asUnstructured(s.example(t, name)), metav1.CreateOptions{}); err != nil {
+								t.Fatal(err)
+							}
+						}
+						var got bool
+						if c == nil {
+							got = kubectlAllows(t, env, s, token, verb, name, stored)
+						} else {
+							got = gatewayAllows(t, s, c, m, verb, name, stored)
+						}
+						if got != want {
+							t.Errorf("%s is allowed: %v, want %v", verb, got, want)
+						}
+						_ = k.Delete(t.Context(), name, metav1.DeleteOptions{})
+					}
+				})
+			}
+		}
+	}
+}
+
+func tokenWith(t *testing.T, kube kubernetes.Interface, user string, has []string) string {
+	t.Helper()
+	ctx := t.Context()
+	meta := metav1.ObjectMeta{Name: user}
+	if _, err := kube.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{Verbs: has, APIGroups: []string{"ray.io"}, Resources: []string{"*"}}, {Verbs: []string{"list", "get", "watch"}, APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events", "pods"}},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kube.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: user},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: user}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := kube.CoreV1().ServiceAccounts("default").CreateToken(ctx, user, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.Status.Token
+}
+
+func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescriptor, verb, name string, stored *unstructured.Unstructured) bool {
+	t.Helper()
+	req := object{"namespace": "default"}
+	if m.Input().Fields().ByName("name") != nil {
+		req["name"] = name
+	}
+	switch verb {
+	case "Create":
+		req[s.body] = s.example(t, name)
+	case "Update", "Apply":
+		req[s.body] = object{"metadata": object{"labels": object{"a": "b"}}}
+	case "Replace":
+		data, _ := json.Marshal(stored.Object)
+		req[s.body] = parseObject(data)
+	case "Scale":
+		req["replicas"] = 1
+	case "Wait":
+		req["for"], req["timeout"] = "condition=Never", "0.05s"
+	case "List", "Watch":
+		delete(req, "name")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := c.call(ctx, m, req)
+	for status.Code(err) == codes.NotFound && ctx.Err() == nil { // it was not made through the gateway, whose watch is on its way
+		time.Sleep(10 * time.Millisecond)
+		_, err = c.call(ctx, m, req)
+	}
+	switch code := status.Code(err); {
+	case code == codes.PermissionDenied:
+		return false
+	case err == nil, verb == "Wait" && code == codes.DeadlineExceeded && strings.Contains(err.Error(), "condition Never"):
+		return true
+	}
+	t.Errorf("%s: %v", m.Name(), err)
+	return false
+}
+
+// kubectlAllows does with kubectl what a method does.
+func kubectlAllows(t *testing.T, env *envtest.Env, s served, token, verb, name string, stored *unstructured.Unstructured) bool {
+	t.Helper()
+	what := "raycluster/" + name
+	one := asUnstructured(s.example(t, name))
+	var file []byte
+	var args []string
+	switch verb {
+	case "Create":
+		args, file = []string{"create", "-f", "-"}, asJSON(one)
+	case "Get":
+		args = []string{"get", what}
+	case "List":
+		args = []string{"get", "rayclusters"}
+	case "Watch":
+		args = []string{"get", "--raw", "/apis/ray.io/v1/namespaces/default/rayclusters?watch=1&timeoutSeconds=1"}
+	case "Update", "Scale", "Suspend", "Resume":
+		args = []string{"patch", what, "--type=merge", "-p", `{"metadata":{"labels":{"a":"b"}}}`}
+	case "Replace":
+		args, file = []string{"replace", "-f", "-"}, asJSON(stored)
+	case "Apply":
+		args, file = []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, asJSON(one)
+	case "Delete":
+		args = []string{"delete", what, "--wait=false"}
+	case "Wait":
+		args = []string{"wait", what, "--for=condition=Never", "--timeout=100ms"}
+	case "Events", "Diagnose":
+		args = []string{"get", what} // and then what they show of other kinds
+	}
+	binary, err := filepath.Abs("../../../bin/k8s/kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{
+		"--kubeconfig=" + config, "--server=" + env.Server, "--insecure-skip-tls-verify", "--token=" + token, "--namespace=default", "--cache-dir=" + filepath.Dir(config), "--validate=ignore",
+	}, args...)...)
+	if verb != "Create" && verb != "Replace" && verb != "Apply" {
+		cmd.Args = append(cmd.Args[:7:7], args...) // the others do not know --validate
+	}
+	cmd.Stdin = bytes.NewReader(file)
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case strings.Contains(text, "Forbidden"), strings.Contains(text, "forbidden"):
+		return false
+	case err == nil, verb == "Wait" && strings.Contains(text, "timed out"):
+		return true
+	default:
+		t.Errorf("kubectl %v: %v: %s", args, err, text)
+		return false
+	}
+}
+
+func asJSON(u *unstructured.Unstructured) []byte {
+	data, _ := json.Marshal(u.Object)
+	return data
+}
+
+// testAway ends the API server: watches and reads go on, and say how old they are; a version of the future ends nothing.
+func testAway(t *testing.T, env *envtest.Env, p *process) {
+	s := allServed()[0]
+	c := restCaller{base: p.http}
+	s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, "away")})
+	_, err := restCaller{base: p.http}.call(t.Context(), s.method(t, "Get", ""), object{"namespace": "default", "name": "away"})
+	wantCode(t, "get", err, codes.OK)
+	if err := env.KillAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	var warned bool
+	for deadline := time.Now().Add(time.Minute); !warned; time.Sleep(100 * time.Millisecond) {
+		resp, err := (restDoor{base: p.http, contentType: "application/json"}).send(t.Context(), "GET", collection("default")+"/away", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned = strings.Contains(resp.Header.Get("Warning"), "no contact")
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 || time.Now().After(deadline) {
+			t.Fatalf("answer %d, warning %q", resp.StatusCode, resp.Header.Get("Warning"))
+		}
+	}
+	_, err = c.call(t.Context(), s.method(t, "Suspend", ""), object{"namespace": "default", "name": "away"})
+	wantCode(t, "a write", err, codes.Unavailable)
+	if err := env.RestartAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+}

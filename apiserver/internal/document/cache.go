@@ -1,0 +1,107 @@
+package document
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+)
+
+// Form is an encoded form of an object.
+type Form int
+
+// The forms that are kept. The full JSON is the stored object itself.
+const (
+	ProtoFull Form = iota
+	ProtoBasic
+	JSONBasic
+	forms
+)
+
+// Views are the encoded forms of one version of one object. The zero value is ready for use; it must not be copied after that.
+type Views struct {
+	entries [forms]atomic.Pointer[entry]
+}
+
+type entry struct {
+	data  []byte
+	views *Views
+	form  Form
+	// used gives the entry a second round before it goes.
+	used atomic.Bool
+	// place is in Cache.entries, nil once the entry has left it.
+	place *list.Element
+}
+
+// DefaultCacheSize is the size in bytes of a Cache that sets none.
+const DefaultCacheSize = 128 << 20
+
+// Cache bounds what all Views hold together. What has not been asked for since the last round goes first; it is encoded again when needed.
+type Cache struct {
+	limit int
+
+	mu      sync.Mutex
+	size    int
+	entries list.List // of *entry, the oldest in front
+}
+
+// NewCache returns a Cache of at most limit bytes. Zero means DefaultCacheSize.
+func NewCache(limit int) *Cache {
+	if limit <= 0 {
+		limit = DefaultCacheSize
+	}
+	return &Cache{limit: limit}
+}
+
+// Get returns a form from views, or what encode makes, which is then kept. Two first callers may both encode, and get the same bytes.
+func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]byte, error) {
+	if e := views.entries[form].Load(); e != nil {
+		e.used.Store(true)
+		return e.data, nil
+	}
+	data, err := encode()
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{data: data, views: views, form: form}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !views.entries[form].CompareAndSwap(nil, e) {
+		return data, nil
+	}
+	e.place = c.entries.PushBack(e)
+	c.size += len(data)
+	for c.size > c.limit {
+		oldest := c.entries.Front().Value.(*entry)
+		if oldest.used.CompareAndSwap(true, false) {
+			c.entries.MoveToBack(oldest.place)
+			continue
+		}
+		c.drop(oldest)
+	}
+	return data, nil
+}
+
+// Forget drops what views hold, for a version that has been replaced.
+func (c *Cache) Forget(views *Views) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for form := range views.entries {
+		if e := views.entries[form].Load(); e != nil && e.place != nil {
+			c.drop(e)
+		}
+	}
+}
+
+// Size returns the bytes held, for metrics.
+func (c *Cache) Size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
+func (c *Cache) drop(e *entry) {
+	c.entries.Remove(e.place)
+	e.place = nil
+	c.size -= len(e.data)
+	e.views.entries[e.form].Store(nil)
+}

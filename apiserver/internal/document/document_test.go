@@ -1,0 +1,107 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// What all views hold together stays within the limit, and what is asked for again and again stays.
+func TestCacheIsBoundedInBytes(t *testing.T) {
+	c := NewCache(1000)
+	var hot Views
+	encoded := 0
+	for n := range 500 {
+		if _, err := c.Get(&hot, ProtoFull, func() ([]byte, error) { encoded++; return make([]byte, 100), nil }); err != nil {
+			t.Fatal(err)
+		}
+		var cold Views
+		data, err := c.Get(&cold, JSONBasic, func() ([]byte, error) { return fmt.Appendf(make([]byte, 0, 100), "%0100d", n), nil })
+		if err != nil || len(data) != 100 {
+			t.Fatal(len(data), err)
+		}
+		if c.Size() > 1000 {
+			t.Fatalf("after %d objects the cache holds %d bytes", n, c.Size())
+		}
+	}
+	if encoded != 1 {
+		t.Errorf("what is asked for all the time was encoded %d times", encoded)
+	}
+	c.Forget(&hot)
+	if _, err := c.Get(&hot, ProtoFull, func() ([]byte, error) { encoded++; return nil, nil }); err != nil || encoded != 2 {
+		t.Errorf("forgotten views were kept: %d, %v", encoded, err)
+	}
+	if _, err := c.Get(&hot, ProtoBasic, func() ([]byte, error) { return make([]byte, 5000), nil }); err != nil || c.Size() > 1000 {
+		t.Errorf("what is larger than the cache is kept: %d bytes, %v", c.Size(), err)
+	}
+}
+
+func TestCacheByManyAtOnce(t *testing.T) {
+	c := NewCache(5000)
+	all := make([]Views, 100)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for n := range 2000 {
+				i := (n*7 + g) % len(all)
+				want := byte(i)
+				data, err := c.Get(&all[i], Form(n%int(forms)), func() ([]byte, error) { return bytes.Repeat([]byte{want}, 100), nil })
+				if err != nil || len(data) != 100 || data[0] != want {
+					t.Errorf("view %d is %v, %v", i, data[:1], err)
+				}
+				if n%50 == 0 {
+					c.Forget(&all[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+	held := 0
+	for i := range all {
+		for f := range all[i].entries {
+			if e := all[i].entries[f].Load(); e != nil {
+				held += len(e.data)
+			}
+		}
+	}
+	if held != c.Size() || held > 5000 {
+		t.Errorf("views hold %d bytes, the cache counts %d", held, c.Size())
+	}
+}
+
+func TestCarry(t *testing.T) {
+	m := &structpb.ListValue{}
+	if Carried(m.ProtoReflect()) != nil {
+		t.Error("an empty message carries something")
+	}
+	for _, data := range []string{"", "{}", strings.Repeat("x", 1<<16)} {
+		Carry(m, Frame([]byte(data)))
+		if got := Carried(m.ProtoReflect()); string(got) != data {
+			t.Errorf("carried %d bytes, got %d", len(data), len(got))
+		}
+	}
+	// A field that a newer client sent is not taken for it.
+	m.ProtoReflect().SetUnknown(AppendField(nil, 77, []byte("x")))
+	if got := Carried(m.ProtoReflect()); got != nil {
+		t.Errorf("carried %q", got)
+	}
+	// An object as a field that was not parsed is an ordinary message to the client.
+	inner, err := proto.Marshal(structpb.NewStringValue("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ProtoReflect().SetUnknown(AppendField(AppendField(nil, 1, inner), 1, inner))
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &structpb.ListValue{}
+	if err := proto.Unmarshal(wire, got); err != nil || len(got.Values) != 2 || got.Values[1].GetStringValue() != "a" {
+		t.Errorf("the client reads %v, %v", got, err)
+	}
+}

@@ -1,0 +1,232 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// Severities of findings.
+const (
+	severityError   = "ERROR"
+	severityWarning = "WARNING"
+	severityInfo    = "INFO"
+)
+
+const (
+	// maxFindings bounds an answer about a large cluster.
+	maxFindings = 50
+	// maxLogs is how many containers have their last lines read.
+	maxLogs  = 3
+	logLines = 5
+	logBytes = 1000
+)
+
+// evidence is what a diagnosis is made of, and the findings so far.
+type evidence struct {
+	item     *store.Item
+	cluster  *rayv1.RayCluster
+	pods     []corev1.Pod
+	events   []corev1.Event
+	findings []*raygatev2.Finding
+	// byText counts findings that differ in their object only.
+	byText map[string]int
+	// log returns the last lines of a container that has ended.
+	log func(pod, container string) string
+}
+
+// Diagnose says whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
+// logs with the caller's credentials; what the caller may not read is left out.
+func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
+	e := &evidence{cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
+	if e.item, err = r.find(ctx, req, "get"); err != nil {
+		return false, nil, err
+	}
+	typed, err := r.typedOf(e.item.JSON())
+	if err != nil {
+		return false, nil, err
+	}
+	e.cluster = typed.(*rayv1.RayCluster)
+	if e.pods, err = r.pods(ctx, e.item); err != nil {
+		return false, nil, err
+	}
+	about := map[types.UID]bool{e.item.UID: true}
+	for i := range e.pods {
+		about[e.pods[i].UID] = true
+	}
+	e.events, err = r.events(ctx, e.item.Namespace, fields.OneTermEqualSelector("type", corev1.EventTypeWarning), func(ev *corev1.Event) bool { return about[ev.InvolvedObject.UID] })
+	if apierrors.IsForbidden(err) {
+		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
+	} else if err != nil {
+		return false, nil, err
+	}
+	logs := 0
+	e.log = func(pod, container string) string {
+		if logs++; logs > maxLogs {
+			return ""
+		}
+		o := &corev1.PodLogOptions{Container: container, Previous: true, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes))}
+		raw, err := logsOf(ctx, r, e.item.Namespace, pod, o)
+		if err != nil {
+			o.Previous = false // it has ended for the first time, and has not been started again
+			if raw, err = logsOf(ctx, r, e.item.Namespace, pod, o); err != nil {
+				return ""
+			}
+		}
+		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
+	}
+	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
+	e.look(r)
+	return ready, e.findings, nil
+}
+
+// look goes through the places where something may be wrong, the most decisive first.
+func (e *evidence) look(r *Resource) {
+	for _, at := range []func(*evidence, *Resource){
+		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtEvents, lookAtConditions,
+	} {
+		at(e, r)
+	}
+}
+
+func logsOf(ctx context.Context, r *Resource, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {
+	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, metav1.ParameterCodec).Do(ctx).Raw()
+}
+
+// add adds a finding. One that was found before on another object of the kind is counted there.
+func (e *evidence) add(severity, reason, kind, name, remedy, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	key := reason + "\x00" + strings.ReplaceAll(message, name, "")
+	if at, known := e.byText[key]; known {
+		if f := e.findings[at]; f.Object.Name != name && !strings.Contains(f.Message, "(and others)") {
+			f.Message += " (and others)"
+		}
+		return
+	}
+	if len(e.findings) == maxFindings {
+		return
+	}
+	e.byText[key] = len(e.findings)
+	e.findings = append(e.findings, &raygatev2.Finding{
+		Severity: severity, Reason: reason, Message: message, Object: &raygatev2.ObjectReference{Kind: kind, Name: name}, Remedy: remedy,
+	})
+}
+
+func (e *evidence) addCluster(severity, reason, remedy, format string, args ...any) {
+	e.add(severity, reason, clusterKind, e.item.Name, remedy, format, args...)
+}
+
+// lookAtIntent finds what is as somebody wanted it.
+func lookAtIntent(e *evidence, _ *Resource) {
+	if e.item.DeletionTimestamp != nil {
+		e.addCluster(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the cluster is being deleted; held by finalizers %v", e.item.Finalizers)
+	}
+	if by := e.cluster.Spec.ManagedBy; by != nil && *by != rayv1.ManagedByKubeRayOperator {
+		e.addCluster(severityInfo, "ManagedElsewhere", "see that controller", "the cluster is managed by %s, not by the operator here", *by)
+	}
+	if e.cluster.Spec.Suspend != nil && *e.cluster.Spec.Suspend {
+		e.addCluster(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the cluster has no Pods")
+	}
+}
+
+// lookAtRules finds what the operator refuses.
+func lookAtRules(e *evidence, r *Resource) {
+	if errs := r.Checks.Create(e.cluster, r.Validation).Errors; len(errs) > 0 {
+		e.addCluster(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
+	}
+}
+
+func lookAtOperator(e *evidence, _ *Resource) {
+	if !Observed(e.item) && len(e.findings) == 0 {
+		e.addCluster(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
+	}
+}
+
+// lookAtCreation finds what keeps Pods from being made: quota, admission, a missing ServiceAccount.
+func lookAtCreation(e *evidence, _ *Resource) {
+	if status, reason, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure); status == "True" {
+		finding, remedy := "PodsRefused", "change what is refused, or ask who refuses it"
+		switch {
+		case strings.Contains(message, "exceeded quota"):
+			finding, remedy = "QuotaExceeded", "make the cluster smaller, or ask for a larger ResourceQuota"
+		case strings.Contains(message, "serviceaccount"):
+			finding, remedy = "ServiceAccountMissing", "create the ServiceAccount, or name another one"
+		case strings.Contains(message, "admission webhook"):
+			finding = "AdmissionRefused"
+		}
+		e.addCluster(severityError, finding, remedy, "%s: %s", reason, message)
+	}
+}
+
+func lookAtHead(e *evidence, _ *Resource) {
+	if len(e.findings) > 0 || e.item.DeletionTimestamp != nil {
+		return
+	}
+	for i := range e.pods {
+		if e.pods[i].Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) && e.pods[i].DeletionTimestamp == nil {
+			return
+		}
+	}
+	e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
+}
+
+// lookAtEvents finds what Pods say only by events.
+func lookAtEvents(e *evidence, _ *Resource) {
+	for i := range e.events {
+		ev := &e.events[i]
+		kind, name := ev.InvolvedObject.Kind, ev.InvolvedObject.Name
+		if kind == "Pod" && e.podIsReady(name) {
+			continue // it has been overcome
+		}
+		switch ev.Reason {
+		case "FailedMount", "FailedAttachVolume":
+			e.add(severityError, "VolumeMissing", kind, name, "create what the volume refers to, or remove the volume", "%s", ev.Message)
+		case "Unhealthy":
+			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
+		case "FailedScheduling": // said by the Pod's condition, and better
+		default:
+			if kind == clusterKind && strings.HasPrefix(ev.Reason, "Failed") {
+				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)
+			}
+		}
+	}
+}
+
+func (e *evidence) podIsReady(name string) bool {
+	for i := range e.pods {
+		if e.pods[i].Name == name {
+			return conditionOf(&e.pods[i], corev1.PodReady).Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == name {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// lookAtConditions takes the operator's word for what nothing else has told.
+func lookAtConditions(e *evidence, _ *Resource) {
+	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
+		status, reason, message := ConditionOf(e.item, name)
+		if status == "True" && (name != rayv1.RayClusterStalled || len(e.findings) == 0) {
+			e.addCluster(severityError, reason, "", "%s", message)
+		}
+	}
+}

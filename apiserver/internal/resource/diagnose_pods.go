@@ -1,0 +1,87 @@
+package resource
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// lookAtPods finds what is wrong with Pods, the head first: the others wait for it.
+func lookAtPods(e *evidence, _ *Resource) {
+	for _, head := range []bool{true, false} {
+		for i := range e.pods {
+			p := &e.pods[i]
+			if (p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode)) == head {
+				e.lookAtPod(p)
+			}
+		}
+	}
+}
+
+func (e *evidence) lookAtPod(p *corev1.Pod) {
+	if c := conditionOf(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
+		reason, remedy := "Unschedulable", "ask for less, add nodes, or see taints and selectors"
+		if strings.Contains(c.Message, "persistentvolumeclaim") {
+			reason, remedy = "VolumeMissing", "create the PersistentVolumeClaim, or remove the volume"
+		}
+		e.add(severityError, reason, "Pod", p.Name, remedy, "%s", c.Message)
+	}
+	if p.Status.Phase == corev1.PodFailed && p.Status.Reason != "" {
+		e.add(severityError, p.Status.Reason, "Pod", p.Name, "", "the Pod failed: %s", p.Status.Message)
+	}
+	for i := range p.Status.InitContainerStatuses {
+		s := &p.Status.InitContainerStatuses[i]
+		if s.Name == rayv1.ContainerWaitGCSReady && s.State.Running != nil {
+			e.add(severityInfo, "WaitingForHead", "Pod", p.Name, "see what keeps the head from being ready", "the worker waits for the head to be ready")
+			continue
+		}
+		e.lookAtContainer(p, s)
+	}
+	for i := range p.Status.ContainerStatuses {
+		e.lookAtContainer(p, &p.Status.ContainerStatuses[i])
+	}
+}
+
+// waitingReasons are why containers do not start, with what they mean here.
+var waitingReasons = map[string]struct{ reason, remedy string }{
+	"ErrImagePull":               {"ImagePullFailed", "correct the image, or give the Pod credentials for its registry"},
+	"ImagePullBackOff":           {"ImagePullFailed", "correct the image, or give the Pod credentials for its registry"},
+	"InvalidImageName":           {"ImagePullFailed", "correct the image"},
+	"ErrImageNeverPull":          {"ImagePullFailed", "put the image on the node, or change imagePullPolicy"},
+	"CreateContainerConfigError": {"ReferenceMissing", "create the Secret or ConfigMap that the container refers to, or remove the reference"},
+	"CreateContainerError":       {"ContainerNotCreated", "see the events of the Pod"},
+	"RunContainerError":          {"ContainerNotCreated", "see the command and the image of the container"},
+}
+
+func (e *evidence) lookAtContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
+	ended := s.State.Terminated
+	if w := s.State.Waiting; w != nil {
+		if known, ok := waitingReasons[w.Reason]; ok {
+			e.add(severityError, known.reason, "Pod", p.Name, known.remedy, "container %s: %s: %s", s.Name, w.Reason, w.Message)
+			return
+		}
+		if w.Reason == "CrashLoopBackOff" {
+			ended = s.LastTerminationState.Terminated
+		}
+	}
+	if ended == nil || ended.ExitCode == 0 {
+		return
+	}
+	reason, remedy := "ContainerCrashing", "see the log of the container"
+	lines := e.log(p.Name, s.Name)
+	switch {
+	case ended.Reason == "OOMKilled":
+		reason, remedy = "OutOfMemory", "give the container more memory"
+	case s.Name == rayv1.ContainerAutoscaler:
+		reason = "AutoscalerFailing"
+	case e.cluster.Spec.GcsFaultToleranceOptions != nil && strings.Contains(strings.ToLower(lines), "redis"):
+		reason, remedy = "RedisUnreachable", "see the address and the password of Redis in gcsFaultToleranceOptions"
+	}
+	text := ""
+	if lines != "" {
+		text = "; its last lines:\n" + lines
+	}
+	e.add(severityError, reason, "Pod", p.Name, remedy, "container %s ended with exit code %d (%s), started %d times again%s", s.Name, ended.ExitCode, ended.Reason, s.RestartCount, text)
+}

@@ -1,0 +1,156 @@
+package resource
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+const (
+	// eventPage is how many events are read at once, maxEvents how many are looked at.
+	eventPage = 500
+	maxEvents = 5000
+)
+
+// EventsRequest is the request of Events.
+type EventsRequest interface {
+	target
+	GetIncludeChildren() bool
+	GetPageSize() int32
+}
+
+// Events returns the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
+func (r *Resource) Events(ctx context.Context, req EventsRequest) ([]*raygatev2.Event, error) {
+	size := int(req.GetPageSize())
+	switch {
+	case size < 0:
+		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+	case size == 0:
+		size = store.DefaultPageSize
+	}
+	item, err := r.find(ctx, req, "get")
+	if err != nil {
+		return nil, err
+	}
+	about := map[types.UID]bool{item.UID: true}
+	selector := fields.OneTermEqualSelector("involvedObject.uid", string(item.UID))
+	if req.GetIncludeChildren() {
+		pods, err := r.pods(ctx, item)
+		if err != nil {
+			return nil, err
+		}
+		for i := range pods {
+			about[pods[i].UID] = true
+		}
+		selector = fields.Everything()
+	}
+	all, err := r.events(ctx, item.Namespace, selector, func(e *corev1.Event) bool {
+		// Pods that are gone are known by the name that they were made with.
+		return about[e.InvolvedObject.UID] || req.GetIncludeChildren() && madeFor(item, &e.InvolvedObject)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*raygatev2.Event, 0, min(len(all), size, store.MaxPageSize))
+	for i := range all[:cap(out)] {
+		out = append(out, eventFromKube(&all[i]))
+	}
+	return out, nil
+}
+
+// events returns those events of a namespace that keep wants, newest first.
+func (r *Resource) events(ctx context.Context, namespace string, selector fields.Selector, keep func(*corev1.Event) bool) ([]corev1.Event, error) {
+	var all []corev1.Event
+	o := metav1.ListOptions{FieldSelector: selector.String(), Limit: eventPage}
+	for seen := 0; seen < maxEvents; seen += eventPage {
+		var page corev1.EventList
+		if err := r.Core.Get().Namespace(namespace).Resource("events").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&page); err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if keep(&page.Items[i]) {
+				all = append(all, page.Items[i])
+			}
+		}
+		if o.Continue = page.Continue; o.Continue == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b corev1.Event) int {
+		return cmp.Or(lastTime(&b).Compare(lastTime(&a)), cmp.Compare(b.ResourceVersion, a.ResourceVersion))
+	})
+	return all, nil
+}
+
+// madeFor tells whether an object's name is one that the operator makes for item.
+func madeFor(item *store.Item, ref *corev1.ObjectReference) bool {
+	rest := ref.Name
+	if len(rest) <= len(item.Name) || rest[:len(item.Name)] != item.Name || rest[len(item.Name)] != '-' {
+		return false
+	}
+	switch ref.Kind {
+	case "Pod", "Service", "Job", "PersistentVolumeClaim", "Ingress", "RayCluster", "RayJob":
+		return ref.Kind != item.Kind
+	}
+	return false
+}
+
+// pods returns the Pods that run for an object, read with the caller's credentials. Who may not list Pods gets none, and a warning.
+func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, error) {
+	selector := labels.Set{rayv1.LabelCluster: item.Name}
+	if item.Kind != clusterKind {
+		selector = labels.Set{rayv1.LabelOriginatedFromCRName: item.Name, rayv1.LabelOriginatedFromCRD: item.Kind}
+	}
+	var list corev1.PodList
+	o := metav1.ListOptions{LabelSelector: selector.String()}
+	err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&list)
+	if apierrors.IsForbidden(err) {
+		r.Warn(ctx, fmt.Sprintf("Pods are left out: %v", err))
+		return nil, nil
+	}
+	return list.Items, err
+}
+
+const clusterKind = "RayCluster"
+
+func lastTime(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
+}
+
+func eventFromKube(e *corev1.Event) *raygatev2.Event {
+	count, first := e.Count, e.FirstTimestamp.Time
+	if e.Series != nil {
+		count = e.Series.Count
+	}
+	if first.IsZero() {
+		first = cmp.Or(e.EventTime.Time, e.CreationTimestamp.Time)
+	}
+	return &raygatev2.Event{
+		Type: e.Type, Reason: e.Reason, Message: e.Message, Count: max(count, 1), Source: cmp.Or(e.ReportingController, e.Source.Component),
+		Object:    &raygatev2.ObjectReference{Kind: e.InvolvedObject.Kind, Name: e.InvolvedObject.Name, Uid: string(e.InvolvedObject.UID)},
+		FirstTime: &timestamppb.Timestamp{Seconds: first.Unix()}, LastTime: &timestamppb.Timestamp{Seconds: lastTime(e).Unix()},
+	}
+}

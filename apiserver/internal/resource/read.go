@@ -1,0 +1,127 @@
+package resource
+
+import (
+	"context"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/filter"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// GetRequest is the request of Get.
+type GetRequest interface {
+	target
+	GetView() string
+}
+
+// Get fills in resp with one object.
+func (r *Resource) Get(ctx context.Context, req GetRequest, resp proto.Message) error {
+	full, err := parseView(req.GetView(), true)
+	if err != nil {
+		return err
+	}
+	item, err := r.find(ctx, req, "get")
+	if err != nil {
+		return err
+	}
+	r.warnOfAge(ctx)
+	return r.answer(ctx, resp, full, item)
+}
+
+// find returns the object of a request, for a caller who may do verbs to it.
+func (r *Resource) find(ctx context.Context, req target, verbs ...string) (*store.Item, error) {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	o, err := readOptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, verb := range verbs {
+		if err := r.authorize(ctx, verb, req.GetNamespace(), req.GetName()); err != nil {
+			return nil, err
+		}
+	}
+	return r.Store.Get(ctx, keyOf(req), o)
+}
+
+// ListRequest is the request of List.
+type ListRequest interface {
+	GetNamespace() string
+	GetPageSize() int32
+	GetPageToken() string
+	GetLabelSelector() string
+	GetFilter() string
+	GetOrderBy() string
+	GetView() string
+}
+
+// List fills in resp with a page of objects.
+func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message) error {
+	o, full, err := r.listOptions(ctx, req)
+	if err != nil {
+		return err
+	}
+	if err := r.authorize(ctx, "list", req.GetNamespace(), ""); err != nil {
+		return err
+	}
+	page, err := r.Store.List(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.warnOfAge(ctx)
+	m := resp.ProtoReflect()
+	set := func(name protoreflect.Name, value any) {
+		m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOf(value))
+	}
+	set("api_version", rayv1.GroupVersion.String())
+	set("kind", r.Checks.Kind+"List")
+	set("metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
+	set("next_page_token", page.NextPageToken)
+	set("total_size", int32(min(page.Total, math.MaxInt32)))
+	return r.answer(ctx, resp, full, page.Items...)
+}
+
+func (r *Resource) listOptions(ctx context.Context, req ListRequest) (o store.ListOptions, full bool, err error) {
+	o = store.ListOptions{
+		Namespace: req.GetNamespace(), PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView(),
+	}
+	if o.ReadOptions, err = readOptions(ctx); err != nil {
+		return o, false, err
+	}
+	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
+		return o, false, err
+	}
+	if req.GetPageSize() < 0 {
+		return o, false, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", req.GetPageSize(), store.DefaultPageSize, store.MaxPageSize)
+	}
+	if o.Selector, err = parseSelector(req.GetLabelSelector()); err != nil {
+		return o, false, err
+	}
+	if o.Match, err = r.parseFilter(req.GetFilter()); err != nil {
+		return o, false, err
+	}
+	if o.OrderBy, err = parseOrder(req.GetOrderBy()); err != nil {
+		return o, false, err
+	}
+	full, err = parseView(req.GetView(), false)
+	return o, full, err
+}
+
+// parseFilter returns what a filter matches; nil when it is empty.
+func (r *Resource) parseFilter(text string) (store.Match, error) {
+	if text == "" {
+		return nil, nil
+	}
+	f, err := filter.Parse(text, r.message.Descriptor(), r.State)
+	if err != nil {
+		return nil, rpcstatus.BadField("filter", "%v", err)
+	}
+	return func(item *store.Item) (bool, error) { return f.Matches(item.JSON()), nil }, nil
+}

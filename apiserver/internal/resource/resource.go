@@ -1,0 +1,93 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// Store is what a Resource needs of a store.Store.
+type Store interface {
+	Create(ctx context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error)
+	Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
+	List(ctx context.Context, o store.ListOptions) (*store.Page, error)
+	Watch(ctx context.Context, o store.WatchOptions, send func(store.Event) error) error
+	Read(ctx context.Context, key types.NamespacedName) (*store.Item, error)
+	Version(key types.NamespacedName, version string) *store.Item
+	Replace(ctx context.Context, obj *store.Object, old *store.Item, o store.WriteOptions) (*store.Item, error)
+	Patch(ctx context.Context, key types.NamespacedName, patch map[string]any, o store.PatchOptions) (*store.Item, error)
+	Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error)
+	Age() time.Duration
+}
+
+// Options of New. Store and Authorizer are required.
+type Options struct {
+	Store      Store
+	Authorizer authz.Authorizer
+	Validation validation.Options
+	// Views keeps encoded forms of objects. Nil means a cache of its own.
+	Views *document.Cache
+	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
+	Core rest.Interface
+	// Warn tells the client of something that does not stop the call. Nil drops it.
+	Warn func(ctx context.Context, text string)
+}
+
+// Resource implements the methods of one kind.
+type Resource struct {
+	Kind
+	Options
+	message protoreflect.MessageType
+	basic   keep
+}
+
+// New returns the methods of a kind.
+func New(kind Kind, o Options) *Resource {
+	if o.Warn == nil {
+		o.Warn = func(context.Context, string) {}
+	}
+	if o.Views == nil {
+		o.Views = document.NewCache(0)
+	}
+	return &Resource{Kind: kind, Options: o, message: kind.Message.ProtoReflect().Type(), basic: keepOf(kind.Basic)}
+}
+
+// StoreKind tells a store of the kind.
+func (k *Kind) StoreKind() store.Kind {
+	return store.Kind{
+		GroupVersionKind: rayv1.GroupVersion.WithKind(k.Checks.Kind), Resource: k.Resource, State: k.State, MaxNameLength: k.MaxNameLength,
+	}
+}
+
+// target names an object; requests about one implement it.
+type target interface {
+	proto.Message
+	GetNamespace() string
+	GetName() string
+}
+
+func keyOf(req target) types.NamespacedName {
+	return types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetName()}
+}
+
+func (r *Resource) authorize(ctx context.Context, verb, namespace, name string) error {
+	return r.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: r.Resource, Namespace: namespace, Name: name})
+}
+
+// warnOfAge says how old an answer from the cache may be when the API server is away.
+func (r *Resource) warnOfAge(ctx context.Context) {
+	if age := r.Store.Age(); age > 0 {
+		r.Warn(ctx, fmt.Sprintf("the gateway has had no contact with the Kubernetes API server for %s: this answer is as old as that", age.Round(time.Second)))
+	}
+}

@@ -1,0 +1,313 @@
+package resource
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// changeable are the members of metadata that a client may change; the rest is the API server's.
+var changeable = []string{"labels", "annotations", "finalizers", "ownerReferences"}
+
+// UpdateRequest is the request of Update.
+type UpdateRequest interface {
+	target
+	GetUpdateMask() *fieldmaskpb.FieldMask
+	GetValidateOnly() bool
+	GetEtag() string
+}
+
+// Update changes the fields that the mask names to what body has, or without a mask those that body has.
+func (r *Resource) Update(ctx context.Context, req UpdateRequest, body, resp proto.Message) error {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return err
+	}
+	in, err := r.read(ctx, body, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return err
+	}
+	if err := r.checkForm(ctx, in, false); err != nil {
+		return err
+	}
+	version, err := versionOf(req.GetEtag(), in.typed.GetResourceVersion())
+	if err != nil {
+		return err
+	}
+	paths, err := r.parseMask(req.GetUpdateMask().GetPaths())
+	if err != nil {
+		return err
+	}
+	given := map[string]any{}
+	if spec, ok := in.tree["spec"]; ok {
+		given["spec"] = spec
+	}
+	for _, name := range changeable {
+		if value, ok := nested(in.tree, "metadata")[name]; ok {
+			nested(given, "metadata")[name] = value
+		}
+	}
+	return r.modify(ctx, change{key: keyOf(req), version: version, dryRun: req.GetValidateOnly(), in: in, do: func(tree map[string]any) error {
+		if len(paths) == 0 {
+			merge(tree, given)
+			return nil
+		}
+		for _, path := range paths {
+			move(tree, given, path)
+		}
+		return nil
+	}}, resp)
+}
+
+// merge does what a JSON merge patch does: members replace those there, null removes them, objects are merged.
+func merge(tree, patch map[string]any) {
+	for name, value := range patch {
+		switch v := value.(type) {
+		case nil:
+			delete(tree, name)
+		case map[string]any:
+			to, ok := tree[name].(map[string]any)
+			if !ok {
+				to = map[string]any{}
+				tree[name] = to
+			}
+			merge(to, v)
+		default:
+			document.DropNulls(v)
+			tree[name] = v
+		}
+	}
+}
+
+// move sets the value at path to the one that from has there, or removes it when from has none.
+func move(tree, from map[string]any, path []string) {
+	name := path[0]
+	value, given := from[name]
+	if len(path) == 1 {
+		if !given || value == nil {
+			delete(tree, name)
+			return
+		}
+		document.DropNulls(value)
+		tree[name] = value
+		return
+	}
+	below, _ := value.(map[string]any)
+	to, ok := tree[name].(map[string]any)
+	if !ok {
+		if below == nil {
+			return
+		}
+		to = map[string]any{}
+		tree[name] = to
+	}
+	move(to, below, path[1:])
+}
+
+// parseMask reads the paths of a mask: names of fields as in JSON or in the proto, joined by dots, and keys of maps, which are put in brackets or
+// backticks when they have dots themselves. "*" is everything that can be changed.
+func (r *Resource) parseMask(paths []string) ([][]string, error) {
+	var all [][]string
+	bad := &rpcstatus.InvalidError{Reason: "INVALID_ARGUMENT"}
+	for _, text := range paths {
+		if text == "*" {
+			all = append(all, []string{"spec"})
+			for _, name := range changeable {
+				all = append(all, []string{"metadata", name})
+			}
+			continue
+		}
+		path, problem := r.parsePath(text)
+		if problem != "" {
+			bad.Violations = append(bad.Violations, rpcstatus.Violation{Field: "update_mask", Description: strings.ToValidUTF8(text, "?") + ": " + problem, Reason: "INVALID_ARGUMENT"})
+		}
+		all = append(all, path)
+	}
+	if len(bad.Violations) > 0 {
+		return nil, bad
+	}
+	return all, nil
+}
+
+func (r *Resource) parsePath(text string) (path []string, problem string) {
+	md := r.message.Descriptor()
+	for _, part := range splitPath(text) {
+		if part == "" {
+			return nil, "has an empty part"
+		}
+		if md == nil { // within a map or a document of Kubernetes
+			path = append(path, part)
+			continue
+		}
+		fd := md.Fields().ByJSONName(part)
+		if fd == nil {
+			fd = md.Fields().ByName(protoreflect.Name(part))
+		}
+		if fd == nil {
+			return nil, part + " is no field of " + string(md.Name())
+		}
+		path = append(path, fd.JSONName())
+		md = nil
+		switch {
+		case isOurs(fd) && !fd.IsList():
+			md = fd.Message()
+		case fd.IsList() && len(path) < len(splitPath(text)):
+			return nil, fd.JSONName() + " is a list, which is replaced as a whole: name it without what follows, or use :apply"
+		}
+	}
+	switch {
+	case path[0] == "spec":
+	case path[0] == "metadata" && len(path) > 1 && slices.Contains(changeable, path[1]):
+	default:
+		return nil, "cannot be changed: use spec and metadata." + strings.Join(changeable, ", metadata.")
+	}
+	return path, ""
+}
+
+// splitPath splits a.b[c.d].`e.f` into its parts.
+func splitPath(text string) []string {
+	var parts []string
+	for len(text) > 0 {
+		var part string
+		switch text[0] {
+		case '[':
+			part, text, _ = strings.Cut(text[1:], "]")
+			part = strings.Trim(part, `"'`)
+		case '`':
+			part, text, _ = strings.Cut(text[1:], "`")
+		default:
+			end := strings.IndexAny(text, ".[")
+			if end < 0 {
+				end = len(text)
+			}
+			part, text = text[:end], text[end:]
+		}
+		parts = append(parts, part)
+		if rest, dot := strings.CutPrefix(text, "."); dot {
+			if text = rest; text == "" {
+				parts = append(parts, "")
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return []string{""}
+	}
+	return parts
+}
+
+// ApplyRequest is the request of Apply.
+type ApplyRequest interface {
+	target
+	GetFieldManager() string
+	GetForce() bool
+	GetValidateOnly() bool
+	GetEtag() string
+}
+
+// Apply is server-side apply. The rules look at what the API server would make of it, which is then written if nothing has changed meanwhile.
+func (r *Resource) Apply(ctx context.Context, req ApplyRequest, body, resp proto.Message) error {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return err
+	}
+	in, err := r.read(ctx, body, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return err
+	}
+	if err := r.checkForm(ctx, in, false); err != nil {
+		return err
+	}
+	etag, err := etagOf(ctx, req.GetEtag())
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(etag, in.typed.GetResourceVersion())
+	if err != nil {
+		return err
+	}
+	manager := req.GetFieldManager()
+	if manager == "" {
+		manager = clientName(ctx)
+	}
+	if err := checkManager(manager); err != nil {
+		return err
+	}
+	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: manager, Force: req.GetForce()}
+	for attempt := 1; ; attempt++ {
+		item, raced, err := r.applyOnce(ctx, keyOf(req), in, version, o, req.GetValidateOnly())
+		if err == nil {
+			return r.answer(ctx, resp, true, item)
+		}
+		if !raced || version != "" || attempt == attempts {
+			return in.refused(err)
+		}
+	}
+}
+
+// applyOnce reports as raced that the object changed while the rules looked at it.
+func (r *Resource) applyOnce(ctx context.Context, key types.NamespacedName, in *input, version string, o store.PatchOptions, dryRun bool) (item *store.Item, raced bool, err error) {
+	config := map[string]any{"apiVersion": "ray.io/v1", "kind": r.Checks.Kind, "metadata": map[string]any{"name": key.Name, "namespace": key.Namespace}}
+	meta := nested(config, "metadata")
+	if spec, ok := in.tree["spec"]; ok {
+		config["spec"] = spec
+	}
+	for _, name := range changeable {
+		if value, ok := nested(in.tree, "metadata")[name]; ok {
+			meta[name] = value
+		}
+	}
+	document.DropNulls(config)
+	if version != "" {
+		meta["resourceVersion"] = version
+	}
+	o.WriteOptions = in.strict(true)
+	made, err := r.Store.Patch(ctx, key, config, o)
+	if err != nil {
+		return nil, false, err
+	}
+	if raced, err := r.decideApplied(ctx, key, in, made); err != nil {
+		return nil, raced, err
+	}
+	if dryRun {
+		return made, false, nil
+	}
+	if made.ResourceVersion != "" {
+		meta["resourceVersion"] = made.ResourceVersion
+	}
+	o.WriteOptions = in.strict(false)
+	item, err = r.Store.Patch(ctx, key, config, o)
+	return item, isStale(err), err
+}
+
+// decideApplied asks the rules about what a dry run made: a new object, or another version of the one that is there.
+func (r *Resource) decideApplied(ctx context.Context, key types.NamespacedName, in *input, made *store.Item) (raced bool, err error) {
+	is, err := r.typedOf(made.JSON())
+	if err != nil {
+		return false, err
+	}
+	if made.ResourceVersion == "" {
+		return false, r.decide(ctx, in.mistakes, r.Checks.Create(is, r.Validation))
+	}
+	old := r.Store.Version(key, made.ResourceVersion)
+	if old == nil {
+		// The right to patch has been shown by the dry run; what it was made of is not shown to the caller.
+		if old, err = r.Store.Get(ctx, key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
+			return false, err
+		}
+		if err := r.checkVersion(old, made.ResourceVersion); err != nil {
+			return true, err
+		}
+	}
+	was, err := r.typedOf(old.JSON())
+	if err != nil {
+		return false, err
+	}
+	return false, r.decide(ctx, in.mistakes, r.Checks.Update(is, was, r.Validation))
+}

@@ -1,0 +1,163 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// Bounds of the time that Wait waits.
+const (
+	defaultWait = time.Minute
+	maxWait     = 10 * time.Minute
+)
+
+// WaitRequest is the request of Wait.
+type WaitRequest interface {
+	target
+	GetFor() string
+	GetTimeout() *durationpb.Duration
+}
+
+// errReached ends the watch of a wait.
+var errReached = errors.New("reached")
+
+// Wait answers once an object is in a state.
+func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message) error {
+	progress, err := r.parseFor(req.GetFor())
+	if err != nil {
+		return err
+	}
+	timeout := req.GetTimeout().AsDuration()
+	switch {
+	case timeout < 0 || timeout > maxWait:
+		return rpcstatus.BadField("timeout", "must be between 0 and %s", maxWait)
+	case timeout == 0:
+		timeout = defaultWait
+	}
+	w := &waiter{key: keyOf(req), progress: progress}
+	// What was just written here counts, though the watch has not brought it yet.
+	if w.last, err = r.find(ctx, req, "get", "watch"); apierrors.IsNotFound(err) && progress == nil {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err = r.Store.Watch(bounded, store.WatchOptions{
+		ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(),
+		Match:       func(item *store.Item) (bool, error) { return item.Name == req.GetName(), nil },
+		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), req.GetName())) },
+	}, w.see)
+	switch {
+	case errors.Is(err, errReached):
+		return r.answer(ctx, resp, true, w.last)
+	case bounded.Err() != nil && ctx.Err() == nil:
+		return &rpcstatus.Error{
+			Code: codes.DeadlineExceeded, Reason: "WAIT_TIMEOUT", Message: fmt.Sprintf("%s %s is not %s after %s: %s", r.Checks.Kind, req.GetName(), req.GetFor(), timeout, w.now),
+		}
+	}
+	return err
+}
+
+// waiter follows one object.
+type waiter struct {
+	key types.NamespacedName
+	// progress is nil when waiting for the deletion.
+	progress func(*store.Item) Progress
+	last     *store.Item
+	present  bool
+	now      string
+}
+
+func (w *waiter) see(e store.Event) error {
+	switch e.Type {
+	case store.Reset:
+		w.present = false
+		return nil
+	case store.Heartbeat:
+		return nil
+	case store.Synced:
+		if w.present {
+			return nil
+		}
+	case store.Deleted:
+		w.last = e.Item
+	default:
+		replaced := w.last.UID != e.Item.UID
+		w.last, w.present = e.Item, true
+		if w.progress == nil {
+			w.now = "it is still there"
+			if len(e.Item.Finalizers) > 0 {
+				w.now += ", held by " + strings.Join(e.Item.Finalizers, ", ")
+			}
+			if replaced {
+				return errReached // the one that was to go is gone
+			}
+			return nil
+		}
+		p := w.progress(e.Item)
+		w.now = p.Now
+		switch {
+		case p.Done:
+			return errReached
+		case p.Never != "":
+			return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", Message: p.Never}
+		}
+		return nil
+	}
+	if w.progress == nil {
+		return errReached
+	}
+	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: w.key.Name + " was deleted"}
+}
+
+// parseFor returns what to wait for; nil is the deletion.
+func (r *Resource) parseFor(text string) (func(*store.Item) Progress, error) {
+	if text == "deleted" {
+		return nil, nil
+	}
+	if known, ok := r.States[text]; ok {
+		return known, nil
+	}
+	if condition, ok := strings.CutPrefix(text, "condition="); ok && condition != "" {
+		name, want, given := strings.Cut(condition, "=")
+		if !given {
+			want = "True"
+		}
+		return func(item *store.Item) Progress {
+			status, reason, message := ConditionOf(item, name)
+			return Progress{Done: strings.EqualFold(status, want), Now: strings.TrimSpace(fmt.Sprintf("condition %s is %q %s %s", name, status, reason, message))}
+		}, nil
+	}
+	names := append(slices.Sorted(maps.Keys(r.States)), "deleted", "condition=TYPE[=STATUS]")
+	return nil, rpcstatus.BadField("for", "%q cannot be waited for: use %s", text, strings.Join(names, ", "))
+}
+
+// ConditionOf returns a condition of an object's status, if it is of the object's generation; empty texts if not.
+func ConditionOf(item *store.Item, name string) (status, reason, message string) {
+	for _, c := range item.At("status.conditions").Array() {
+		if of := c.Get("observedGeneration"); c.Get("type").Str == name && (!of.Exists() || of.Int() >= item.Generation) {
+			return c.Get("status").Str, c.Get("reason").Str, c.Get("message").Str
+		}
+	}
+	return "", "", ""
+}
+
+// Observed tells whether the status of an object is about its present spec.
+func Observed(item *store.Item) bool {
+	return item.At("status.observedGeneration").Int() >= item.Generation
+}
