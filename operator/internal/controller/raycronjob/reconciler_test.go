@@ -219,4 +219,3 @@ func TestForeignJobIsNotTakenForARun(t *testing.T) {
 	w.look("2026-03-02 00:10:00")
 	w.want("", "2026-03-02T00:10:00Z")
 }
-

@@ -71,4 +71,3 @@ func (a *act) ensureHeadService(ctx context.Context, s *scope) error {
 	}
 	return r.Err
 }
-

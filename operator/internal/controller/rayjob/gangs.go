@@ -145,4 +145,3 @@ func (g *gangs) decorateSubmitter(j *rayv1.RayJob, submitter *batchv1.Job) {
 		g.scheduler.Decorate(w, rayv1.SubmitterGroupName, &t.ObjectMeta, &t.Spec)
 	}
 }
-

@@ -174,7 +174,9 @@ func TestDeletionStopsTheRayJob(t *testing.T) {
 func TestTokenIsReadAndSent(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	guarded := withSpec(func(s *rayv1.RayJobSpec) { s.RayClusterSpec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken} })
+	guarded := withSpec(func(s *rayv1.RayJobSpec) {
+		s.RayClusterSpec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
+	})
 	w.Create(w.job("demo", inMode(rayv1.HTTPMode), guarded))
 	rc := w.clusterOf("demo")
 	w.Create(&corev1.Secret{ObjectMeta: w.At(rc.Name), Data: map[string][]byte{rayv1.AuthTokenSecretKey: []byte("s3cret")}})

@@ -265,4 +265,3 @@ func (w *world) gone(o client.Object) {
 	w.T.Helper()
 	w.Eventually(o.GetName()+" to be gone", func() bool { return !w.Read(o) })
 }
-
