@@ -52,7 +52,7 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string, last rayv1.J
 		return
 	}
 	if s.seen() {
-		if s.status.JobStatus = last; !s.in.Stop.Done {
+		if s.status.JobStatus = last; !s.in.Stop.Done || s.in.Stop.Failed || s.in.Stop.Refused {
 			s.status.JobStatus = rayv1.JobStatusFailed // nobody knows whether it stopped
 		}
 	}

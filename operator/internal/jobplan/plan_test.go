@@ -239,9 +239,19 @@ func TestLifeCycle(t *testing.T) {
 		"the head Pod is gone, sidecar":     {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
 		"the head Pod is gone after":        {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
 
-		"past the deadline, not asked since":  {changes{active(10)}, want{"DeadlineExceeded", running, run, "", []Action{Poll, Refresh}}},
-		"past the deadline":                   {changes{active(10), says(run, 10)}, want{"DeadlineExceeded", running, run, "", []Action{Stop}}},
-		"past the deadline, stopped":          {changes{active(10), says(run, 10), stopped, retries(1)}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, not asked since": {changes{active(10)}, want{"DeadlineExceeded", running, run, "", []Action{Poll, Refresh}}},
+		"past the deadline":                  {changes{active(10), says(run, 10)}, want{"DeadlineExceeded", running, run, "", []Action{Stop}}},
+		"past the deadline, stopped":         {changes{active(10), says(run, 10), stopped, retries(1)}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, stop failed": {changes{active(10), says(run, 10), func(in *Input) { in.Stop = Command{Done: true, Failed: true} }},
+			want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"stopped at the deadline by an operator that was killed": {
+			changes{active(10), ray(Ray{AskedAt: at(12), Status: halted, EndTime: at(11)}), now(13)},
+			want{"StoppedAtDeadline", failed, halted, rayv1.DeadlineExceeded, nil},
+		},
+		"stopped before the deadline": {
+			changes{active(10), finished(9), ray(Ray{AskedAt: at(12), Status: halted, EndTime: at(9)}), now(13)},
+			want{"JobEnded", complete, halted, "", nil},
+		},
 		"past the deadline, never seen":       {changes{active(10), unseen, unknown(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
 		"past the deadline, no dashboard":     {changes{active(10), unreachable(5, 10)}, want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
 		"past the deadline, nobody asks":      {changes{active(10), ray(Ray{}), now(40), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},

@@ -64,6 +64,14 @@ func jobFailed(s *step) bool {
 
 func jobEnded(s *step) bool { return s.ended() && !s.submitterHolds() }
 
+// stoppedAtDeadline is about a job that was stopped for its deadline by an operator that was killed before it noted why.
+func stoppedAtDeadline(s *step) bool {
+	end := s.status.RayJobStatusInfo.EndTime
+	return s.status.JobStatus == rayv1.JobStatusStopped && deadlinePassed(s) && end != nil && !end.Time.Before(s.activeDeadline())
+}
+
+func concludeStopped(s *step) { s.finish(rayv1.DeadlineExceeded, deadlineMessage) }
+
 func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
 
 func conclude(s *step) { s.finish("", s.status.Message) }
@@ -163,6 +171,8 @@ func exceedSubmitter(s *step) {
 	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it", rayv1.JobStatusFailed)
 }
 
+const deadlineMessage = "the job did not end within activeDeadlineSeconds"
+
 // lastLook is how long a decision against a job waits for one more answer of Ray.
 const lastLook = 30 * time.Second
 
@@ -181,7 +191,7 @@ func exceedDeadline(s *step) {
 		s.lookAt(s.in.Now.Add(time.Second))
 		return
 	}
-	s.giveUp(rayv1.DeadlineExceeded, "the job did not end within activeDeadlineSeconds", rayv1.JobStatusStopped)
+	s.giveUp(rayv1.DeadlineExceeded, deadlineMessage, rayv1.JobStatusStopped)
 }
 
 // checksTimedOut needs an outage that this process has seen for a while: the time that the operator was away proves nothing.

@@ -45,6 +45,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	running: {
 		// First what Ray says at the end: neither a deadline nor a suspension undoes a result.
+		{"StoppedAtDeadline", failed, stoppedAtDeadline, concludeStopped},
 		{"JobFailed", failed, jobFailed, concludeFailed},
 		{"JobEnded", complete, jobEnded, conclude},
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},

@@ -20,7 +20,7 @@ func (c *schedule) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	plan, err := cronplan.For(s.cron, s.now, c.local)
 	if err != nil {
 		s.refuse(c.said, err.Error())
-		return reconcile.Outcome{Stop: true}, nil //nolint:nilerr // only another spec helps
+		return reconcile.Outcome{Stop: true}, nil // only another spec helps
 	}
 	c.said.Say(s.cron.UID, subjectInvalid)
 	if s.cron.Spec.Suspend != nil && *s.cron.Spec.Suspend {

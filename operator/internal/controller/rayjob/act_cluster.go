@@ -25,7 +25,7 @@ func (a *act) ensureCluster(ctx context.Context, s *scope) error {
 	rc, err := a.buildCluster(s)
 	if err != nil {
 		s.hold(err.Error())
-		return nil //nolint:nilerr // only another spec helps
+		return nil // only another spec helps
 	}
 	r := a.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})
 	if !s.took(a.said, "RayCluster", r) {

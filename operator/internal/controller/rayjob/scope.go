@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,14 +67,7 @@ func (s *scope) state() rayv1.JobDeploymentStatus { return s.job.Status.JobDeplo
 
 // asks reports whether the plan asks for an action.
 func (s *scope) asks(actions ...jobplan.Action) bool {
-	for _, wanted := range actions {
-		for _, a := range s.plan.Actions {
-			if a == wanted {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(actions, func(a jobplan.Action) bool { return slices.Contains(s.plan.Actions, a) })
 }
 
 // took takes over what became of a child: an event for what was done or is refused, with the reasons of KubeRay 1.7. It reports

@@ -39,6 +39,7 @@ func (a *act) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	return reconcile.Outcome{}, nil
 }
 
+//nolint:gocyclo // one case per action
 func (a *act) do(ctx context.Context, s *scope, action jobplan.Action) error {
 	switch action {
 	case jobplan.EnsureFinalizer:

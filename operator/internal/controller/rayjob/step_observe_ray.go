@@ -3,6 +3,7 @@ package rayjob
 import (
 	"context"
 	"errors"
+	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -10,6 +11,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
+
+// ownDoing is how long a job that this operator has stopped does not count as stopped by somebody else.
+const ownDoing = 30 * time.Second
 
 // observeRay takes the last answer of the dashboard, and what became of requests to it.
 type observeRay struct{ tracker *tracker }
@@ -24,6 +28,10 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	s.in.Ray = rayOf(s.answer)
 	s.in.Submit = o.tracker.outcome(s, requestSubmit)
 	s.in.Stop = o.tracker.outcome(s, requestStop)
+	if s.in.Ray.Status == rayv1.JobStatusStopped && o.tracker.asked(s, requestStop) && (!s.in.Stop.Done || s.now.Sub(s.in.Stop.DoneAt) < ownDoing) {
+		s.in.Ray.Status = "" // what the job was given up for is its result
+		s.after(ownDoing)
+	}
 	return reconcile.Outcome{}, nil
 }
 

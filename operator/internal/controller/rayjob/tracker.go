@@ -156,6 +156,12 @@ func (t *tracker) outcome(s *scope, r request) jobplan.Command {
 	return commandOf(o)
 }
 
+// asked reports whether a request was made, whatever became of it.
+func (t *tracker) asked(s *scope, r request) bool {
+	_, known := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
+	return known
+}
+
 // submit submits the job. A submission that failed before is repeated after a while, whose rest is returned.
 func (t *tracker) submit(s *scope) time.Duration {
 	st, ok := t.site(s)
