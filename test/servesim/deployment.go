@@ -50,6 +50,7 @@ type replica struct {
 	started  time.Time
 	ready    time.Time // RUNNING from then on
 	stopping time.Time // set: gone by then
+	leaving  bool      // its node is about to go
 }
 
 func (r *replica) runs(now time.Time) bool { return r.stopping.IsZero() && !r.ready.After(now) }
@@ -81,7 +82,8 @@ func (d *running) advance(p *pass, a *app) {
 // drop removes the replicas whose node is gone, and those that have stopped.
 func (d *running) drop(p *pass) {
 	d.replicas = slices.DeleteFunc(d.replicas, func(r *replica) bool {
-		_, alive := p.nodes[r.node]
+		node, alive := p.nodes[r.node]
+		r.leaving = node.Leaving
 		stopped := !r.stopping.IsZero() && p.due(r.stopping)
 		if alive && !stopped {
 			return false
@@ -95,7 +97,7 @@ func (d *running) drop(p *pass) {
 func (d *running) current() []*replica {
 	var out []*replica
 	for _, r := range d.replicas {
-		if r.code == d.code && r.stopping.IsZero() {
+		if r.code == d.code && r.stopping.IsZero() && !r.leaving {
 			out = append(out, r)
 		}
 	}
@@ -104,7 +106,7 @@ func (d *running) current() []*replica {
 
 // add starts a replica on the node that has the fewest; a head gets some only when it is alone.
 func (d *running) add(p *pass, app string) {
-	nodes := slices.Collect(maps.Values(p.nodes))
+	nodes := slices.DeleteFunc(slices.Collect(maps.Values(p.nodes)), func(n Node) bool { return n.Leaving })
 	if slices.ContainsFunc(nodes, func(n Node) bool { return !n.Head }) {
 		nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Head })
 	}
@@ -135,7 +137,7 @@ func (d *running) stopSurplus(p *pass) {
 		}
 	}
 	for _, r := range d.replicas {
-		if r.code != d.code && r.stopping.IsZero() && ready >= d.target {
+		if r.code != d.code && r.stopping.IsZero() && !r.leaving && ready >= d.target {
 			r.stopping = p.now.Add(p.opts.Start)
 			p.due(r.stopping)
 		}
@@ -148,7 +150,7 @@ func (d *running) derive(p *pass, a *app, lost bool) {
 		switch {
 		case !r.stopping.IsZero():
 			stopping++
-		case r.code == d.code && r.runs(p.now):
+		case r.code == d.code && r.runs(p.now) && !r.leaving:
 			ready++
 		}
 	}

@@ -57,6 +57,8 @@ func (s *Serve) placeProxies(p *pass) {
 			continue
 		}
 		switch {
+		case p.nodes[id].Leaving:
+			have.until = p.now.Add(s.opts.Drain)
 		case wanted[id]:
 			have.until = time.Time{}
 		case have.until.IsZero():

@@ -11,6 +11,8 @@ import (
 type Node struct {
 	ID, IP string
 	Head   bool
+	// Leaving says that the node is about to go: what runs there goes on until then, and is replaced elsewhere at once.
+	Leaving bool
 }
 
 // Options configure a Serve. The zero value works but for Nodes.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,17 @@ func TestLifeOfAnApplication(t *testing.T) {
 	w.nodes = w.nodes[:2]
 	w.want("a", "UNHEALTHY A=UNHEALTHY/HEALTH_CHECK_FAILED")
 	w.pass(time.Second)
+	w.want("a", "RUNNING A=HEALTHY/CONFIG_UPDATE_COMPLETED")
+	// A node is about to go: what runs there answers until it has.
+	w.nodes = append(w.nodes, Node{ID: "w5"})
+	w.nodes[1].Leaving = true
+	w.want("a", "UNHEALTHY A=UNHEALTHY/HEALTH_CHECK_FAILED")
+	if code, _ := w.call(w.Proxy("w2"), "GET", "/a", ""); code != 200 || w.Healthy("w2") {
+		t.Errorf("a proxy that drains answers %d", code)
+	}
+	w.settle()
+	w.want("a", "RUNNING A=HEALTHY/CONFIG_UPDATE_COMPLETED")
+	w.nodes = slices.Delete(w.nodes, 1, 2)
 	w.want("a", "RUNNING A=HEALTHY/CONFIG_UPDATE_COMPLETED")
 	// No application any more.
 	w.put(`{"applications":[]}`)
