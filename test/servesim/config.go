@@ -188,12 +188,7 @@ func (a *application) errors() []error {
 	if p := a.route; p != nil && (!strings.HasPrefix(*p, "/") || *p != "/" && strings.HasSuffix(*p, "/") || strings.ContainsAny(*p, "{}")) {
 		say("route_prefix: %q must start with /, must not end with it, and has no wildcards", *p)
 	}
-	module, attribute, colon := strings.Cut(a.ImportPath, ":")
-	if !colon {
-		at := strings.LastIndex(a.ImportPath, ".")
-		module, attribute = a.ImportPath[:max(at, 0)], a.ImportPath[at+1:]
-	}
-	if module == "" || attribute == "" || strings.Contains(attribute, ":") {
+	if !importable(a.ImportPath) {
 		say("import_path: %q must be module.attribute or module:attribute", a.ImportPath)
 	}
 	for _, dir := range append([]string{a.RuntimeEnv.WorkingDir}, a.RuntimeEnv.PyModules...) {
@@ -210,6 +205,16 @@ func (a *application) errors() []error {
 		}
 	}
 	return errs
+}
+
+// importable reports whether a path is module.attribute or module:attribute.
+func importable(path string) bool {
+	module, attribute, colon := strings.Cut(path, ":")
+	if !colon {
+		at := strings.LastIndex(path, ".")
+		module, attribute = path[:max(at, 0)], path[at+1:]
+	}
+	return module != "" && attribute != "" && !strings.Contains(attribute, ":")
 }
 
 func (d *deployment) errors() []error {

@@ -121,15 +121,20 @@ func (d *running) add(p *pass, app string) {
 	})
 }
 
-// stopSurplus stops what is over the target, the youngest first, and replicas of older code once those of the newer can take over.
-func (d *running) stopSurplus(p *pass) {
-	current := d.current()
-	ready := 0
-	for _, r := range current {
+// ready is how many of the current replicas run.
+func (d *running) ready(p *pass) int {
+	n := 0
+	for _, r := range d.current() {
 		if p.due(r.ready) {
-			ready++
+			n++
 		}
 	}
+	return n
+}
+
+// stopSurplus stops what is over the target, the youngest first, and replicas of older code once those of the newer can take over.
+func (d *running) stopSurplus(p *pass) {
+	current, ready := d.current(), d.ready(p)
 	for i, r := range current {
 		if i >= d.target {
 			r.stopping = p.now.Add(p.opts.Start)
@@ -144,41 +149,39 @@ func (d *running) stopSurplus(p *pass) {
 	}
 }
 
+// derive sets the state, from what runs and what it was.
 func (d *running) derive(p *pass, a *app, lost bool) {
-	ready, stopping := 0, 0
-	for _, r := range d.replicas {
-		switch {
-		case !r.stopping.IsZero():
-			stopping++
-		case r.code == d.code && r.runs(p.now) && !r.leaving:
-			ready++
-		}
-	}
+	stopping := slices.ContainsFunc(d.replicas, func(r *replica) bool { return !r.stopping.IsZero() })
 	set := func(state, trigger, message string) { d.state, d.trigger, d.message = state, trigger, message }
+	all := d.ready(p) >= d.target
 	switch {
 	case a.config.fails(failReplica) && d.target > 0:
 		set(deploymentFailed, triggerStartupFailed, "The deployment failed to start 3 times in a row.")
-	case a.config.fails(failHealth) && d.target > 0 && ready >= d.target:
+	case a.config.fails(failHealth) && d.target > 0 && all:
 		set(deploymentUnhealthy, triggerHealthFailed, "A replica's health check failed.")
-	case ready >= d.target && stopping == 0:
-		switch d.state {
-		case deploymentUpscaling:
-			set(deploymentHealthy, triggerUpscaled, "")
-		case deploymentDownscaling:
-			set(deploymentHealthy, triggerDownscaled, "")
-		case deploymentHealthy:
-		default:
-			set(deploymentHealthy, triggerUpdateCompleted, "")
-		}
-		d.complete = true
-		d.was = d.target
+	case all && !stopping:
+		set(deploymentHealthy, d.completed(), "")
+		d.complete, d.was = true, d.target
 	case lost || d.state == deploymentUnhealthy:
 		set(deploymentUnhealthy, triggerHealthFailed, "A replica is gone; another one starts.")
 	case !d.complete:
 		set(deploymentUpdating, triggerUpdateStarted, "")
 	case d.target > d.was:
 		set(deploymentUpscaling, triggerUpdateStarted, "")
-	case stopping > 0:
+	case stopping:
 		set(deploymentDownscaling, triggerUpdateStarted, "")
 	}
+}
+
+// completed is the trigger of a deployment that is healthy now.
+func (d *running) completed() string {
+	switch d.state {
+	case deploymentUpscaling:
+		return triggerUpscaled
+	case deploymentDownscaling:
+		return triggerDownscaled
+	case deploymentHealthy:
+		return d.trigger
+	}
+	return triggerUpdateCompleted
 }
