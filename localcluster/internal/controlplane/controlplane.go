@@ -80,24 +80,8 @@ type ControlPlane struct {
 // the parts that were started are left in group, for the caller to stop.
 func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, error) {
 	l := layout{dir: o.Dir}
-	for _, dir := range []string{l.dir, l.etcdData(), l.certs(), filepath.Dir(l.log("x"))} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("making data folder: %w", err)
-		}
-	}
-	secrets, err := tokens(l.tokens())
+	secrets, err := prepare(l, o)
 	if err != nil {
-		return nil, err
-	}
-	if err := privateKey(l.serviceAccountKey()); err != nil {
-		return nil, err
-	}
-	if o.RealNodes {
-		if err := kubeletClient(l.kubeletClientCert(), l.kubeletClientKey()); err != nil {
-			return nil, err
-		}
-	}
-	if err := writeEgress(l, o.Egress); err != nil {
 		return nil, err
 	}
 	cp := &ControlPlane{
@@ -143,6 +127,27 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 		return nil, err
 	}
 	return cp, cp.startControllers(ctx)
+}
+
+// prepare makes folders, keys and files, and returns the tokens by user.
+func prepare(l layout, o Options) (map[string]string, error) {
+	for _, dir := range []string{l.dir, l.etcdData(), l.certs(), filepath.Dir(l.log("x"))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making data folder: %w", err)
+		}
+	}
+	if err := privateKey(l.serviceAccountKey()); err != nil {
+		return nil, err
+	}
+	if o.RealNodes {
+		if err := kubeletClient(l.kubeletClientCert(), l.kubeletClientKey()); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeEgress(l, o.Egress); err != nil {
+		return nil, err
+	}
+	return tokens(l.tokens())
 }
 
 func (cp *ControlPlane) startControllers(ctx context.Context) error {
