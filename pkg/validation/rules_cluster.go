@@ -5,7 +5,7 @@ package validation
 var rulesOfClusters = []Rule{
 	{ID: "RC-001", Kind: KindClusterSpec, Field: "headGroupSpec", Condition: "absent", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
 	{ID: "RC-002", Kind: KindClusterSpec, Field: "headGroupSpec.template, workerGroupSpecs[i].template", Condition: "absent", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
-	{ID: "RC-003", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].groupName", Condition: "absent; to a gateway, which cannot tell the two apart, also empty", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
+	{ID: "RC-003", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].groupName", Condition: "absent; an empty one passes", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
 	{ID: "RC-005", Kind: KindClusterSpec, Field: "every scalar", Condition: "wrong JSON type, integer outside int32, value of a map that is no text", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
 	{ID: "RC-006", Kind: KindClusterSpec, Field: "authOptions.mode", Condition: "not disabled, token", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
 	{ID: "RC-007", Kind: KindClusterSpec, Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},

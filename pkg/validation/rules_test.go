@@ -162,6 +162,15 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 			t.Errorf("%s: the rule needs an old object: %t; the example has one: %t", e, r.Transition, e.Update)
 		}
 	}
+	for _, u := range examples.AllUnreadable() {
+		var tree map[string]any
+		if err := json.Unmarshal(u.JSON, &tree); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range validation.GroupsWithoutName(tree) {
+			broken[err.Origin] = true
+		}
+	}
 	never := map[string]string{
 		"RC-041": "a maxReplicas below 0 is below any minReplicas",
 		"RC-505": "names that differ by case have capitals",

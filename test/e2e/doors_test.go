@@ -87,7 +87,7 @@ func handMade(t *testing.T, name string) *raygatev2.RayCluster {
 			RayVersion:    "2.52.0",
 			HeadGroupSpec: &raygatev2.HeadGroupSpec{Template: template("ray-head")},
 			WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{
-				GroupName: "cpu", Replicas: new(int32(2)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(100)), Template: template("ray-worker"),
+				GroupName: new("cpu"), Replicas: new(int32(2)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(100)), Template: template("ray-worker"),
 			}},
 		},
 	}

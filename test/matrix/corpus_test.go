@@ -54,7 +54,7 @@ func newCorpus() ([]*corpusCase, error) {
 		}
 		k.namespaces = []string{nsCRDs, nsPolicies, nsWebhooks(k.setting)}
 		if c.Kind == "RayCluster" {
-			if c.Version == "" && !c.Skips("gateway") {
+			if c.Version == "" {
 				k.namespaces = append(k.namespaces, nsGateway)
 			}
 			if !c.Skips("controller") {

@@ -37,12 +37,7 @@ func disagreement(format string, args ...any) outcome {
 }
 
 // gateway and command line know gates and nothing else; operators know that they have no batch scheduler.
-func (c *testCase) clientOptions() validation.Options { return c.setting.clientOptions() }
-func (c *testCase) gatewayOptions() validation.Options {
-	o := c.setting.clientOptions()
-	o.EmptyIsAbsent = true
-	return o
-}
+func (c *testCase) clientOptions() validation.Options     { return c.setting.clientOptions() }
 func (c *testCase) operatorOptions() validation.Options   { return c.setting.operatorOptions() }
 func (c *testCase) controllerOptions() validation.Options { return c.setting.controllerOptions() }
 

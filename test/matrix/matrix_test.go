@@ -67,8 +67,8 @@ func throughAllDoors(t *testing.T, c *testCase, tool answer) map[string]outcome 
 		all["raygate validate"] = judgeExact(c, c.clientOptions(), tool)
 	}
 	if c.Kind == "RayCluster" {
-		all["REST"] = judgeExact(c, c.gatewayOptions(), askREST(ctx, c))
-		all["gRPC"] = judgeExact(c, c.gatewayOptions(), askGRPC(ctx, c))
+		all["REST"] = judgeExact(c, c.clientOptions(), askREST(ctx, c))
+		all["gRPC"] = judgeExact(c, c.clientOptions(), askGRPC(ctx, c))
 	}
 	return all
 }
