@@ -121,7 +121,7 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 		}
 	}
 	if svc.Spec.ClusterIP == corev1.ClusterIPNone && c.options.HeadClusterIPService {
-		warnings = append(warnings, invalid("RC-556", path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is told to give head Services an address; remove it"))
+		warnings = append(warnings, invalid("RC-556", path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is configured to give head Services an address; remove it"))
 	}
 	if svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace {
 		warnings = append(warnings, invalid("RC-556", path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it"))

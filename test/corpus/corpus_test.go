@@ -37,7 +37,7 @@ func TestCorpusSaysWhy(t *testing.T) {
 	}
 }
 
-// TestRulesRefuseNothing asks the rules as a command line that was told nothing but the gates, and as an operator with no batch
+// TestRulesRefuseNothing asks the rules as a command line that knows nothing but the gates, and as an operator with no batch
 // scheduler. The tests of every layer are in test/matrix.
 func TestRulesRefuseNothing(t *testing.T) {
 	for _, c := range load(t) {

@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
-// testCase is an example on its way through the doors.
+// testCase is an example on its way through the entry points.
 type testCase struct {
 	examples.Example
 	// object and old are as a client sends them, with the defaults of the schema, under a name of their own.
@@ -38,7 +38,7 @@ type testCase struct {
 	versions map[string]string
 }
 
-// Reasons why an example has nothing to say to any door.
+// Reasons why an example has nothing to say to any entry point.
 const (
 	skipGoOnly  = "cannot be said in JSON"
 	skipStatus  = "is about the status, which the API server takes from no one who creates or updates an object"
@@ -294,7 +294,7 @@ func invalidSpec(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// problems are errors or warnings of Go in the form in which doors are compared.
+// problems are errors or warnings of Go in the form in which answers are compared.
 func problems(errs field.ErrorList) []problem {
 	var all []problem
 	for _, v := range validation.Violations(errs) {

@@ -67,7 +67,7 @@ func TestValidateOnlyAsksEveryLayer(t *testing.T) {
 			u := asUnstructured(baseOf("RayCluster"))
 			u.SetNamespace(tc.namespace)
 			path := "/apis/v2/namespaces/" + tc.namespace + "/clusters?validateOnly=true"
-			err := eventually(t.Context(), tc.layer+" to be heard by REST", func(ctx context.Context) error {
+			err := eventually(t.Context(), tc.layer+" at REST", func(ctx context.Context) error {
 				r, err := callREST(ctx, s, "POST", path, u)
 				if err == nil && (r.code != tc.wantHTTP || !strings.Contains(string(r.body), tc.wantText)) {
 					err = fmt.Errorf("HTTP %d, want %d with %q: %s", r.code, tc.wantHTTP, tc.wantText, r.body)

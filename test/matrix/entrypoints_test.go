@@ -31,7 +31,7 @@ var dryRun = []string{metav1.DryRunAll}
 // problem is one line of a verdict.
 type problem struct{ Rule, Field, Text string }
 
-// answer is what a door says of an object.
+// answer is what an entry point answers of an object.
 type answer struct {
 	// by is who refused; empty when nobody did.
 	by       string
