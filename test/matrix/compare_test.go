@@ -25,6 +25,7 @@ const (
 	refuses       = "refuses"
 	refusesAround = "refuses°" // names the field around
 	warns         = "warns"
+	acts          = "acts"
 	crdFirst      = "CRD"
 	serverFirst   = "API server"
 	cannotSee     = "–"
@@ -105,26 +106,31 @@ func plainWords(text string) string {
 	return strings.Join(strings.Fields(marks.ReplaceAllString(text, " ")), " ")
 }
 
-// compareCondition holds the controller to the summary of what the Go rules say.
-func compareCondition(c *testCase) outcome {
+// compareController holds a controller to what the Go rules say of the object, and to what validation.Refused says to do about it.
+func compareController(c *testCase) outcome {
 	switch {
-	case c.Kind != "RayCluster":
-		return outcome{cell: notApplicable + "no controller of this kind yet"}
+	case !hasController(c.Kind, c.setting):
+		return outcome{cell: notApplicable + "no controller of this kind, or its feature gate is off"}
 	case c.Update:
 		return outcome{cell: notApplicable + "sees one object, not a change"}
 	case c.ofAnother():
 		return outcome{cell: notApplicable + "leaves alone what another controller manages"}
 	case c.Severity == validation.SeverityWarning:
 		return outcome{cell: notApplicable + "counts warnings in its metrics and reports them nowhere else"}
-	}
-	if c.namespace == "" {
+	case c.namespace == "":
 		return outcome{cell: notApplicable + "the API server stores no object of this name, whatever the CRD says"}
 	}
 	want := c.verdict(c.controllerOptions()).Errors
+	cell := refuses
+	if c.Kind != "RayCluster" { // its condition names what it tolerates too
+		if want = validation.Refused(c.verdict(c.operatorOptions()).Errors, false); len(want) == 0 {
+			cell = acts
+		}
+	}
 	if diff := cmp.Diff(validation.Summary(want), c.condition); diff != "" {
 		return disagreement("condition (-Go +controller):\n%s", diff)
 	}
-	return outcome{cell: refuses}
+	return outcome{cell: cell}
 }
 
 // compareCRD holds the API server with the CRDs to the rules that are in them, which it says at their field or around it.

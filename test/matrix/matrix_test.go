@@ -55,20 +55,16 @@ func throughAll(t *testing.T, c *testCase, tool answer) map[string]outcome {
 	crd := create(ctx, c, nsCRDs)
 	all := map[string]outcome{
 		"raygate validate": {cell: notApplicable + "sees one object, not a change"},
-		"REST":             {cell: notApplicable + "the gateway serves RayClusters only so far"},
-		"controller":       compareCondition(c),
+		"REST":             compareExact(c, c.clientOptions(), askREST(ctx, c)),
+		"gRPC":             compareExact(c, c.clientOptions(), askGRPC(ctx, c)),
+		"controller":       compareController(c),
 		"webhooks alone":   compareAlone(c),
 		"CRDs":             compareCRD(c, crd),
 		"CRDs + webhooks":  compareWebhooks(c, crd, create(ctx, c, nsWebhooks(c.setting))),
 		"CRDs + policies":  comparePolicies(c, crd, create(ctx, c, nsPolicies)),
 	}
-	all["gRPC"] = all["REST"]
 	if !c.Update {
 		all["raygate validate"] = compareExact(c, c.clientOptions(), tool)
-	}
-	if c.Kind == "RayCluster" {
-		all["REST"] = compareExact(c, c.clientOptions(), askREST(ctx, c))
-		all["gRPC"] = compareExact(c, c.clientOptions(), askGRPC(ctx, c))
 	}
 	return all
 }
@@ -133,7 +129,7 @@ func table(outcomes []map[string]outcome, unreadable []byte) []byte {
 		fmt.Fprintf(&b, "* %s: %s\n", reason, strings.Join(skipped[reason], "; "))
 	}
 	fmt.Fprintf(&b, "\n## Rules without a row\n\nAll of their examples are among those above, or they follow here: %s\n", strings.Join(without, ", "))
-	b.WriteString("\n## What only decoding and the schema can tell\n\nNo object of the Go types breaks these rules. REST serves RayClusters so far.\n\n")
+	b.WriteString("\n## What only decoding and the schema can tell\n\nNo object of the Go types breaks these rules.\n\n")
 	b.Write(unreadable)
 	return b.Bytes()
 }
@@ -148,6 +144,7 @@ path wherever their layer has the rule ([validation.md](../../docs/validation.md
 * **refuses**: the object is refused for this rule at its field; **refuses°**: at the field around it, which is as far as
   a rule of the API server can point. **warns**: it passes, and the client gets a warning.
 * **CRD**: the CRD has refused it before this layer was asked. **CRD for** or **refuses for** names the other rule.
+* **acts**: the controller acts on it, since KubeRay's does and the API server may take the children.
 * **API server**: it stores no object of such a name, whatever the CRD says.
 * **–**: it passes, because the layer does not have the rule. Numbers say why an entry point was not asked; see below.
 * Several entries in a cell: the examples of the rule differ.

@@ -35,18 +35,13 @@ func unreadable(t *testing.T) []byte {
 		delete(u.Object, "status")
 		said := map[string]string{
 			"raygate validate": toolOn(t.Context(), u),
-			"REST":             notApplicable,
+			"REST":             restOn(t.Context(), e.Kind, u),
 			"CRDs":             serverOn(t.Context(), e.Kind, u),
-		}
-		if e.Kind == "RayCluster" {
-			said["REST"] = restOn(t.Context(), u)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |", e.ID, e.Kind, e.Name)
 		for _, entryPoint := range unreadableEntryPoints {
 			cell := refuses
 			switch text := said[entryPoint]; {
-			case text == notApplicable:
-				cell = "n/a"
 			case text == "":
 				t.Errorf("%s/%s: %s lets it pass", e.ID, e.Name, entryPoint)
 				cell = disagrees
@@ -73,8 +68,8 @@ func serverOn(ctx context.Context, kind string, u *unstructured.Unstructured) st
 	return err.Error()
 }
 
-func restOn(ctx context.Context, u *unstructured.Unstructured) string {
-	r, err := callREST(ctx, settings[0], "POST", "/apis/v2/namespaces/"+nsGateway+"/clusters?validateOnly=true", u)
+func restOn(ctx context.Context, kind string, u *unstructured.Unstructured) string {
+	r, err := callREST(ctx, settings[0], "POST", restPath(kind, nsGateway)+"?validateOnly=true", u)
 	switch {
 	case err != nil:
 		return err.Error()
