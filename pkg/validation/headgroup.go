@@ -129,7 +129,8 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-// validateIngress looks for what the API server refuses in the Ingress, if there is one.
+// validateIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has
+// none of this.
 func validateIngress(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
 	o := h.IngressOptions
 	if o == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // minCases keeps the corpus from shrinking.
-const minCases = 200
+const minCases = 290
 
 func load(t *testing.T) []corpus.Case {
 	t.Helper()

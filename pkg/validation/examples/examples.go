@@ -158,6 +158,7 @@ var ownByOwner = map[string]bool{
 	"RC-125": true, // clusters of a RayService get new claims, which it is warned of
 	"RC-558": true, // a RayService names no head Service
 	"RC-559": true, // an error of the owner
+	"RC-562": true, // an Ingress is something to warn of in a RayService
 }
 
 func (e Example) within(kind, root string, around func(rayv1.RayClusterSpec) validation.Object) Example {
