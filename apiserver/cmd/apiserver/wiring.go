@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -35,7 +34,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
@@ -118,19 +116,19 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
-	review := register(func(i int) resource.Options {
-		return resource.Options{
+	for i, kind := range kinds {
+		r := resource.New(kind, resource.Options{
 			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
-		}
-	}, services, inProcess)
+		})
+		service.Register(services, r, nil)
+		service.Register(inProcess, r, nil)
+	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
 
-	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review,
-	})
+	api, err := restv2.New(ctx, restv2.Options{Services: restServices, Conn: inProcess, Edge: entry, Table: table})
 	if err != nil {
 		return nil, err
 	}
@@ -155,26 +153,9 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 
 // kinds are what is served, restServices how REST serves them.
 var (
-	kinds        = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
+	kinds        = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
 )
-
-// register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
-func register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
-	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
-	for _, s := range servers {
-		raygatev2.RegisterClusterServiceServer(s, clusters)
-		raygatev2.RegisterJobServiceServer(s, jobs)
-		raygatev2.RegisterServeServiceServer(s, services)
-		raygatev2.RegisterCronJobServiceServer(s, cronJobs)
-	}
-	return func(object proto.Message, form []rpcstatus.Violation) (all []rpcstatus.Violation) {
-		for _, r := range []*resource.Resource{clusters.Resource, jobs.Resource, services.Resource, cronJobs.Resource} {
-			all = append(all, r.Review(object, form)...)
-		}
-		return all
-	}
-}
 
 // chainOf is the way of every call behind the edge, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {

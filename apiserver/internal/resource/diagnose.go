@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,20 +47,20 @@ type evidence struct {
 	log func(pod, container string) string
 }
 
-// Diagnose says whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
+// Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
 // logs with the caller's credentials; what the caller may not read is left out.
-func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
+func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) (err error) {
 	e := &evidence{cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
 	if e.item, err = r.find(ctx, req, "get"); err != nil {
-		return false, nil, err
+		return err
 	}
 	typed, err := r.typedOf(e.item.JSON())
 	if err != nil {
-		return false, nil, err
+		return err
 	}
 	e.cluster = typed.(*rayv1.RayCluster)
 	if e.pods, err = r.pods(ctx, e.item); err != nil {
-		return false, nil, err
+		return err
 	}
 	about := map[types.UID]bool{e.item.UID: true}
 	for i := range e.pods {
@@ -69,7 +70,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 	if apierrors.IsForbidden(err) {
 		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
 	} else if err != nil {
-		return false, nil, err
+		return err
 	}
 	logs := 0
 	e.log = func(pod, container string) string {
@@ -86,9 +87,12 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
-	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
+	set(resp, "ready", e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item))
 	e.look(r)
-	return ready, e.findings, nil
+	for _, f := range e.findings {
+		add(resp, "findings", f)
+	}
+	return nil
 }
 
 // look goes through the places where something may be wrong, the most decisive first.

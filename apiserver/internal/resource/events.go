@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,25 +35,25 @@ type EventsRequest interface {
 	GetPageSize() int32
 }
 
-// Events returns the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
-func (r *Resource) Events(ctx context.Context, req EventsRequest) ([]*raygatev2.Event, error) {
+// Events puts into resp the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
+func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Message) error {
 	size := int(req.GetPageSize())
 	switch {
 	case size < 0:
-		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+		return rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
 	case size == 0:
 		size = store.DefaultPageSize
 	}
 	item, err := r.find(ctx, req, "get")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	about := map[types.UID]bool{item.UID: true}
 	selector := fields.OneTermEqualSelector("involvedObject.uid", string(item.UID))
 	if req.GetIncludeChildren() {
 		pods, err := r.pods(ctx, item)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range pods {
 			about[pods[i].UID] = true
@@ -64,13 +65,12 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest) ([]*raygatev2.
 		return about[e.InvolvedObject.UID] || req.GetIncludeChildren() && madeFor(item, &e.InvolvedObject)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]*raygatev2.Event, 0, min(len(all), size, store.MaxPageSize))
-	for i := range all[:cap(out)] {
-		out = append(out, eventFromKube(&all[i]))
+	for i := range all[:min(len(all), size, store.MaxPageSize)] {
+		add(resp, "events", eventFromKube(&all[i]))
 	}
-	return out, nil
+	return nil
 }
 
 // events returns those events of a namespace that keep wants, newest first.

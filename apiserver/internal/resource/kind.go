@@ -3,6 +3,7 @@ package resource
 import (
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -15,6 +16,8 @@ type Kind struct {
 	Checks validation.Checks
 	// Message mirrors the resource; an empty one is enough.
 	Message proto.Message
+	// Service is the gRPC service that serves the kind.
+	Service *grpc.ServiceDesc
 	// Resource is the plural in Kubernetes' paths, such as rayclusters.
 	Resource string
 	// State is the path of the text that order_by=state sorts by and filters know as state. Empty means that there is none.

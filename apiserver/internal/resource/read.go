@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/filter"
@@ -76,15 +75,11 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 		return err
 	}
 	r.warnOfAge(ctx)
-	m := resp.ProtoReflect()
-	set := func(name protoreflect.Name, value any) {
-		m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOf(value))
-	}
-	set("api_version", rayv1.GroupVersion.String())
-	set("kind", r.Checks.Kind+"List")
-	set("metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
-	set("next_page_token", page.NextPageToken)
-	set("total_size", int32(min(page.Total, math.MaxInt32)))
+	set(resp, "api_version", rayv1.GroupVersion.String())
+	set(resp, "kind", r.Checks.Kind+"List")
+	set(resp, "metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
+	set(resp, "next_page_token", page.NextPageToken)
+	set(resp, "total_size", int32(min(page.Total, math.MaxInt32)))
 	return r.answer(ctx, resp, full, page.Items...)
 }
 

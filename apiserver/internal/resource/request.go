@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,23 @@ func checkVersion(path, version string) error {
 		return rpcstatus.BadField(path, "%q is not a version: send the metadata.resourceVersion or the ETag that you read", version)
 	}
 	return nil
+}
+
+// versionOf returns the version that a write is for: that of the etag, or of the body. Empty means any.
+func versionOf(etag, body string) (string, error) {
+	if etag == "*" {
+		etag = ""
+	}
+	if err := checkVersion("etag", etag); err != nil {
+		return "", err
+	}
+	if err := checkVersion("metadata.resourceVersion", body); err != nil {
+		return "", err
+	}
+	if etag != "" && body != "" && body != etag {
+		return "", rpcstatus.BadField("etag", "%q is not the resourceVersion %q of the body: send one of them, or the same in both", etag, body)
+	}
+	return cmp.Or(etag, body), nil
 }
 
 func checkRequestID(id string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,19 +141,34 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-func TestKeepUnknown(t *testing.T) {
-	stored, err := store.ParseItem([]byte(`{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","labels":{"l":"m"}},"spec":{"suspend":true,"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{"a":1}},
-		"workerGroupSpecs":[{"groupName":"a","new":1},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`))
+// What a client of gRPC replaces keeps what its message has no fields for; status, version and, where the client names no version, finalizers are
+// those that are stored.
+func TestReplaceKeepsWhatAMessageHasNot(t *testing.T) {
+	stored := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","resourceVersion":"7","finalizers":["f"],"labels":{"l":"m"}},
+		"spec":{"suspend":true,"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{"a":1}},"workerGroupSpecs":[{"groupName":"a","new":1},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`)
+	r := clusters(Options{})
+	in := &input{partial: true, typed: r.Checks.New(), tree: treeOf(t, `{"kind":"RayCluster","metadata":{"name":"a"},"spec":{"headGroupSpec":{"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b"}]}}`)}
+	r.replace(stored, in)
+	want := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","resourceVersion":"7","finalizers":["f"]},
+		"spec":{"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`)
+	if diff := cmp.Diff(want, stored); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The JSON form of protobuf writes 64-bit integers as text. Those of an object are the API server's.
+func TestCanonicalProtobufJSONIsTaken(t *testing.T) {
+	m := &raygatev2.RayCluster{Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Name: "a", Generation: 3}, Status: &raygatev2.RayClusterStatus{ObservedGeneration: 1<<53 + 1}}
+	data, err := protojson.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := treeOf(t, `{"kind":"RayCluster","metadata":{"name":"a"},"spec":{"headGroupSpec":{"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b"}]}}`)
-	if err := clusters(Options{}).keepUnknown(tree, stored); err != nil {
-		t.Fatal(err)
+	if !strings.Contains(string(data), `"9007199254740993"`) || !strings.Contains(string(data), `"3"`) {
+		t.Fatalf("protojson has changed: %s", data)
 	}
-	want := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a"},"spec":{"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b","new":2}]}}`)
-	if diff := cmp.Diff(want, tree); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	in, err := clusters(Options{}).accept(&document.Body{Tree: treeOf(t, string(data))}, &raygatev2.RayCluster{}, "default", "a")
+	if err != nil || len(in.form) > 0 || in.typed.GetName() != "a" {
+		t.Errorf("got %v, %v", in, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -48,18 +47,17 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 	if err := r.authorize(ctx, "watch", req.GetNamespace(), ""); err != nil {
 		return err
 	}
-	fields := message.ProtoReflect().Descriptor().Fields()
 	return r.Store.Watch(ctx, o, func(e store.Event) error {
-		m := message.ProtoReflect().New()
-		m.Set(fields.ByName("type"), protoreflect.ValueOfString(eventTypes[e.Type]))
-		m.Set(fields.ByName("resume_token"), protoreflect.ValueOfString(e.Token))
-		m.Set(fields.ByName("stale_seconds"), protoreflect.ValueOfInt64(int64((e.Age+time.Second-1)/time.Second)))
+		m := message.ProtoReflect().New().Interface()
+		set(m, "type", eventTypes[e.Type])
+		set(m, "resume_token", e.Token)
+		set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
 		if e.Item != nil {
-			if err := r.answer(ctx, m.Interface(), full, e.Item); err != nil {
+			if err := r.answer(ctx, m, full, e.Item); err != nil {
 				return err
 			}
 		}
-		return send(m.Interface())
+		return send(m)
 	})
 }
 

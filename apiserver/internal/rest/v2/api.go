@@ -31,7 +31,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Options of New. All are required but Review.
+// Options of New. All are required.
 type Options struct {
 	// Services are those that are served.
 	Services []Service
@@ -41,9 +41,6 @@ type Options struct {
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
-	// Review says what else is wrong with an object whose form has mistakes, given what could be read of it. Nil means that only the form
-	// is looked at.
-	Review func(object proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation
 }
 
 // API is the HTTP handler of this version.

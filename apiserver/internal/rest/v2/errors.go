@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -29,28 +28,12 @@ var reasonHTTP = map[string]int{
 // errorHandler writes errors of calls and of decoding.
 func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = a.decodeError(b)
+		err = b.err
 	}
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}
 	a.writeError(w, m, err)
-}
-
-// decodeError turns what is wrong with a body into violations: its form first, then its content.
-func (a *API) decodeError(b *body) error {
-	var bad *codec.Error
-	if !errors.As(b.err, &bad) {
-		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: b.err.Error(), Reason: "MALFORMED_BODY"}}}
-	}
-	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
-	for _, v := range bad.Violations {
-		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Path, Description: v.Message, Reason: v.Reason})
-	}
-	if a.Review != nil {
-		invalid.Violations = append(invalid.Violations, a.Review(b.message, invalid.Violations)...)
-	}
-	return invalid
 }
 
 // writeError writes any error as a google.rpc.Status. The status of a call is complete and passes as it is.

@@ -151,7 +151,7 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	readable := checks.New()
-	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
+	form = kubedoc.Decode(tree, readable, nil)
 	form = append(form, groupsWithoutName(tree)...)
 	explained := len(form) > 0
 	for _, problem := range repeated {
