@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -40,13 +39,6 @@ func checkNamespace(namespace string) error {
 		return rpcstatus.BadField("namespace", "%q is not a namespace: %s", namespace, strings.Join(bad, "; "))
 	}
 	return nil
-}
-
-func checkOptionalNamespace(namespace string) error {
-	if namespace == "" {
-		return nil
-	}
-	return checkNamespace(namespace)
 }
 
 func checkName(namespace, name string) error {
@@ -101,25 +93,6 @@ func checkRequestID(id string) error {
 		return rpcstatus.BadField("request_id", "%q is not a UUID such as 0f3b0c3e-6f5f-4b0e-9f0b-3c1c5d0d7a11", id)
 	}
 	return nil
-}
-
-func parseSelector(text string) (labels.Selector, error) {
-	if text == "" {
-		return nil, nil
-	}
-	sel, err := labels.Parse(text)
-	if err != nil {
-		return nil, rpcstatus.BadField("label_selector", "%v", err)
-	}
-	return sel, nil
-}
-
-func parseOrder(text string) (store.Order, error) {
-	o, err := store.ParseOrder(text)
-	if err != nil {
-		return o, rpcstatus.BadField("order_by", "%v", err)
-	}
-	return o, nil
 }
 
 // parseView returns whether the view is FULL; empty means fallback.

@@ -58,8 +58,9 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err = r.Store.Watch(bounded, store.WatchOptions{
-		ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(),
-		Match:       func(item *store.Item) (bool, error) { return item.Name == req.GetName(), nil },
+		Selection: store.Selection{
+			ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(), Match: func(item *store.Item) bool { return item.Name == req.GetName() },
+		},
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), req.GetName())) },
 	}, w.see)
 	switch {

@@ -14,9 +14,7 @@ import (
 
 // WatchRequest is the request of Watch.
 type WatchRequest interface {
-	GetNamespace() string
-	GetLabelSelector() string
-	GetFilter() string
+	selector
 	GetView() string
 	GetResumeToken() string
 	GetSkipInitial() bool
@@ -25,23 +23,15 @@ type WatchRequest interface {
 // Watch sends a message of message's type for every event until the client goes, or loses the right to watch.
 func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(proto.Message) error) error {
 	o := store.WatchOptions{
-		Namespace: req.GetNamespace(), ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
+		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), "")) },
 	}
-	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
+	var err error
+	if o.Selection, err = r.selection(ctx, req); err != nil {
 		return err
 	}
 	full, err := parseView(req.GetView(), true)
 	if err != nil {
-		return err
-	}
-	if o.ReadOptions, err = readOptions(ctx); err != nil {
-		return err
-	}
-	if o.Selector, err = parseSelector(req.GetLabelSelector()); err != nil {
-		return err
-	}
-	if o.Match, err = r.parseFilter(req.GetFilter()); err != nil {
 		return err
 	}
 	if err := r.authorize(ctx, "watch", req.GetNamespace(), ""); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -26,7 +27,7 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		return nil
 	}
 	st := api.Status()
-	p := &problem{message: plain(st.Message), resource: resourceInfo(st.Details)}
+	p := &problem{message: strings.TrimSpace(st.Message), resource: resourceInfo(st.Details)}
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
 		p.retryAfter = time.Duration(st.Details.RetryAfterSeconds) * time.Second
 	}
@@ -41,11 +42,11 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.code, p.reason, p.message = codes.Unauthenticated, "UNAUTHENTICATED", "Kubernetes does not accept the token: it is unknown or has expired"
 	case apierrors.IsForbidden(err) && strings.Contains(st.Message, "exceeded quota"):
 		p.code, p.reason = codes.ResourceExhausted, "QUOTA_EXCEEDED"
-	case apierrors.IsForbidden(err) && namespaceGoing(st):
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.code, p.reason = codes.FailedPrecondition, "NAMESPACE_TERMINATING"
 	case apierrors.IsForbidden(err):
 		p.code, p.reason = codes.PermissionDenied, "FORBIDDEN"
-	case apierrors.IsNotFound(err) && aboutNamespace(st.Details):
+	case apierrors.IsNotFound(err) && st.Details != nil && st.Details.Kind == "namespaces":
 		p.code, p.reason = codes.NotFound, "NAMESPACE_NOT_FOUND"
 	case apierrors.IsNotFound(err):
 		p.code, p.reason = codes.NotFound, "NOT_FOUND"
@@ -75,25 +76,6 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 	}
 	return p
 }
-
-// plain removes what is about Go and not about the request.
-func plain(message string) string {
-	return strings.TrimSuffix(strings.TrimSpace(message), "\n")
-}
-
-func namespaceGoing(st metav1.Status) bool {
-	if st.Details == nil {
-		return false
-	}
-	for _, c := range st.Details.Causes {
-		if c.Type == "NamespaceTerminating" {
-			return true
-		}
-	}
-	return false
-}
-
-func aboutNamespace(d *metav1.StatusDetails) bool { return d != nil && d.Kind == "namespaces" }
 
 func causes(d *metav1.StatusDetails) []Violation {
 	if d == nil {

@@ -1,11 +1,13 @@
 package rpcstatus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -80,7 +82,6 @@ type problem struct {
 	violations []Violation
 	retryAfter time.Duration
 	resource   *errdetails.ResourceInfo
-	conditions []*errdetails.PreconditionFailure_Violation
 }
 
 func (t *Table) problem(err error) *problem {
@@ -100,10 +101,7 @@ func (t *Table) problem(err error) *problem {
 		}
 		return p
 	}
-	if p := kubernetesProblem(err); p != nil {
-		return p
-	}
-	if p := networkProblem(err); p != nil {
+	if p := cmp.Or(kubernetesProblem(err), networkProblem(err)); p != nil {
 		return p
 	}
 	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown && st.Code() != codes.Internal {
@@ -129,7 +127,7 @@ func reasonOf(st *status.Status) string {
 			return info.GetReason()
 		}
 	}
-	return codeNames[st.Code()]
+	return code.Code(st.Code()).String()
 }
 
 func (p *problem) status(requestID string) *status.Status {
@@ -146,9 +144,6 @@ func (p *problem) status(requestID string) *status.Status {
 			bad.FieldViolations = append(bad.FieldViolations, detail)
 		}
 		details = append(details, bad)
-	}
-	if len(p.conditions) > 0 {
-		details = append(details, &errdetails.PreconditionFailure{Violations: p.conditions})
 	}
 	if p.retryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.retryAfter)})
@@ -173,13 +168,4 @@ func cut(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
-}
-
-// codeNames are the names of codes as in google.rpc.Code.
-var codeNames = map[codes.Code]string{
-	codes.Canceled: "CANCELLED", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
-	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED",
-	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED",
-	codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED", codes.Internal: "INTERNAL",
-	codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED", codes.Unknown: "UNKNOWN",
 }

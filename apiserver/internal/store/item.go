@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -166,25 +165,6 @@ func NewScheme(kinds ...schema.GroupVersionKind) *runtime.Scheme {
 		scheme.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &itemList{})
 	}
 	return scheme
-}
-
-// withAnnotations returns annotations with some set, or removed when their value is empty; nil for none.
-func withAnnotations(old map[string]string, changes map[string]string) map[string]string {
-	out := maps.Clone(old)
-	for name, value := range changes {
-		if value == "" {
-			delete(out, name)
-			continue
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[name] = value
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
 }
 
 // parseVersion reads a resourceVersion as the number it is: since Kubernetes 1.35 clients may compare them. Anything else counts as zero,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
@@ -50,23 +51,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.LogLength <= 0 {
-		o.LogLength = defaultLogLength
-	}
-	if o.LogBytes <= 0 {
-		o.LogBytes = defaultLogBytes
-	}
-	if o.FreshWait == 0 {
-		o.FreshWait = defaultFreshWait
-	}
-	if o.Heartbeat == 0 {
-		o.Heartbeat = defaultHeartbeat
-	}
+	o.LogLength, o.LogBytes = cmp.Or(o.LogLength, defaultLogLength), cmp.Or(o.LogBytes, defaultLogBytes)
+	o.FreshWait, o.Heartbeat = cmp.Or(o.FreshWait, defaultFreshWait), cmp.Or(o.Heartbeat, defaultHeartbeat)
+	o.Clock = cmp.Or[clock.WithTicker](o.Clock, clock.RealClock{})
 	if o.Views == nil {
 		o.Views = document.NewCache(0)
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
 	}
 	if len(o.TokenKey) == 0 {
 		o.TokenKey = make([]byte, 32)
@@ -80,7 +69,7 @@ type Store struct {
 	opts    Options
 	cache   *watchCache
 	pending *pendingWrites
-	creates keyedMutex[requestKey]
+	creates keymutex.KeyMutex
 	tokens  tokenSealer
 	asking  singleflight.Group
 }
@@ -91,7 +80,7 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
 	s.cache = newWatchCache(&s.kind, s.opts)
 	return s
 }

@@ -63,7 +63,7 @@ func (s *Store) Version(key types.NamespacedName, version string) *Item {
 // Status and times are ignored; what makes a create repeatable stays.
 func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOptions) (*Item, error) {
 	s.clearServerOwned(obj)
-	obj.SetAnnotations(ownAnnotations(obj.GetAnnotations(), old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash]))
+	annotate(obj, old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash])
 	return s.write(ctx, s.opts.Writer.Put().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).Name(obj.GetName()).SetHeader("Content-Type", "application/json").
 		VersionedParams(&metav1.UpdateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
 }
@@ -119,7 +119,7 @@ func (s *Store) clearServerOwned(obj *Object) {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(obj.Object, "status")
-	obj.SetAnnotations(withAnnotations(obj.GetAnnotations(), map[string]string{lastAppliedAnnotation: ""}))
+	annotate(obj, "", "")
 }
 
 // DeleteOptions of Delete.
