@@ -118,7 +118,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	inProcess := interceptor.Channel(chain)
 	for i, kind := range kinds {
 		r := resource.New(kind, resource.Options{
-			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
+			In: a.stores[i].in, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
 		})
 		service.Register(services, r, nil)
@@ -142,7 +142,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		labels := prometheus.Labels{"resource": kinds[i].Resource}
 		a.registry.MustRegister(
 			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
-			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.Age().Seconds() }))
+			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
 	}
 	return a, nil
 }
@@ -165,7 +165,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),
 		interceptor.Recovery(), // a panic in what follows ends the call, not the process
-		{Unary: metrics.UnaryServerInterceptor(), Stream: metrics.StreamServerInterceptor()},
+		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(defaultDeadline, long),
 		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets

@@ -26,6 +26,7 @@ import (
 type input struct {
 	// key is where it is written; its name is empty on create.
 	key    types.NamespacedName
+	store  Store
 	dryRun bool
 	// version that the object must have. Empty means any; anyVersion says that the client asked for that by the etag "*".
 	version    string
@@ -48,11 +49,16 @@ var unread = []string{"managedFields", "selfLink", "generation", "deletionGraceP
 
 // read reads the object of a request. name is the one in the path, and empty on create.
 func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name string) (*input, error) {
-	body := req.ProtoReflect().Get(r.objectField(req.ProtoReflect().Descriptor())).Message()
+	field := r.objectField(req.ProtoReflect().Descriptor())
+	body := req.ProtoReflect().Get(field).Message()
 	if !body.IsValid() {
-		return nil, rpcstatus.BadField(r.bodyName(), "required: send the %s as the body", r.Checks.Kind)
+		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
-	return r.accept(document.BodyOf(ctx), body.Interface(), namespace, name)
+	in, err := r.accept(document.BodyOf(ctx), body.Interface(), namespace, name)
+	if err != nil {
+		return nil, rpcstatus.BadField(string(field.Name()), "%v", err)
+	}
+	return in, nil
 }
 
 // accept is read for an object that came by REST, or else in a message.
@@ -64,7 +70,7 @@ func (r *Resource) accept(rest *document.Body, message proto.Message, namespace,
 		in.partial = true
 		var err error
 		if in.tree, err = modelv2.Tree(message); err != nil {
-			return nil, rpcstatus.BadField(r.bodyName(), "%v", err)
+			return nil, err
 		}
 	}
 	delete(in.tree, "status")
@@ -83,18 +89,6 @@ func (r *Resource) accept(rest *document.Body, message proto.Message, namespace,
 		in.typed.SetName(name)
 	}
 	return in, nil
-}
-
-// bodyName is the field of requests that holds the object: cluster, job, service, cron_job.
-func (r *Resource) bodyName() string {
-	var b strings.Builder
-	for i, c := range strings.TrimPrefix(r.Checks.Kind, "Ray") {
-		if i > 0 && c >= 'A' && c <= 'Z' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(c)
-	}
-	return strings.ToLower(b.String())
 }
 
 // checkPlace compares what the object says of its kind and its place with where it was sent. What it does not say is taken from there.

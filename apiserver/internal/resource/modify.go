@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -32,7 +33,7 @@ func (r *Resource) begin(ctx context.Context, req ChangeRequest) (*input, error)
 		return nil, err
 	}
 	in := &input{}
-	return in, in.at(ctx, req, "")
+	return in, r.place(ctx, in, req, "")
 }
 
 // beginWith is begin for a request with an object, in whole or in part.
@@ -47,17 +48,20 @@ func (r *Resource) beginWith(ctx context.Context, req ChangeRequest, whole bool)
 	if err := r.checkForm(ctx, in, whole); err != nil {
 		return nil, err
 	}
-	return in, in.at(ctx, req, in.typed.GetResourceVersion())
+	return in, r.place(ctx, in, req, in.typed.GetResourceVersion())
 }
 
-// at fills in where the input goes. inBody is the resourceVersion that its object carries.
-func (in *input) at(ctx context.Context, req ChangeRequest, inBody string) error {
+// place fills in where the input goes. inBody is the resourceVersion that its object carries.
+func (r *Resource) place(ctx context.Context, in *input, req ChangeRequest, inBody string) error {
 	etag, err := etagOf(ctx, req.GetEtag())
 	if err != nil {
 		return err
 	}
 	in.key, in.dryRun, in.anyVersion = keyOf(req), req.GetValidateOnly(), etag == "*"
-	in.version, err = versionOf(etag, inBody)
+	if in.version, err = versionOf(etag, inBody); err != nil {
+		return err
+	}
+	in.store, err = r.In(req.GetNamespace())
 	return err
 }
 
@@ -81,7 +85,7 @@ func (r *Resource) settle(ctx context.Context, in *input, resp proto.Message, wr
 // changes is not written, whether this gateway knows it or not.
 func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do func(tree map[string]any) error) error {
 	return r.settle(ctx, in, resp, func() (*store.Item, error) {
-		old, err := r.Store.Read(ctx, in.key)
+		old, err := in.store.Read(ctx, in.key)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +98,7 @@ func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do
 		}
 		patch := difference(before, after)
 		nested(patch, "metadata")["resourceVersion"] = old.ResourceVersion
-		return r.Store.Patch(ctx, in.key, patch, store.PatchOptions{Type: types.MergePatchType, WriteOptions: in.options(in.dryRun)})
+		return in.store.Patch(ctx, in.key, patch, store.PatchOptions{Type: types.MergePatchType, WriteOptions: in.options(in.dryRun)})
 	})
 }
 
@@ -168,7 +172,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	}
 	document.DropNulls(in.tree)
 	return r.settle(ctx, in, resp, func() (*store.Item, error) {
-		old, err := r.old(ctx, in.key, in.version)
+		old, err := r.old(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +183,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 		if err != nil {
 			return nil, err
 		}
-		return r.Store.Replace(ctx, &store.Object{Object: after}, old, in.options(in.dryRun))
+		return in.store.Replace(ctx, &store.Object{Object: after}, old, in.options(in.dryRun))
 	})
 }
 
@@ -209,17 +213,17 @@ func (r *Resource) replace(stored map[string]any, in *input) {
 
 // old returns the object that a write replaces. When the version that the caller has read is known here, nothing is asked; the API server
 // compares it again.
-func (r *Resource) old(ctx context.Context, key types.NamespacedName, version string) (*store.Item, error) {
-	if version != "" {
-		if item := r.Store.Version(key, version); item != nil {
+func (r *Resource) old(ctx context.Context, in *input) (*store.Item, error) {
+	if in.version != "" {
+		if item := in.store.Version(in.key, in.version); item != nil {
 			return item, nil
 		}
 	}
-	item, err := r.Store.Read(ctx, key)
+	item, err := in.store.Read(ctx, in.key)
 	if err != nil {
 		return nil, err
 	}
-	return item, r.checkVersion(item, version)
+	return item, r.checkVersion(item, in.version)
 }
 
 // checkVersion says of an object what the API server would say of a write to it that names another version.
@@ -231,12 +235,7 @@ func (r *Resource) checkVersion(item *store.Item, version string) error {
 	return apierrors.NewConflict(kind.GroupResource(), item.Name, errStale)
 }
 
-type staleError string
-
-// Error implements error.
-func (e staleError) Error() string { return string(e) }
-
-const errStale = staleError("the object has been modified; please apply your changes to the latest version and try again")
+var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // Suspend sets spec.suspend. An object whose life has ended is a wrong state.
 func (r *Resource) Suspend(ctx context.Context, req ChangeRequest, resp proto.Message) error {

@@ -30,7 +30,6 @@ func (r *Resource) Get(ctx context.Context, req GetRequest, resp proto.Message) 
 	if err != nil {
 		return err
 	}
-	r.warnOfAge(ctx)
 	return r.answer(ctx, resp, full, item)
 }
 
@@ -48,7 +47,12 @@ func (r *Resource) find(ctx context.Context, req target, verbs ...string) (*stor
 			return nil, err
 		}
 	}
-	return r.Store.Get(ctx, keyOf(req), o)
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	r.warnOfAge(ctx, st)
+	return st.Get(ctx, keyOf(req), o)
 }
 
 // ListRequest is the request of List.
@@ -69,11 +73,15 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	if err := r.authorize(ctx, "list", req.GetNamespace(), ""); err != nil {
 		return err
 	}
-	page, err := r.Store.List(ctx, o)
+	st, err := r.In(req.GetNamespace())
 	if err != nil {
 		return err
 	}
-	r.warnOfAge(ctx)
+	page, err := st.List(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.warnOfAge(ctx, st)
 	set(resp, "api_version", rayv1.GroupVersion.String())
 	set(resp, "kind", r.Checks.Kind+"List")
 	set(resp, "metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())

@@ -30,6 +30,10 @@ func clusters(o Options) *Resource {
 	return New(Kind{Checks: checks, Message: &raygatev2.RayCluster{}, Resource: "rayclusters", Groups: "spec.workerGroupSpecs", Basic: []string{"rayVersion", "workerGroupSpecs.groupName"}}, o)
 }
 
+func only(s Store) func(string) (Store, error) {
+	return func(string) (Store, error) { return s, nil }
+}
+
 func treeOf(t testing.TB, text string) map[string]any {
 	t.Helper()
 	tree, err := document.ParseTree([]byte(text))
@@ -200,7 +204,7 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	away.ErrStatus.Code, away.ErrStatus.Reason = 503, "ServiceUnavailable"
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "rayclusters"}, "", errors.New("no"))
 	asked := 0
-	r := clusters(Options{Store: beating{beats: 10}, Authorizer: authorizer(func() error {
+	r := clusters(Options{In: only(beating{beats: 10}), Authorizer: authorizer(func() error {
 		switch asked++; {
 		case asked == 1:
 			return nil
@@ -254,7 +258,7 @@ func TestListEncodesOnce(t *testing.T) {
 		page.Items = append(page.Items, item)
 	}
 	views := document.NewCache(0)
-	r := clusters(Options{Store: many{page: page}, Authorizer: authz.AllowAll{}, Views: views})
+	r := clusters(Options{In: only(many{page: page}), Authorizer: authz.AllowAll{}, Views: views})
 	for _, view := range []string{"FULL", "BASIC"} {
 		list := func() *raygatev2.ListClustersResponse {
 			resp := &raygatev2.ListClustersResponse{}

@@ -228,7 +228,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 			meta["resourceVersion"] = in.version
 		}
 		o.WriteOptions = in.options(true)
-		made, err := r.Store.Patch(ctx, in.key, config, o)
+		made, err := in.store.Patch(ctx, in.key, config, o)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 			meta["resourceVersion"] = made.ResourceVersion
 		}
 		o.WriteOptions = in.options(false)
-		return r.Store.Patch(ctx, in.key, config, o)
+		return in.store.Patch(ctx, in.key, config, o)
 	})
 }
 
@@ -252,10 +252,10 @@ func (r *Resource) decideApplied(ctx context.Context, in *input, made *store.Ite
 	if made.ResourceVersion == "" {
 		return r.decide(ctx, in, r.Checks.Create(is, r.Validation))
 	}
-	old := r.Store.Version(in.key, made.ResourceVersion)
+	old := in.store.Version(in.key, made.ResourceVersion)
 	if old == nil {
 		// The right to patch has been shown by the dry run; what it was made of is not shown to the caller.
-		if old, err = r.Store.Get(ctx, in.key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
+		if old, err = in.store.Get(ctx, in.key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
 			return err
 		}
 		if err := r.checkVersion(old, made.ResourceVersion); err != nil {

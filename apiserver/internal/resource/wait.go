@@ -55,9 +55,13 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 	} else if err != nil {
 		return err
 	}
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return err
+	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err = r.Store.Watch(bounded, store.WatchOptions{
+	err = st.Watch(bounded, store.WatchOptions{
 		Selection: store.Selection{
 			ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(), Match: func(item *store.Item) bool { return item.Name == req.GetName() },
 		},

@@ -37,7 +37,11 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 	if err := r.authorize(ctx, "watch", req.GetNamespace(), ""); err != nil {
 		return err
 	}
-	return r.Store.Watch(ctx, o, func(e store.Event) error {
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return err
+	}
+	return st.Watch(ctx, o, func(e store.Event) error {
 		m := message.ProtoReflect().New().Interface()
 		set(m, "type", eventTypes[e.Type])
 		set(m, "resume_token", e.Token)

@@ -30,6 +30,10 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	if err := checkRequestID(req.GetRequestId()); err != nil {
 		return err
 	}
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return err
+	}
 	in, err := r.read(ctx, req, req.GetNamespace(), "")
 	if err != nil {
 		return err
@@ -38,7 +42,7 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 		return err
 	}
 	document.DropNulls(in.tree)
-	item, err := r.Store.Create(ctx, &store.Object{Object: in.tree}, store.CreateOptions{RequestID: req.GetRequestId(), WriteOptions: in.options(req.GetValidateOnly())})
+	item, err := st.Create(ctx, &store.Object{Object: in.tree}, store.CreateOptions{RequestID: req.GetRequestId(), WriteOptions: in.options(req.GetValidateOnly())})
 	if err != nil {
 		return in.refused(err)
 	}
@@ -70,7 +74,7 @@ func (r *Resource) Delete(ctx context.Context, req DeleteRequest, resp proto.Mes
 	if err != nil {
 		return err
 	}
-	uid, err := r.Store.Delete(ctx, in.key, store.DeleteOptions{
+	uid, err := in.store.Delete(ctx, in.key, store.DeleteOptions{
 		UID: types.UID(req.GetUid()), Version: in.version, Propagation: propagation, WriteOptions: in.options(in.dryRun),
 	})
 	if apierrors.IsNotFound(err) && req.GetAllowMissing() {

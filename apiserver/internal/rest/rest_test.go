@@ -116,7 +116,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
 	options := func(s resource.Store) resource.Options {
-		return resource.Options{Store: s, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
+		return resource.Options{In: func(string) (resource.Store, error) { return s, nil }, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
 	}
 	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),

@@ -114,9 +114,6 @@ func (c *watchCache) age() time.Duration {
 }
 
 func (c *watchCache) cast(obj any) (*Item, error) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
 	i, ok := obj.(*Item)
 	if !ok {
 		return nil, fmt.Errorf("caching %s: unexpected %T", c.kind.Resource, obj)
@@ -316,21 +313,4 @@ func (c *watchCache) listLocked(namespace string) []*Item {
 		to++
 	}
 	return slices.Clone(c.items[from:to])
-}
-
-// waitUntil returns true once ok, asked again after every change with the lock held, says so; false when ctx ends before.
-func (c *watchCache) waitUntil(ctx context.Context, ok func() bool) bool {
-	for {
-		c.mu.RLock()
-		done, moved := ok(), c.moved
-		c.mu.RUnlock()
-		if done {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-moved:
-		}
-	}
 }

@@ -35,8 +35,10 @@ func TestOnAPIServer(t *testing.T) {
 		done := make(chan struct{})
 		go func() { s.Run(ctx); close(done) }()
 		t.Cleanup(func() { cancel(); <-done })
-		if !s.cache.waitUntil(t.Context(), func() bool { return s.cache.synced }) {
-			t.Fatal("never synced")
+		for tries := 0; !s.await(t.Context(), func() bool { return s.cache.synced }); tries++ {
+			if tries == 100 {
+				t.Fatal("never synced")
+			}
 		}
 		return s
 	}

@@ -125,13 +125,6 @@ func (w *watcher) follow(ctx context.Context) error {
 	ticker := w.s.opts.Clock.NewTicker(w.s.opts.Heartbeat)
 	defer ticker.Stop()
 	for {
-		select {
-		case <-ticker.C(): // also when changes never pause, for the sake of OnHeartbeat
-			if err := w.heartbeat(); err != nil {
-				return err
-			}
-		default:
-		}
 		batch, version, moved, err := w.read()
 		if err != nil {
 			return err
@@ -142,23 +135,28 @@ func (w *watcher) follow(ctx context.Context) error {
 			}
 		}
 		if len(batch) > 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			continue
+			moved = atOnce // but a heartbeat has its turn also when changes never pause, for the sake of OnHeartbeat
+		} else {
+			w.resume = max(w.resume, version)
 		}
-		w.resume = max(w.resume, version)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-moved:
 		case <-ticker.C():
 			if err := w.heartbeat(); err != nil {
 				return err
 			}
+		case <-moved:
 		}
 	}
 }
+
+// atOnce never lets anybody wait.
+var atOnce = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 func (w *watcher) heartbeat() error {
 	if w.o.OnHeartbeat != nil {
