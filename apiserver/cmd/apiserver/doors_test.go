@@ -28,7 +28,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/test/raytest"
@@ -375,7 +374,7 @@ func demo(t *testing.T, name string) *raygatev2.RayCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := document.ParseTree(data)
+	tree, err := kubedoc.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it
 	"google.golang.org/grpc/health"
@@ -45,16 +44,6 @@ const (
 	defaultDeadline = 60 * time.Second
 	longestCall     = 10 * time.Minute
 )
-
-// statusRows are the errors of the packages that are wired here.
-var statusRows = []rpcstatus.Row{
-	{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING", RetryAfter: time.Second},
-	{Err: edge.ErrStalled, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
-	{Err: edge.ErrStreamAge, Code: codes.Unavailable, Reason: "STREAM_AGE", RetryAfter: time.Second},
-	{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
-	{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
-	{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
-}
 
 // app is all parts of the process.
 type app struct {
@@ -106,7 +95,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		a.stores = append(a.stores, newStores(kinds[i].StoreKind(), o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
 	}
 
-	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)
+	table := rpcstatus.NewTable(service.StatusRows()...)
 	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))

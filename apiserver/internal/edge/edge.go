@@ -30,9 +30,10 @@ type Options struct {
 	MaxBody int
 }
 
-// Edge is the one place where calls come in.
+// Edge is the one place where calls come in. Its metric counts the calls that it refuses.
 type Edge struct {
 	Options
+	prometheus.Collector
 	room         *room
 	unidentified chan struct{}
 	refused      *prometheus.CounterVec
@@ -49,15 +50,10 @@ func New(o Options) *Edge {
 	e := &Edge{Options: o, room: newRoom(o.Limits), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "raygate_apiserver_edge_refused_total", Help: "Calls refused before their body was read.",
 	}, []string{"transport", "code"})}
+	e.Collector = e.refused
 	e.unidentified = make(chan struct{}, min(e.room.limits.Unidentified, 1<<16))
 	return e
 }
-
-// Describe implements prometheus.Collector.
-func (e *Edge) Describe(ch chan<- *prometheus.Desc) { e.refused.Describe(ch) }
-
-// Collect implements prometheus.Collector.
-func (e *Edge) Collect(ch chan<- prometheus.Metric) { e.refused.Collect(ch) }
 
 // Visit is a call that was let in.
 type Visit struct {

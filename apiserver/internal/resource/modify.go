@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // ChangeRequest is the request of a write to an object that is there, such as Suspend.
@@ -170,7 +170,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	if err := r.authorize(ctx, "update", req.GetNamespace(), req.GetName()); err != nil {
 		return err
 	}
-	document.DropNulls(in.tree)
+	kubedoc.DropNulls(in.tree)
 	return r.settle(ctx, in, resp, func() (*store.Item, error) {
 		old, err := r.old(ctx, in)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -36,7 +37,7 @@ func only(s Store) func(string) (Store, error) {
 
 func treeOf(t testing.TB, text string) map[string]any {
 	t.Helper()
-	tree, err := document.ParseTree([]byte(text))
+	tree, err := kubedoc.ParseTree([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +115,13 @@ func TestMergeAndMove(t *testing.T) {
 func FuzzDifference(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1},"c":[1]}`), []byte(`{"a":{"d":1.5},"c":[2],"e":{}}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		before, errA := document.ParseTree(a)
-		after, errB := document.ParseTree(b)
+		before, errA := kubedoc.ParseTree(a)
+		after, errB := kubedoc.ParseTree(b)
 		if errA != nil || errB != nil || before == nil || after == nil {
 			return
 		}
-		document.DropNulls(before)
-		document.DropNulls(after)
+		kubedoc.DropNulls(before)
+		kubedoc.DropNulls(after)
 		got := runtime.DeepCopyJSON(before)
 		merge(got, difference(before, after))
 		if !reflect.DeepEqual(after, got) {
@@ -135,7 +136,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("spec.`a`[b].c", []byte(`{"spec":{"a":1}}`))
 	f.Fuzz(func(_ *testing.T, mask string, body []byte) {
 		paths, err := r.parseMask([]string{mask})
-		tree, errTree := document.ParseTree(body)
+		tree, errTree := kubedoc.ParseTree(body)
 		if err != nil || errTree != nil {
 			return
 		}

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // changeable are the members of metadata that a client may change; the rest is the API server's.
@@ -75,7 +75,7 @@ func merge(tree, patch map[string]any) {
 			}
 			merge(to, v)
 		default:
-			document.DropNulls(v)
+			kubedoc.DropNulls(v)
 			tree[name] = v
 		}
 	}
@@ -90,7 +90,7 @@ func move(tree, from map[string]any, path []string) {
 			delete(tree, name)
 			return
 		}
-		document.DropNulls(value)
+		kubedoc.DropNulls(value)
 		tree[name] = value
 		return
 	}
@@ -218,7 +218,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 		return err
 	}
 	config := in.given()
-	document.DropNulls(config)
+	kubedoc.DropNulls(config)
 	config["apiVersion"], config["kind"] = rayv1.GroupVersion.String(), r.Checks.Kind
 	meta := nested(config, "metadata")
 	meta["name"], meta["namespace"] = in.key.Name, in.key.Namespace

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // CreateRequest is the request of Create.
@@ -41,7 +41,7 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	if err := r.decide(ctx, in, r.create(in)); err != nil {
 		return err
 	}
-	document.DropNulls(in.tree)
+	kubedoc.DropNulls(in.tree)
 	item, err := st.Create(ctx, &store.Object{Object: in.tree}, store.CreateOptions{RequestID: req.GetRequestId(), WriteOptions: in.options(req.GetValidateOnly())})
 	if err != nil {
 		return in.refused(err)

@@ -48,9 +48,6 @@ func NewTable(rows ...Row) *Table {
 	return &Table{rows: append(rows, builtin...)}
 }
 
-// Rows returns what the table knows, for tests that want every sentinel listed.
-func (t *Table) Rows() []Row { return t.rows }
-
 var builtin = []Row{
 	{Err: context.Canceled, Code: codes.Canceled, Reason: "CANCELLED"},
 	{Err: context.DeadlineExceeded, Code: codes.DeadlineExceeded, Reason: "DEADLINE_EXCEEDED"},
@@ -68,19 +65,15 @@ func (t *Table) Status(err error, requestID string) (st *status.Status, masked b
 	p := t.problem(err)
 	if p == nil {
 		masked = true
-		p = &problem{code: codes.Internal, reason: "INTERNAL", message: "internal error; quote request id " + requestID + " when you report it"}
+		p = &problem{Error: Error{Code: codes.Internal, Reason: "INTERNAL", Message: "internal error; quote request id " + requestID + " when you report it"}}
 	}
 	return p.status(requestID), masked
 }
 
 // problem is an error on its way to a status.
 type problem struct {
-	code       codes.Code
-	reason     string
-	message    string
-	metadata   map[string]string
+	Error
 	violations []Violation
-	retryAfter time.Duration
 	resource   *errdetails.ResourceInfo
 }
 
@@ -89,13 +82,13 @@ func (t *Table) problem(err error) *problem {
 		return invalid.problem()
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata, retryAfter: e.RetryAfter}
+		return &problem{Error: *e}
 	}
 	for _, row := range t.rows {
 		if !errors.Is(err, row.Err) {
 			continue
 		}
-		p := &problem{code: row.Code, reason: row.Reason, message: row.Err.Error(), retryAfter: row.RetryAfter}
+		p := &problem{Error: Error{Code: row.Code, Reason: row.Reason, Message: row.Err.Error(), RetryAfter: row.RetryAfter}}
 		if row.Field != "" {
 			p.violations = []Violation{{Field: row.Field, Description: row.Err.Error(), Reason: row.Reason}}
 		}
@@ -105,34 +98,32 @@ func (t *Table) problem(err error) *problem {
 		return p
 	}
 	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown && st.Code() != codes.Internal {
-		return &problem{code: st.Code(), reason: reasonOf(st), message: st.Message()}
+		return &problem{Error: Error{Code: st.Code(), Reason: reasonOf(st), Message: st.Message()}}
 	}
 	return nil
 }
 
 // ours reports whether a status was made by a Table.
-func ours(st *status.Status) bool {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == Domain {
-			return true
-		}
-	}
-	return false
-}
+func ours(st *status.Status) bool { return Detail[*errdetails.ErrorInfo](st).GetDomain() == Domain }
 
 // reasonOf returns the reason of a status made by gRPC itself.
 func reasonOf(st *status.Status) string {
+	return cmp.Or(Detail[*errdetails.ErrorInfo](st).GetReason(), code.Code(st.Code()).String())
+}
+
+// Detail returns the first detail of a type, or nil.
+func Detail[T any](st *status.Status) (found T) {
 	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info.GetReason()
+		if found, ok := d.(T); ok {
+			return found
 		}
 	}
-	return code.Code(st.Code()).String()
+	return found
 }
 
 func (p *problem) status(requestID string) *status.Status {
-	st := status.New(p.code, cut(p.message, maxMessage))
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.reason, Domain: Domain, Metadata: p.metadata}}
+	st := status.New(p.Code, cut(p.Message, maxMessage))
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.Reason, Domain: Domain}}
 	if len(p.violations) > 0 {
 		bad := &errdetails.BadRequest{}
 		room := maxViolations
@@ -145,8 +136,8 @@ func (p *problem) status(requestID string) *status.Status {
 		}
 		details = append(details, bad)
 	}
-	if p.retryAfter > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.retryAfter)})
+	if p.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.RetryAfter)})
 	}
 	if p.resource != nil {
 		details = append(details, p.resource)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
@@ -123,7 +124,7 @@ func (i *Item) Frame() []byte { return i.frame }
 func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
 
 // Tree returns a fresh copy of the object as unstructured.Unstructured keeps it.
-func (i *Item) Tree() (map[string]any, error) { return document.ParseTree(i.raw) }
+func (i *Item) Tree() (map[string]any, error) { return kubedoc.ParseTree(i.raw) }
 
 // GetObjectKind implements runtime.Object. Decoders of client-go clear what it returns; the kind of an Item does not change.
 func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }

@@ -192,20 +192,18 @@ func (o Order) String() string {
 func (s *Store) cursorOf(i *Item, o Order) pageCursor {
 	c := pageCursor{Namespace: i.key.Namespace, Name: i.key.Name}
 	for _, t := range o.terms {
-		switch t.field {
-		case "name":
-			c.Values = append(c.Values, i.key.Name)
-		case "namespace":
-			c.Values = append(c.Values, i.key.Namespace)
-		case "create_time":
-			c.Values = append(c.Values, i.GetCreationTimestamp().UTC().Format(time.RFC3339))
-		case "state":
-			var state string
-			if s.kind.State != "" {
-				state = i.At(s.kind.State).String()
-			}
-			c.Values = append(c.Values, state)
+		value := ""
+		switch {
+		case t.field == "name":
+			value = i.key.Name
+		case t.field == "namespace":
+			value = i.key.Namespace
+		case t.field == "create_time":
+			value = i.GetCreationTimestamp().UTC().Format(time.RFC3339)
+		case s.kind.State != "":
+			value = i.At(s.kind.State).String()
 		}
+		c.Values = append(c.Values, value)
 	}
 	return c
 }

@@ -85,12 +85,6 @@ func New(kind Kind, opts Options) *Store {
 	return s
 }
 
-// Kind returns what the Store holds.
-func (s *Store) Kind() *Kind { return &s.kind }
-
-// Views returns the cache of encoded forms.
-func (s *Store) Views() *document.Cache { return s.opts.Views }
-
 // Run keeps the cache up to date until ctx ends.
 func (s *Store) Run(ctx context.Context) {
 	request := func(o *metav1.ListOptions) *rest.Request {

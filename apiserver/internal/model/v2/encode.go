@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 func init() {
@@ -25,7 +26,7 @@ func Tree(m proto.Message) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return document.ParseTree(data)
+	return kubedoc.ParseTree(data)
 }
 
 // AppendJSON appends m to dst the way Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers, keys of maps are sorted. The

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
@@ -52,7 +51,7 @@ func fromRay(t testing.TB, kind modelled, object validation.Object) proto.Messag
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := document.ParseTree(data)
+	tree, err := kubedoc.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +250,7 @@ func TestIntegersThatAStructCannotHold(t *testing.T) {
 
 // What the API server stores may be newer than the messages.
 func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
-	tree, err := document.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
+	tree, err := kubedoc.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
 		"spec":{"rayVersion":7,"suspend":"perhaps","workerGroupSpecs":[{"groupName":"a","newest":true},"odd",{"replicas":3000000000}],"headGroupSpec":null},
 		"status":{"lastUpdateTime":"noon","desiredCPU":4,"endpoints":{"a":"1","b":2.5},"conditions":{"no":"list"}}}`))
 	if err != nil {
@@ -275,7 +274,7 @@ func TestStartParamsTellEmptyFromAbsent(t *testing.T) {
 		"empty":  {`{"headGroupSpec":{"template":{},"rayStartParams":{}}}`, `{"headGroupSpec":{"template":{},"rayStartParams":{}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree, err := document.ParseTree([]byte(tc.stored))
+			tree, err := kubedoc.ParseTree([]byte(tc.stored))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -335,7 +334,7 @@ func FuzzDecode(f *testing.F) {
 func FuzzFill(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"a":null}},"spec":{"workerGroupSpecs":[null,{"template":[1]}]},"status":{"lastUpdateTime":"2026-01-31T12:00:00.5Z"}}`), uint8(0))
 	f.Fuzz(func(_ *testing.T, data []byte, which uint8) {
-		tree, err := document.ParseTree(data)
+		tree, err := kubedoc.ParseTree(data)
 		if err != nil {
 			return
 		}
@@ -354,7 +353,7 @@ func BenchmarkFill(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		tree, err := document.ParseTree(data)
+		tree, err := kubedoc.ParseTree(data)
 		if err != nil {
 			b.Fatal(err)
 		}

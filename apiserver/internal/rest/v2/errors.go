@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -43,10 +44,8 @@ func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) 
 		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
 	}
 	code := runtime.HTTPStatusFromCode(st.Code())
-	if info := errorInfo(st); info != nil {
-		if special, ok := reasonHTTP[info.GetReason()]; ok {
-			code = special
-		}
+	if special, ok := reasonHTTP[errorInfo(st).GetReason()]; ok {
+		code = special
 	}
 	header := w.Header()
 	header.Del("Trailer")
@@ -69,23 +68,13 @@ func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) 
 }
 
 func errorInfo(st *status.Status) *errdetails.ErrorInfo {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
+	return rpcstatus.Detail[*errdetails.ErrorInfo](st)
 }
 
 // retryAfter returns the hint in whole seconds, rounded up.
 func retryAfter(st *status.Status) int {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.RetryInfo); ok {
-			delay := info.GetRetryDelay().AsDuration()
-			return int((delay + 999999999) / 1000000000)
-		}
-	}
-	return 0
+	delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration()
+	return int((delay + time.Second - 1) / time.Second)
 }
 
 // routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
