@@ -75,7 +75,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	gvks := make([]schema.GroupVersionKind, 0, len(kinds))
 	for i := range kinds {
-		gvks = append(gvks, kinds[i].StoreKind().GroupVersionKind)
+		gvks = append(gvks, kinds[i].GroupVersionKind)
 	}
 	scheme := store.NewScheme(gvks...)
 	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
@@ -92,7 +92,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	views := document.NewCache(0)
 	for i := range kinds {
-		a.stores = append(a.stores, newStores(kinds[i].StoreKind(), o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+		a.stores = append(a.stores, newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
 	}
 
 	table := rpcstatus.NewTable(service.StatusRows()...)

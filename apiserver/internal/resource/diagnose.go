@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -177,12 +178,9 @@ func lookAtHead(e *evidence, _ *Resource) {
 	if len(e.findings) > 0 || e.item.DeletionTimestamp != nil {
 		return
 	}
-	for i := range e.pods {
-		if e.pods[i].Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) && e.pods[i].DeletionTimestamp == nil {
-			return
-		}
+	if !slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return isHead(&p) && p.DeletionTimestamp == nil }) {
+		e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
 	}
-	e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
 }
 
 // lookAtEvents finds what Pods say only by events.
@@ -208,13 +206,12 @@ func lookAtEvents(e *evidence, _ *Resource) {
 }
 
 func (e *evidence) podIsReady(name string) bool {
-	for i := range e.pods {
-		if e.pods[i].Name == name {
-			return conditionOf(&e.pods[i], corev1.PodReady).Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool {
+		return p.Name == name && conditionOf(&p, corev1.PodReady).Status == corev1.ConditionTrue
+	})
 }
+
+func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
 
 func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Status.Conditions {

@@ -13,7 +13,7 @@ func lookAtPods(e *evidence, _ *Resource) {
 	for _, head := range []bool{true, false} {
 		for i := range e.pods {
 			p := &e.pods[i]
-			if (p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode)) == head {
+			if isHead(p) == head {
 				e.lookAtPod(p)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -99,13 +100,9 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 
 // madeFor tells whether an object's name is one that the operator makes for item.
 func madeFor(item *store.Item, ref *corev1.ObjectReference) bool {
-	rest := ref.Name
-	if len(rest) <= len(item.Name) || rest[:len(item.Name)] != item.Name || rest[len(item.Name)] != '-' {
-		return false
-	}
 	switch ref.Kind {
 	case "Pod", "Service", "Job", "PersistentVolumeClaim", "Ingress", "RayCluster", "RayJob":
-		return ref.Kind != item.Kind
+		return ref.Kind != item.Kind && strings.HasPrefix(ref.Name, item.Name+"-")
 	}
 	return false
 }

@@ -231,8 +231,7 @@ func (r *Resource) checkVersion(item *store.Item, version string) error {
 	if version == "" || item.ResourceVersion == version {
 		return nil
 	}
-	kind := r.StoreKind()
-	return apierrors.NewConflict(kind.GroupResource(), item.Name, errStale)
+	return apierrors.NewConflict(r.GroupResource(), item.Name, errStale)
 }
 
 var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")

@@ -64,13 +64,6 @@ func New(kind Kind, o Options) *Resource {
 	return &Resource{Kind: kind, Options: o, message: kind.Message.ProtoReflect().Type(), basic: keepOf(kind.Basic)}
 }
 
-// StoreKind tells a store of the kind.
-func (k *Kind) StoreKind() store.Kind {
-	return store.Kind{
-		GroupVersionKind: rayv1.GroupVersion.WithKind(k.Checks.Kind), Resource: k.Resource, State: k.State, MaxNameLength: k.MaxNameLength,
-	}
-}
-
 // target names an object; requests about one implement it.
 type target interface {
 	proto.Message

@@ -28,7 +28,7 @@ import (
 
 func clusters(o Options) *Resource {
 	checks, _ := validation.ForKind("RayCluster")
-	return New(Kind{Checks: checks, Message: &raygatev2.RayCluster{}, Resource: "rayclusters", Groups: "spec.workerGroupSpecs", Basic: []string{"rayVersion", "workerGroupSpecs.groupName"}}, o)
+	return New(Kind{Kind: store.Kind{Resource: "rayclusters"}, Checks: checks, Message: &raygatev2.RayCluster{}, Groups: "spec.workerGroupSpecs", Basic: []string{"rayVersion", "workerGroupSpecs.groupName"}}, o)
 }
 
 func only(s Store) func(string) (Store, error) {

@@ -16,8 +16,9 @@ import (
 var (
 	// Clusters are served by ClusterService.
 	Clusters = resource.Kind{
-		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Resource: "rayclusters", MaxNameLength: 53, Service: &raygatev2.ClusterService_ServiceDesc,
-		State: "status.state", Basic: groupBasic("", "suspend", "managedBy"), Groups: "spec.workerGroupSpecs",
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"), Resource: "rayclusters", State: "status.state", MaxNameLength: 53},
+		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Service: &raygatev2.ClusterService_ServiceDesc,
+		Basic: groupBasic("", "suspend", "managedBy"), Groups: "spec.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready": func(item *store.Item) resource.Progress {
 				state := item.At("status.state").Str
@@ -28,8 +29,9 @@ var (
 	}
 	// Jobs are served by JobService.
 	Jobs = resource.Kind{
-		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Resource: "rayjobs", MaxNameLength: 47, Service: &raygatev2.JobService_ServiceDesc,
-		State: "status.jobDeploymentStatus", Basic: groupBasic("rayClusterSpec.", "entrypoint", "clusterSelector", "submissionMode", "suspend", "managedBy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"),
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayJob"), Resource: "rayjobs", State: "status.jobDeploymentStatus", MaxNameLength: 47},
+		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Service: &raygatev2.JobService_ServiceDesc,
+		Basic: groupBasic("rayClusterSpec.", "entrypoint", "clusterSelector", "submissionMode", "suspend", "managedBy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"),
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     jobIs(rayv1.JobDeploymentStatusRunning),
 			"complete":  jobIs(rayv1.JobDeploymentStatusComplete),
@@ -45,8 +47,9 @@ var (
 	}
 	// Services are served by ServeService.
 	Services = resource.Kind{
-		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Resource: "rayservices", MaxNameLength: 47, Service: &raygatev2.ServeService_ServiceDesc,
-		State: "status.serviceStatus", Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayService"), Resource: "rayservices", State: "status.serviceStatus", MaxNameLength: 47},
+		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc,
+		Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     byCondition(string(rayv1.RayServiceReady)),
 			"suspended": byCondition(string(rayv1.RayServiceSuspended)),
@@ -54,7 +57,8 @@ var (
 	}
 	// CronJobs are served by CronJobService.
 	CronJobs = resource.Kind{
-		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Resource: "raycronjobs", MaxNameLength: 36, Service: &raygatev2.CronJobService_ServiceDesc,
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCronJob"), Resource: "raycronjobs", MaxNameLength: 36},
+		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Service: &raygatev2.CronJobService_ServiceDesc,
 		Basic: []string{"schedule", "timeZone", "suspend", "jobTemplate.entrypoint"},
 		States: map[string]func(*store.Item) resource.Progress{
 			"suspended": func(item *store.Item) resource.Progress {

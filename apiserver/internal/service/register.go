@@ -29,7 +29,7 @@ func standardOf(noun string) map[string]method {
 		"Scale" + noun:           unary((*resource.Resource).Scale),
 		"Diagnose" + noun:        unary((*resource.Resource).Diagnose),
 		"List" + noun + "Events": unary((*resource.Resource).Events),
-		"Watch" + noun + "s":     watch(),
+		"Watch" + noun + "s":     watch,
 	}
 }
 
@@ -40,23 +40,17 @@ type method struct {
 	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error
 }
 
+func fits[Req any](req proto.Message) bool { _, ok := req.(Req); return ok }
+
 func unary[Req any](do func(*resource.Resource, context.Context, Req, proto.Message) error) method {
-	return method{
-		fits: func(req proto.Message) bool { _, ok := req.(Req); return ok },
-		do: func(ctx context.Context, r *resource.Resource, req, resp proto.Message, _ func(proto.Message) error) error {
-			return do(r, ctx, req.(Req), resp)
-		},
-	}
+	return method{fits[Req], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, _ func(proto.Message) error) error {
+		return do(r, ctx, req.(Req), resp)
+	}}
 }
 
-func watch() method {
-	return method{
-		fits: func(req proto.Message) bool { _, ok := req.(resource.WatchRequest); return ok },
-		do: func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error {
-			return r.Watch(ctx, req.(resource.WatchRequest), resp, send)
-		},
-	}
-}
+var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error {
+	return r.Watch(ctx, req.(resource.WatchRequest), resp, send)
+}}
 
 // Register registers the service of a kind. Standard methods are those of r, all others are those of special, which implements the generated
 // interface of the service; of its standard methods none is called, so that it may embed the Unimplemented server. It is nil for a service that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -140,14 +141,12 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	}
 	opts := &metav1.DeleteOptions{PropagationPolicy: &o.Propagation, DryRun: o.dryRun()}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
-	if o.UID != "" || o.Version != "" {
-		opts.Preconditions = &metav1.Preconditions{}
-		if o.UID != "" {
-			opts.Preconditions.UID = &o.UID
-		}
-		if o.Version != "" {
-			opts.Preconditions.ResourceVersion = &o.Version
-		}
+	opts.Preconditions = &metav1.Preconditions{}
+	if o.UID != "" {
+		opts.Preconditions.UID = &o.UID
+	}
+	if o.Version != "" {
+		opts.Preconditions.ResourceVersion = &o.Version
 	}
 	body, err := json.Marshal(opts)
 	if err != nil {
@@ -158,21 +157,12 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	if err != nil {
 		return "", err
 	}
-	var answer struct {
-		metav1.TypeMeta `json:",inline"`
-		Details         *metav1.StatusDetails `json:"details"`
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return "", fmt.Errorf("reading answer to delete: %w", err)
-	}
-	if answer.Kind == "Status" {
-		if answer.Details == nil {
-			return "", nil
+	if gjson.GetBytes(raw, "kind").Str == "Status" {
+		uid := types.UID(gjson.GetBytes(raw, "details.uid").Str)
+		if uid != "" && !o.DryRun {
+			s.note(&pendingWrite{key: key, gone: uid})
 		}
-		if !o.DryRun {
-			s.note(&pendingWrite{key: key, gone: answer.Details.UID})
-		}
-		return answer.Details.UID, nil
+		return uid, nil
 	}
 	item, err := ParseItem(raw)
 	if err != nil {
