@@ -73,34 +73,17 @@ func (s stores) size() int {
 	return objects
 }
 
-// absent reports whether the kind is not installed.
-func (s stores) absent() bool {
-	for _, one := range s {
-		if errors.Is(one.Ready(), store.ErrNotServed) {
-			return true
-		}
-	}
-	return false
-}
-
-// ready says why the caches are no good yet. A kind that is not installed is nothing to wait for.
-func (s stores) ready() error {
-	for _, one := range s {
-		if err := one.Ready(); err != nil && !errors.Is(err, store.ErrNotServed) {
-			return err
-		}
-	}
-	return nil
-}
-
-// check is the line of readiness. A cache that has been filled serves, however old the last contact with the API server: replicas that all left at once
-// because it is away would take the reads with them.
+// check is the line of readiness; an error says why the caches are no good yet. A kind that is not installed is nothing to wait for. A cache that has
+// been filled serves, however old the last contact with the API server: replicas that all left at once because it is away would take the reads with
+// them.
 func (s stores) check() (string, error) {
-	if err := s.ready(); err != nil {
-		return "", err
-	}
-	if s.absent() {
-		return "not installed", nil
+	for _, one := range s {
+		switch err := one.Ready(); {
+		case errors.Is(err, store.ErrNotServed):
+			return "not installed", nil
+		case err != nil:
+			return "", err
+		}
 	}
 	text := strconv.Itoa(s.size()) + " objects"
 	if age := s.age(); age > 0 {

@@ -55,15 +55,6 @@ func New(o Options) *Edge {
 	return e
 }
 
-// Visit is a call that was let in.
-type Visit struct {
-	edge   *Edge
-	caller string
-	room   *callerRoom
-	long   bool
-	bytes  int64
-}
-
 // Enter finds out who sends r and takes a place for the call. long says that it stays open. The context returned carries the caller; the
 // visit must be left.
 func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.Context, *Visit, error) {
@@ -71,19 +62,11 @@ func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.C
 	if err != nil {
 		return ctx, nil, err
 	}
-	v, err := e.enter(caller.Name(), long)
+	v, err := e.room.enter(caller.Name(), long)
 	if err != nil {
 		return ctx, nil, err
 	}
 	return authn.WithCaller(ctx, caller), v, nil
-}
-
-func (e *Edge) enter(caller string, long bool) (*Visit, error) {
-	place, err := e.room.enter(caller, long)
-	if err != nil {
-		return nil, err
-	}
-	return &Visit{edge: e, caller: caller, room: place, long: long}, nil
 }
 
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
@@ -98,35 +81,6 @@ func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, er
 		return nil, full("OVERLOADED", "too many calls wait for Kubernetes to say whose they are", time.Second)
 	}
 	return e.Identifier.Identify(ctx, r)
-}
-
-// Body waits for room for n bytes of the body.
-func (v *Visit) Body(ctx context.Context, n int64) error {
-	if n <= 0 {
-		return nil
-	}
-	n = min(n, v.edge.room.limits.CallerBytes, v.edge.room.limits.Bytes)
-	if err := v.edge.room.reserve(ctx, v.room, n); err != nil {
-		return err
-	}
-	v.bytes = n
-	return nil
-}
-
-// Shrink gives back what the body, now that it is read, does not need: its length was not known.
-func (v *Visit) Shrink(n int64) {
-	if n < v.bytes {
-		v.edge.room.free(v.room, v.bytes-n)
-		v.bytes = n
-	}
-}
-
-// Leave gives everything back.
-func (v *Visit) Leave() {
-	if v.bytes > 0 {
-		v.edge.room.free(v.room, v.bytes)
-	}
-	v.edge.room.leave(v.caller, v.room, v.long)
 }
 
 // Refused counts a refusal, for the metrics.

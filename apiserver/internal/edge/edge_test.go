@@ -446,7 +446,7 @@ func TestStreamAge(t *testing.T) {
 func TestRoomForBodies(t *testing.T) {
 	e := New(Options{Limits: Limits{Bytes: 100, CallerBytes: 60}})
 	enter := func(name string) *Visit {
-		v, err := e.enter(name, false)
+		v, err := e.room.enter(name, false)
 		if err != nil {
 			t.Fatal(err)
 		}

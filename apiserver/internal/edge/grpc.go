@@ -117,11 +117,11 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // enter is Enter for a gRPC call.
 func (r registrar) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
 	if isOpen(method) {
-		v, err := r.edge.enter("", MethodOf(method).Long)
+		v, err := r.edge.room.enter("", MethodOf(method).Long)
 		return ctx, v, err
 	}
 	if c := authn.CallerFrom(ctx); c != nil { // the tap knew
-		v, err := r.edge.enter(c.Name(), MethodOf(method).Long)
+		v, err := r.edge.room.enter(c.Name(), MethodOf(method).Long)
 		return ctx, v, err
 	}
 	md, _ := metadata.FromIncomingContext(ctx)

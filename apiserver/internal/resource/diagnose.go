@@ -37,6 +37,7 @@ const (
 
 // evidence is what a diagnosis is made of, and the findings so far.
 type evidence struct {
+	*Resource
 	item     *store.Item
 	cluster  *rayv1.RayCluster
 	pods     []corev1.Pod
@@ -51,7 +52,7 @@ type evidence struct {
 // Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
 // logs with the caller's credentials; what the caller may not read is left out.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) (err error) {
-	e := &evidence{cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
+	e := &evidence{Resource: r, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
 	if e.item, err = r.find(ctx, req, "get"); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
 	set(resp, "ready", e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item))
-	e.look(r)
+	e.look()
 	for _, f := range e.findings {
 		add(resp, "findings", f)
 	}
@@ -97,11 +98,12 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 }
 
 // look goes through the places where something may be wrong, the most decisive first.
-func (e *evidence) look(r *Resource) {
-	for _, at := range []func(*evidence, *Resource){
-		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtEvents, lookAtConditions,
+func (e *evidence) look() {
+	for _, at := range []func(*evidence){
+		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation,
+		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
 	} {
-		at(e, r)
+		at(e)
 	}
 }
 
@@ -133,7 +135,7 @@ func (e *evidence) addCluster(severity, reason, remedy, format string, args ...a
 }
 
 // lookAtIntent finds what is as somebody wanted it.
-func lookAtIntent(e *evidence, _ *Resource) {
+func (e *evidence) lookAtIntent() {
 	if e.item.DeletionTimestamp != nil {
 		e.addCluster(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the cluster is being deleted; held by finalizers %v", e.item.Finalizers)
 	}
@@ -146,20 +148,20 @@ func lookAtIntent(e *evidence, _ *Resource) {
 }
 
 // lookAtRules finds what the operator refuses.
-func lookAtRules(e *evidence, r *Resource) {
-	if errs := r.Checks.Create(e.cluster, r.Validation).Errors; len(errs) > 0 {
+func (e *evidence) lookAtRules() {
+	if errs := e.Checks.Create(e.cluster, e.Validation).Errors; len(errs) > 0 {
 		e.addCluster(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
 	}
 }
 
-func lookAtOperator(e *evidence, _ *Resource) {
+func (e *evidence) lookAtOperator() {
 	if !Observed(e.item) && len(e.findings) == 0 {
 		e.addCluster(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
 	}
 }
 
 // lookAtCreation finds what keeps Pods from being made: quota, admission, a missing ServiceAccount.
-func lookAtCreation(e *evidence, _ *Resource) {
+func (e *evidence) lookAtCreation() {
 	if status, reason, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure); status == "True" {
 		finding, remedy := "PodsRefused", "change what is refused, or ask who refuses it"
 		switch {
@@ -174,7 +176,7 @@ func lookAtCreation(e *evidence, _ *Resource) {
 	}
 }
 
-func lookAtHead(e *evidence, _ *Resource) {
+func (e *evidence) lookAtHead() {
 	if len(e.findings) > 0 || e.item.DeletionTimestamp != nil {
 		return
 	}
@@ -184,7 +186,7 @@ func lookAtHead(e *evidence, _ *Resource) {
 }
 
 // lookAtEvents finds what Pods say only by events.
-func lookAtEvents(e *evidence, _ *Resource) {
+func (e *evidence) lookAtEvents() {
 	for i := range e.events {
 		ev := &e.events[i]
 		kind, name := ev.InvolvedObject.Kind, ev.InvolvedObject.Name
@@ -223,7 +225,7 @@ func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodConditio
 }
 
 // lookAtConditions takes the operator's word for what nothing else has told.
-func lookAtConditions(e *evidence, _ *Resource) {
+func (e *evidence) lookAtConditions() {
 	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
 		status, reason, message := ConditionOf(e.item, name)
 		if status == "True" && (name != rayv1.RayClusterStalled || len(e.findings) == 0) {

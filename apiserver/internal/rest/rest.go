@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func New(o Options) *Server {
 	if len(o.Origins) > 0 {
 		s.cors = cors.New(cors.Options{
 			AllowedOrigins: o.Origins,
-			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+			AllowedMethods: methods,
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "If-Match", "Last-Event-ID", "X-Min-Resource-Version", "Grpc-Timeout"},
 			ExposedHeaders: []string{"ETag", "Location", "Retry-After", "Warning", "X-Request-Id"},
 			MaxAge:         600,
@@ -85,12 +86,14 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // methodLabel keeps what clients make up out of the metrics.
 func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	if method == http.MethodOptions || slices.Contains(methods, method) {
 		return method
 	}
 	return "other"
 }
+
+// methods are those of the API.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	if s.Local {

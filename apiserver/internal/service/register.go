@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -64,8 +63,9 @@ func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
 		if s.do == nil && special == nil {
 			panic("nothing implements " + s.name)
 		}
-		rpc := methodNamed(desc.ServiceName, name)
-		s.request, s.response = typeOf(rpc.Input()), typeOf(rpc.Output())
+		rpc := must(protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName + "." + name))).(protoreflect.MethodDescriptor)
+		s.request = must(protoregistry.GlobalTypes.FindMessageByName(rpc.Input().FullName()))
+		s.response = must(protoregistry.GlobalTypes.FindMessageByName(rpc.Output().FullName()))
 		if s.do != nil && !s.fits(s.request.New().Interface()) {
 			panic("the request of " + s.name + " is not that of a standard method")
 		}
@@ -89,21 +89,11 @@ func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
 	server.RegisterService(&desc, special)
 }
 
-func methodNamed(service, name string) protoreflect.MethodDescriptor {
-	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service + "." + name))
+func must[T any](found T, err error) T {
 	if err != nil {
-		panic(fmt.Errorf("finding %s of %s: %w", name, service, err))
+		panic(err)
 	}
-	return d.(protoreflect.MethodDescriptor)
-}
-
-// typeOf returns the generated type of a message.
-func typeOf(md protoreflect.MessageDescriptor) protoreflect.MessageType {
-	t, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName())
-	if err != nil {
-		panic(fmt.Errorf("finding the type of %s: %w", md.FullName(), err))
-	}
-	return t
+	return found
 }
 
 // served is a standard method of a service, as gRPC calls it.

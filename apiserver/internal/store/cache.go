@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -79,13 +77,6 @@ func newWatchCache(kind *Kind, o Options) *watchCache {
 		kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
 		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{},
 	}
-}
-
-// run feeds the cache until ctx ends.
-func (c *watchCache) run(ctx context.Context, lw cache.ListerWatcher) {
-	cache.NewReflectorWithOptions(lw, &Item{}, c, cache.ReflectorOptions{
-		Name: c.kind.Resource,
-	}).RunWithContext(ctx)
 }
 
 // contact notes whether a request to the API server came through.

@@ -90,7 +90,7 @@ func (s *Store) Run(ctx context.Context) {
 	request := func(o *metav1.ListOptions) *rest.Request {
 		return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(o, metav1.ParameterCodec)
 	}
-	s.cache.run(ctx, &cache.ListWatch{
+	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := request(&o).Do(ctx).Get()
 			s.cache.contact(err)
@@ -103,7 +103,8 @@ func (s *Store) Run(ctx context.Context) {
 			s.cache.contact(err)
 			return w, err
 		},
-	})
+	}
+	cache.NewReflectorWithOptions(source, &Item{}, s.cache, cache.ReflectorOptions{Name: s.kind.Resource}).RunWithContext(ctx)
 }
 
 // Ready returns nil once the cache has been filled.
