@@ -48,23 +48,46 @@ func Read(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
 type reader struct {
 	mistakes
 	data   []byte
-	tokens *json.Decoder
+	pos    int // in JSON
 	values int
 	text   int // bytes
 }
 
+// place is where a value stands in the document. Places stay on the stack of the functions that read; a path is made for what is reported only.
+type place struct {
+	up     *place
+	name   string
+	index  int
+	isItem bool // of a list, and not a member
+}
+
+func (p *place) path() *field.Path {
+	switch {
+	case p == nil:
+		return nil
+	case p.isItem:
+		return p.up.path().Index(p.index)
+	}
+	return memberOf(p.up.path(), p.name)
+}
+
+func (r *reader) wrong(at *place, reason, detail string) {
+	if !r.full() {
+		r.add(at.path(), reason, detail)
+	}
+}
+
 func (r *reader) readJSON() (any, bool) {
-	if err := json.Unmarshal(r.data, new(json.RawMessage)); err != nil {
-		r.add(nil, mistake.Syntax, "not JSON: "+r.place(err)+err.Error())
+	if !json.Valid(r.data) {
+		err := json.Unmarshal(r.data, new(json.RawMessage))
+		r.wrong(nil, mistake.Syntax, "not JSON: "+r.position(err)+err.Error())
 		return nil, false
 	}
-	r.tokens = json.NewDecoder(bytes.NewReader(r.data))
-	r.tokens.UseNumber()
 	return r.jsonValue(nil, 0)
 }
 
-// place says where a syntax error of JSON is.
-func (r *reader) place(err error) string {
+// position says where a syntax error of JSON is.
+func (r *reader) position(err error) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || syntax.Offset == 0 {
 		return ""
@@ -73,87 +96,114 @@ func (r *reader) place(err error) string {
 	return fmt.Sprintf("line %d, column %d: ", bytes.Count(before, []byte{'\n'})+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
 }
 
-// jsonValue reads the next value of JSON that is known to be well formed.
-func (r *reader) jsonValue(at *field.Path, depth int) (any, bool) {
+// jsonValue reads the next value of JSON that encoding/json has found to be well formed.
+func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	if depth > MaxDepth {
-		r.add(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 		return nil, false
 	}
 	if r.values++; r.values > MaxValues {
-		r.add(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
+		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
 		return nil, false
 	}
-	switch token := r.token(at).(type) {
-	case json.Delim:
-		if token == '{' {
-			return r.jsonObject(at, depth)
-		}
+	switch r.next() {
+	case '{':
+		return r.jsonObject(at, depth)
+	case '[':
 		return r.jsonList(at, depth)
-	case json.Number:
-		return r.number(token.String(), at), true
-	default:
-		return token, true
+	case '"':
+		return r.jsonString(at), true
+	case 't':
+		r.pos += len("true")
+		return true, true
+	case 'f':
+		r.pos += len("false")
+		return false, true
+	case 'n':
+		r.pos += len("null")
+		return nil, true
 	}
+	start := r.pos
+	for r.pos < len(r.data) && strings.IndexByte("+-.eE0123456789", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+	return r.number(string(r.data[start:r.pos]), at), true
 }
 
-func (r *reader) jsonObject(at *field.Path, depth int) (any, bool) {
+// next returns the byte at which the next value, or the end of an object or list, begins. What separates them has been checked.
+func (r *reader) next() byte {
+	for strings.IndexByte(" \t\r\n,:", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+	return r.data[r.pos]
+}
+
+func (r *reader) jsonObject(at *place, depth int) (any, bool) {
 	object := map[string]any{}
-	for r.tokens.More() {
-		key, _ := r.token(at).(string)
-		here := memberOf(at, key)
-		value, ok := r.jsonValue(here, depth+1)
+	for r.pos++; r.next() != '}'; {
+		key := r.jsonString(at)
+		here := place{up: at, name: key}
+		value, ok := r.jsonValue(&here, depth+1)
 		if !ok {
 			return nil, false
 		}
 		if _, twice := object[key]; twice {
-			r.add(here, mistake.DuplicateKey, mistake.Twice)
+			r.wrong(&here, mistake.DuplicateKey, mistake.Twice)
 			continue
 		}
 		object[key] = value
 	}
-	r.token(at) // the bracket
+	r.pos++
 	return object, true
 }
 
-func (r *reader) jsonList(at *field.Path, depth int) (any, bool) {
+func (r *reader) jsonList(at *place, depth int) (any, bool) {
 	list := []any{}
-	for r.tokens.More() {
-		value, ok := r.jsonValue(at.Index(len(list)), depth+1)
+	for r.pos++; r.next() != ']'; {
+		here := place{up: at, index: len(list), isItem: true}
+		value, ok := r.jsonValue(&here, depth+1)
 		if !ok {
 			return nil, false
 		}
 		list = append(list, value)
 	}
-	r.token(at) // the bracket
+	r.pos++
 	return list, true
 }
 
-// token returns the next token. The library replaces what is no text by U+FFFD without a word.
-func (r *reader) token(at *field.Path) json.Token {
-	start := r.tokens.InputOffset()
-	token, _ := r.tokens.Token() // the document has been checked
-	text, _ := token.(string)
-	replaced := strings.Count(text, "\uFFFD")
-	if replaced == 0 {
-		return token
+// jsonString reads a string, at whose opening quote the reader is.
+func (r *reader) jsonString(at *place) string {
+	start, escaped := r.pos, false
+	for r.pos++; r.data[r.pos] != '"'; r.pos++ {
+		if r.data[r.pos] == '\\' {
+			escaped = true
+			r.pos++
+		}
 	}
-	raw := r.data[start:r.tokens.InputOffset()]
+	r.pos++
+	raw := r.data[start:r.pos]
+	valid := utf8.Valid(raw)
+	if valid && !escaped {
+		return string(raw[1 : len(raw)-1])
+	}
+	var text string
+	_ = json.Unmarshal(raw, &text) // replaces what is no text by U+FFFD without a word
 	switch {
-	case !utf8.Valid(raw):
-		r.add(at, mistake.InvalidUTF8, "text that is not UTF-8")
-	case replaced > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
-		r.add(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
+	case !valid:
+		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")
+	case strings.Count(text, "\uFFFD") > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
+		r.wrong(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
 	}
-	return token
+	return text
 }
 
-func (r *reader) number(text string, at *field.Path) any {
+func (r *reader) number(text string, at *place) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		r.add(at, mistake.OutOfRange, "the number is too large")
+		r.wrong(at, mistake.OutOfRange, "the number is too large")
 		return nil
 	}
 	return f

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
@@ -23,33 +22,33 @@ func (r *reader) readYAML() (root any, ok bool) {
 	defer func() {
 		// The library reports what it finds by panic inside and is not quite proof against what fuzzers find.
 		if e := recover(); e != nil {
-			r.add(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
+			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
 			root, ok = nil, false
 		}
 	}()
 	if !utf8.Valid(r.data) {
-		r.add(nil, mistake.InvalidUTF8, "text that is not UTF-8")
+		r.wrong(nil, mistake.InvalidUTF8, "text that is not UTF-8")
 		return nil, false
 	}
 	if indicators(r.data) > MaxValues {
-		r.add(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
+		r.wrong(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
 		return nil, false
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.data))
 	var doc yaml.Node
 	err := dec.Decode(&doc)
 	if errors.Is(err, io.EOF) {
-		r.add(nil, mistake.Syntax, "the document is empty")
+		r.wrong(nil, mistake.Syntax, "the document is empty")
 		return nil, false
 	}
 	if err == nil {
 		if err = dec.Decode(&yaml.Node{}); err == nil {
-			r.add(nil, mistake.Syntax, "there is more than one YAML document; send them one by one")
+			r.wrong(nil, mistake.Syntax, "there is more than one YAML document; send them one by one")
 			return nil, false
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		r.add(nil, mistake.Syntax, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+		r.wrong(nil, mistake.Syntax, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
 		return nil, false
 	}
 	return r.yamlValue(&doc, nil, 0)
@@ -72,15 +71,15 @@ func indicators(data []byte) int {
 	return count
 }
 
-func (r *reader) yamlValue(n *yaml.Node, at *field.Path, depth int) (any, bool) {
+func (r *reader) yamlValue(n *yaml.Node, at *place, depth int) (any, bool) {
 	if depth > MaxDepth { // also how an alias to what contains it ends
-		r.add(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
+		r.wrong(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
 		return nil, false
 	}
 	r.values++
 	r.text += len(n.Value)
 	if r.values > MaxValues || r.text > maxText {
-		r.add(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, MaxValues, maxText>>20))
+		r.wrong(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, MaxValues, maxText>>20))
 		return nil, false
 	}
 	switch n.Kind {
@@ -91,8 +90,9 @@ func (r *reader) yamlValue(n *yaml.Node, at *field.Path, depth int) (any, bool) 
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, item := range n.Content {
+			here := place{up: at, index: i, isItem: true}
 			var ok bool
-			if list[i], ok = r.yamlValue(item, at.Index(i), depth+1); !ok {
+			if list[i], ok = r.yamlValue(item, &here, depth+1); !ok {
 				return nil, false
 			}
 		}
@@ -106,7 +106,7 @@ func (r *reader) yamlValue(n *yaml.Node, at *field.Path, depth int) (any, bool) 
 	}
 }
 
-func (r *reader) yamlMapping(n *yaml.Node, at *field.Path, depth int) (any, bool) {
+func (r *reader) yamlMapping(n *yaml.Node, at *place, depth int) (any, bool) {
 	object := map[string]any{}
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -119,13 +119,13 @@ func (r *reader) yamlMapping(n *yaml.Node, at *field.Path, depth int) (any, bool
 		if !ok {
 			continue
 		}
-		here := memberOf(at, key)
-		value, ok := r.yamlValue(valueNode, here, depth+1)
+		here := place{up: at, name: key}
+		value, ok := r.yamlValue(valueNode, &here, depth+1)
 		if !ok {
 			return nil, false
 		}
 		if _, twice := object[key]; twice {
-			r.add(here, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
+			r.wrong(&here, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
 			continue
 		}
 		object[key] = value
@@ -139,7 +139,7 @@ func (r *reader) yamlMapping(n *yaml.Node, at *field.Path, depth int) (any, bool
 }
 
 // yamlMerge adds the members of what `<<` names, one mapping or a list of them, that are not there yet.
-func (r *reader) yamlMerge(n *yaml.Node, object map[string]any, at *field.Path, depth int) bool {
+func (r *reader) yamlMerge(n *yaml.Node, object map[string]any, at *place, depth int) bool {
 	value, ok := r.yamlValue(n, at, depth+1)
 	if !ok {
 		return false
@@ -151,7 +151,7 @@ func (r *reader) yamlMerge(n *yaml.Node, object map[string]any, at *field.Path, 
 	for _, source := range sources {
 		members, isObject := source.(map[string]any)
 		if !isObject {
-			r.add(at, mistake.Syntax, fmt.Sprintf("line %d: << can merge objects only, got %s", n.Line, describe(source)))
+			r.wrong(at, mistake.Syntax, fmt.Sprintf("line %d: << can merge objects only, got %s", n.Line, describe(source)))
 		}
 		for key, member := range members {
 			if _, there := object[key]; !there {
@@ -166,7 +166,7 @@ func isMerge(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
 }
 
-func (r *reader) yamlKey(n *yaml.Node, at *field.Path) (string, bool) {
+func (r *reader) yamlKey(n *yaml.Node, at *place) (string, bool) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -178,13 +178,13 @@ func (r *reader) yamlKey(n *yaml.Node, at *field.Path) (string, bool) {
 			return formatNumber(value), true
 		}
 	}
-	r.add(at, mistake.WrongType, fmt.Sprintf("line %d: a key must be a string; put it in quotes", n.Line))
+	r.wrong(at, mistake.WrongType, fmt.Sprintf("line %d: a key must be a string; put it in quotes", n.Line))
 	return "", false
 }
 
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-func (r *reader) yamlScalar(n *yaml.Node, at *field.Path) any {
+func (r *reader) yamlScalar(n *yaml.Node, at *place) any {
 	if n.Style&yaml.TaggedStyle == 0 {
 		if n.Style&quoted != 0 {
 			return n.Value
@@ -207,10 +207,10 @@ func (r *reader) yamlScalar(n *yaml.Node, at *field.Path) any {
 		if number, ok := yamlNumber(n); ok {
 			return number
 		}
-		r.add(at, mistake.OutOfRange, fmt.Sprintf("line %d: %s is no number that JSON has", n.Line, strconv.Quote(mistake.Short(n.Value))))
+		r.wrong(at, mistake.OutOfRange, fmt.Sprintf("line %d: %s is no number that JSON has", n.Line, strconv.Quote(mistake.Short(n.Value))))
 		return n.Value
 	}
-	r.add(at, mistake.Syntax, fmt.Sprintf("line %d: a value with the tag %s cannot be read", n.Line, n.Tag))
+	r.wrong(at, mistake.Syntax, fmt.Sprintf("line %d: a value with the tag %s cannot be read", n.Line, n.Tag))
 	return n.Value
 }
 
