@@ -2,6 +2,7 @@ package kubedoc
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -12,18 +13,20 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// TestFromJSONAndDecode holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
-func TestFromJSONAndDecode(t *testing.T) {
+// TestDecodeTree holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
+func TestDecodeTree(t *testing.T) {
 	var pod corev1.PodSpec
-	errs := Decode(FromJSON(map[string]any{
+	tree := map[string]any{
 		"nodeName":     nil,
 		"nodeSelector": map[string]any{"zone": nil, "arch": true},
 		"containers": []any{
 			map[string]any{"name": "a", "securityContext": map[string]any{"runAsUser": int64(1)<<53 + 1}, "ports": []any{nil}},
 			map[string]any{"name": int64(1)},
 		},
-		"volumes": []any{map[string]any{"emptyDir": map[string]any{"sizeLimit": 0.5}}},
-	}), &pod, field.NewPath("spec"))
+		"volumes":                       []any{map[string]any{"emptyDir": map[string]any{"sizeLimit": 0.5}}},
+		"terminationGracePeriodSeconds": "9223372036854775807",
+	}
+	errs := Decode(tree, &pod, field.NewPath("spec"))
 	var got []string
 	for _, err := range errs {
 		got = append(got, err.Field+" ("+err.Origin+"): "+err.Detail)
@@ -40,6 +43,9 @@ func TestFromJSONAndDecode(t *testing.T) {
 	if user := pod.Containers[0].SecurityContext.RunAsUser; user == nil || *user != 1<<53+1 {
 		t.Errorf("the large integer became %v", user)
 	}
+	if grace := pod.TerminationGracePeriodSeconds; grace == nil || *grace != math.MaxInt64 || tree["terminationGracePeriodSeconds"] != int64(math.MaxInt64) {
+		t.Errorf("the large integer in text became %v in the object and %v in the tree", grace, tree["terminationGracePeriodSeconds"])
+	}
 }
 
 // Hints for keys that nobody reports cost 20 s of a processor for one document of 3 MB.
@@ -48,10 +54,9 @@ func TestHopelessDocumentIsBounded(t *testing.T) {
 	for i := range 100_000 {
 		hopeless[fmt.Sprintf("restartPolic%d", i)] = true
 	}
-	doc := FromJSON(hopeless)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	errs := Decode(doc, &corev1.PodSpec{}, field.NewPath("spec"))
+	errs := Decode(hopeless, &corev1.PodSpec{}, field.NewPath("spec"))
 	runtime.ReadMemStats(&after)
 	if len(errs) != maxMistakes {
 		t.Errorf("%d mistakes are reported, want %d", len(errs), maxMistakes)

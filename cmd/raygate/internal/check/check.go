@@ -144,20 +144,14 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 			err = errors.New("the object cannot be decoded")
 		}
 	}()
-	var tree map[string]any
-	repeated, err := kjson.UnmarshalStrict(data, &tree)
-	if err != nil {
-		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	tree, form := kubedoc.Read(data, false)
+	if tree == nil {
+		return nil, nil, errors.New(form[0].Detail)
 	}
 	readable := checks.New()
-	form = kubedoc.Join(kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil), validation.GroupsWithoutName(tree))
-	explained := len(form) > 0
-	for _, problem := range repeated {
-		if f, ok := errors.AsType[kjson.FieldError](problem); ok {
-			form = append(form, problemAt(f.FieldPath(), mistake.DuplicateKey, mistake.Twice))
-		}
-	}
-	if explained {
+	wrong := kubedoc.Join(kubedoc.Decode(tree, readable, nil), validation.GroupsWithoutName(tree))
+	form = append(form, wrong...)
+	if len(wrong) > 0 {
 		return readable, form, nil
 	}
 	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
