@@ -16,6 +16,7 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/backoff"
+	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -55,7 +56,10 @@ type Writer struct {
 	stale   *reconcile.Versions
 	refused *backoff.Limiter
 	patched *backoff.Limiter
-	notes   notes
+
+	// failures are what the last attempts ended with, sights the generations of owners for which an object of the user's was found.
+	failures byowner.Map[string, *Failure]
+	sights   byowner.Map[string, int64]
 }
 
 // New returns a Writer.
@@ -92,7 +96,8 @@ func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
 	w.patched.Forget(owner)
-	w.notes.forget(owner)
+	w.failures.Forget(owner)
+	w.sights.Forget(owner)
 }
 
 // Ensure makes the child, or repairs it. Desired becomes what the server has.
@@ -108,7 +113,7 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 		return r
 	case r.Err != nil:
 		return r
-	case c.MayBeUsers && r.Object == nil && w.notes.found(a.key, a.generation):
+	case c.MayBeUsers && r.Object == nil && w.found(a.key, a.generation):
 		return r // seen before, and not in the cache because it lacks our label
 	case c.AsFound && r.Object != nil && (c.MayBeUsers || metav1.IsControlledBy(r.Object, owner)):
 		return r
@@ -228,7 +233,8 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 // tooEarly reports whether nothing is to be tried now, and fills in what is known of the last attempt.
 func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	if wait := w.refused.Wait(a.key, a.generation); wait > 0 {
-		r.After, r.Failure = wait, w.notes.failure(a.key)
+		r.After = wait
+		r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
 		return true
 	}
 	if r.Object != nil && w.stale.Stale(r.Object) {
@@ -250,7 +256,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	switch {
 	case f.Taken && c.MayBeUsers && foreign.Controller == nil:
 		w.refused.Succeeded(a.key)
-		w.notes.setFound(a.key, a.generation)
+		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
 		r.Object = foreign.Found
 	case errors.Is(err, apply.ErrBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
@@ -261,7 +267,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		w.refuse(a, r, f)
 	default:
 		if w.refused.Failing(a.key, a.generation) {
-			r.Failure = w.notes.failure(a.key)
+			r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
 		}
 		r.Err = err
 	}
@@ -271,7 +277,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 func (w *Writer) refuse(a attempt, r *Result, f Failure) {
 	r.Failure = &f
 	r.After = w.refused.Failed(a.key, a.generation)
-	w.notes.setFailure(a.key, f)
+	w.failures.Set(a.key.Owner, a.key.Attempt, &f)
 }
 
 // Lasting reports whether the API server will say the same again: a quota, a policy, or a value that it does not take.

@@ -64,7 +64,7 @@ func TestHowErrorsAreSorted(t *testing.T) {
 			if diff := cmp.Diff([]any{tc.want, tc.wantErr, tc.wantAfter}, []any{operation, r.Err != nil, r.After}); diff != "" {
 				t.Errorf("operation, error and time to look again (-want +got):\n%s", diff)
 			}
-			if found := w.notes.found(a.key, 1); found != (name == "a user's own") {
+			if found := w.found(a.key, 1); found != (name == "a user's own") {
 				t.Errorf("taken for the user's: %t", found)
 			}
 		})
