@@ -73,9 +73,11 @@ func (d *decoder) wrongType(path *field.Path, want string, got *structpb.Value) 
 // decode writes v, which must not be null, into rv.
 func (d *decoder) decode(v *structpb.Value, rv reflect.Value, path *field.Path) {
 	if rv.Kind() == reflect.Pointer {
-		elem := reflect.New(rv.Type().Elem())
+		elem, before := reflect.New(rv.Type().Elem()), len(d.errs)
 		d.decode(v, elem.Elem(), path)
-		rv.Set(elem)
+		if len(d.errs) == before || !elem.Elem().IsZero() { // a pointer to nothing would be a value that nobody wrote
+			rv.Set(elem)
+		}
 		return
 	}
 	if d.decodeScalarType(v, rv, path) {
