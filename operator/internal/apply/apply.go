@@ -59,6 +59,10 @@ type Writer struct {
 	Client client.Client
 	// Live reads from the API server itself. It is asked only when a create finds the name taken.
 	Live client.Reader
+	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
+	Ours func(owner metav1.Object, current client.Object) bool
+	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what desired asks for.
+	Patch func(current client.Object) (client.Patch, error)
 	// Keep, if set, is called with our own object as it was found, before desired is compared with it. It can take over into
 	// desired what others put there and may stay.
 	Keep func(current client.Object)
@@ -91,7 +95,7 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 		current = taken
 	}
 	what := describe(desired, w.Client)
-	if !metav1.IsControlledBy(current, owner) {
+	if !w.ours(owner, current) {
 		return Unchanged, &NotOwnedError{what: what, Controller: metav1.GetControllerOf(current), Found: current}
 	}
 	if current.GetDeletionTimestamp() != nil {
@@ -103,27 +107,31 @@ func (w Writer) Object(ctx context.Context, owner metav1.Object, desired, curren
 	return w.patch(ctx, what, desired, current)
 }
 
+func (w Writer) ours(owner metav1.Object, current client.Object) bool {
+	if w.Ours != nil {
+		return w.Ours(owner, current)
+	}
+	return metav1.IsControlledBy(current, owner)
+}
+
 func (w Writer) patch(ctx context.Context, what string, desired, current client.Object) (Result, error) {
-	r := kinds[kindOf(desired, w.Client)]
-	wanted, err := wantedOf(desired, current, r)
-	if err != nil {
-		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
+	difference := w.Patch
+	if difference == nil {
+		difference = func(current client.Object) (client.Patch, error) {
+			return mergePatch(desired, current, kinds[kindOf(desired, w.Client)])
+		}
 	}
-	found, err := bodyOf(current)
+	patch, err := difference(current)
 	if err != nil {
-		return Unchanged, fmt.Errorf("encoding %s: %w", what, err)
+		return Unchanged, fmt.Errorf("building the patch for %s: %w", what, err)
 	}
-	if satisfied(wanted, found, r) {
+	if patch == nil {
 		copyInto(current, desired)
 		return Unchanged, nil
 	}
 	if w.HoldBack {
 		copyInto(current, desired)
 		return Needed, nil
-	}
-	patch, err := patchFor(wanted, current)
-	if err != nil {
-		return Unchanged, fmt.Errorf("building the patch for %s: %w", what, err)
 	}
 	// The answer is decoded into what the patch is sent for, so that must be a copy: current belongs to the cache.
 	target := current.DeepCopyObject().(client.Object)
@@ -137,7 +145,7 @@ func (w Writer) patch(ctx context.Context, what string, desired, current client.
 // Remove deletes what an earlier state of the owner asked for. current is as in Object; nothing is done, and false returned,
 // when it is nil, on its way out, or not the owner's. The UID goes along, so that an object that took the name since is safe.
 func (w Writer) Remove(ctx context.Context, owner metav1.Object, current client.Object) (bool, error) {
-	if current == nil || current.GetDeletionTimestamp() != nil || !metav1.IsControlledBy(current, owner) {
+	if current == nil || current.GetDeletionTimestamp() != nil || !w.ours(owner, current) {
 		return false, nil
 	}
 	target := current.DeepCopyObject().(client.Object)
@@ -196,8 +204,11 @@ func (w Writer) Create(ctx context.Context, desired client.Object) (client.Objec
 	}
 	// The cache is behind, or filtered, or somebody else took the name. Only the server knows.
 	live := desired.DeepCopyObject().(client.Object)
-	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(desired), live); err != nil {
-		return nil, fmt.Errorf("reading %s, whose name was taken: %w", what, err)
+	switch readErr := w.Live.Get(ctx, client.ObjectKeyFromObject(desired), live); {
+	case apierrors.IsNotFound(readErr): // it is gone since
+		return nil, fmt.Errorf("creating %s: %w", what, err)
+	case readErr != nil:
+		return nil, fmt.Errorf("reading %s, whose name was taken: %w", what, readErr)
 	}
 	return live, nil
 }

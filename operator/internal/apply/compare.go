@@ -28,6 +28,19 @@ func track(o client.Object) {
 	o.SetAnnotations(a)
 }
 
+// mergePatch returns what makes current what desired asks for, nil if it is.
+func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
+	wanted, err := wantedOf(desired, current, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := bodyOf(current)
+	if err != nil || satisfied(wanted, found, r) {
+		return nil, err
+	}
+	return patchFor(wanted, current)
+}
+
 // wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status. An annotation
 // of ours that is to go is nil.
 func wantedOf(desired, current client.Object, r rules) (map[string]any, error) {

@@ -42,6 +42,8 @@ type Failure struct {
 	Message   string
 	// Refusal is report.Refusal for what the API server answered; empty for what it was not asked.
 	Refusal string
+	// Cause is what the API server answered, without what Message adds; nil for what it was not asked.
+	Cause error
 	// Taken says that something else has the name.
 	Taken bool
 }

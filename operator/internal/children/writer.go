@@ -32,7 +32,7 @@ const (
 	freePatches = 3
 )
 
-// Config is what a Writer needs. All but Optional is required.
+// Config is what a Writer needs. All but Optional and Ours is required.
 type Config struct {
 	// Client reads from a cache, and writes.
 	Client client.Client
@@ -40,6 +40,8 @@ type Config struct {
 	Live client.Reader
 	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
 	Optional OptionalReader
+	// Ours is apply.Writer.Ours.
+	Ours func(owner metav1.Object, current client.Object) bool
 	// Clock tells the time.
 	Clock clock.PassiveClock
 }
@@ -77,12 +79,15 @@ func New(c Config) *Writer {
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep is apply.Writer.Keep.
-	Keep func(current client.Object)
+	// Keep is apply.Writer.Keep, Patch apply.Writer.Patch.
+	Keep  func(current client.Object)
+	Patch func(current client.Object) (client.Patch, error)
 	// MayBeUsers says that an object of the name that nothing controls is the user's own make of the child, and fine.
 	MayBeUsers bool
 	// AsFound says that a child that is there is used as it is, and never changed.
 	AsFound bool
+	// Gone is an object of the name that was just removed, which the cache may still show.
+	Gone types.UID
 }
 
 // Gone is called by a watch when a child is gone.
@@ -100,9 +105,18 @@ func (w *Writer) Forget(owner types.UID) {
 	w.sights.Forget(owner)
 }
 
+// Find reads what has the name of o, whoever's it is. In the result, Object and Err count.
+func (w *Writer) Find(ctx context.Context, owner, o client.Object) Result {
+	_, r := w.attempt(ctx, owner, o)
+	return r
+}
+
 // Ensure makes the child, or repairs it. Desired becomes what the server has.
 func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Result {
 	a, r := w.attempt(ctx, owner, c.Desired)
+	if r.Object != nil && c.Gone != "" && r.Object.GetUID() == c.Gone {
+		r.Object = nil
+	}
 	switch {
 	case apierrors.IsForbidden(r.Err): // the right to read is missing, as that to write would be
 		err := r.Err
@@ -124,10 +138,16 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 	return r
 }
 
+func (w *Writer) apply() apply.Writer {
+	return apply.Writer{Client: w.config.Client, Live: w.config.Live, Ours: w.config.Ours}
+}
+
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	brake := w.patched.Wait(a.key, a.generation)
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound, Untracked: c.AsFound}
+	writer := w.apply()
+	writer.Keep, writer.Patch = c.Keep, c.Patch
+	writer.HoldBack, writer.Untracked = brake > 0 || c.AsFound, c.AsFound || c.Patch != nil
 	exists := r.Object != nil
 	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
 	if err != nil {
@@ -169,17 +189,18 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
 		return r
 	}
-	done, err := apply.Writer{Client: w.config.Client, Live: w.config.Live}.Remove(ctx, owner, r.Object)
+	done, err := w.apply().Remove(ctx, owner, r.Object)
 	switch {
 	case err == nil:
 		w.refused.Succeeded(a.key)
 	case Lasting(err):
-		w.refuse(a, &r, Failure{Operation: Delete, Message: err.Error(), Refusal: report.Refusal(err)})
+		w.refuse(a, &r, Failure{Operation: Delete, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)})
 	default:
 		r.Err = err
 	}
 	if done {
 		r.Done = Delete
+		w.written.Gone(owner.GetUID(), r.Object.GetUID()) // or a child that was made a moment ago would be taken to be there
 	}
 	return r
 }
@@ -191,8 +212,7 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	if r.Err != nil || w.tooEarly(a, &r) {
 		return r
 	}
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live}
-	if _, err := writer.SetController(ctx, owner, ref, current, want); err != nil {
+	if _, err := w.apply().SetController(ctx, owner, ref, current, want); err != nil {
 		w.failed(a, Child{Desired: current}, true, err, &r)
 		return r
 	}
@@ -247,7 +267,7 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 // failed sorts errors: what the user has to see and repair is noted and tried again later, what somebody else's write caused is
 // tried again when the watch shows that, and what only the API server knows is handed up.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
-	f := Failure{Operation: Create, Message: err.Error(), Refusal: report.Refusal(err)}
+	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
 	var foreign *apply.NotOwnedError
 	f.Taken = errors.As(err, &foreign)
 	if exists && !f.Taken { // what is somebody else's is only in the way of ours
@@ -258,6 +278,8 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		w.refused.Succeeded(a.key)
 		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
 		r.Object = foreign.Found
+	case apierrors.IsAlreadyExists(err):
+		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
 	case errors.Is(err, apply.ErrBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
 	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):

@@ -118,7 +118,7 @@ func New(c Config) *Reconciler {
 		said:     &report.Once{},
 		gangs: &gangs{
 			scheduler: c.Scheduler, options: c.Pod,
-			keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}),
+			keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
 		},
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)

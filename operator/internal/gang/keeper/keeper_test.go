@@ -109,7 +109,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		},
 	}).Build()
 	b.client = mapped{c, b.mapper}
-	b.keeper = New(Config{Client: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
+	b.keeper = New(Config{Client: b.client, Live: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
 	return b
 }
 
