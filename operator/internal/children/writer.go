@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/overlay"
@@ -40,7 +39,7 @@ type Config struct {
 	Live client.Reader
 	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
 	Optional OptionalReader
-	// Ours is apply.Writer.Ours.
+	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
 	Ours func(owner metav1.Object, current client.Object) bool
 	// Clock tells the time.
 	Clock clock.PassiveClock
@@ -79,8 +78,10 @@ func New(c Config) *Writer {
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep is apply.Writer.Keep, Patch apply.Writer.Patch.
-	Keep  func(current client.Object)
+	// Keep, if set, is called with our own object as it was found, before Desired is compared with it. It can take over into
+	// Desired what others put there and may stay.
+	Keep func(current client.Object)
+	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what Desired asks for.
 	Patch func(current client.Object) (client.Patch, error)
 	// MayBeUsers says that an object of the name that nothing controls is the user's own make of the child, and fine.
 	MayBeUsers bool
@@ -138,44 +139,31 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 	return r
 }
 
-func (w *Writer) apply() apply.Writer {
-	return apply.Writer{Client: w.config.Client, Live: w.config.Live, Ours: w.config.Ours}
-}
-
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	brake := w.patched.Wait(a.key, a.generation)
-	writer := w.apply()
-	writer.Keep, writer.Patch = c.Keep, c.Patch
-	writer.HoldBack, writer.Untracked = brake > 0 || c.AsFound, c.AsFound || c.Patch != nil
 	exists := r.Object != nil
-	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
+	done, err := w.put(ctx, owner, c, r.Object, brake > 0 || c.AsFound)
 	if err != nil {
 		w.failed(a, c, exists, err, r)
 		return
 	}
 	r.Object = c.Desired
-	switch result {
-	case apply.Needed:
-		if c.AsFound {
-			break
-		}
+	switch {
+	case done == held && !c.AsFound:
 		r.After = brake
 		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
 			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
 		return
-	case apply.Created:
-		r.Done = Create
+	case done == Create:
 		r.After = overlay.Timeout // see attempt
-		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
-	case apply.Patched:
-		r.Done = Update
+	case done == Update:
 		w.patched.Failed(a.key, a.generation)
-		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
-	case apply.Unchanged:
 	}
-	if r.Done != None {
-		ctrllog.FromContext(ctx).Info("Wrote a child", "result", result, "kind", r.Kind, "name", r.Name)
+	if done == Create || done == Update {
+		r.Done = done
+		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
+		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
 	}
 	w.refused.Succeeded(a.key)
 }
@@ -189,7 +177,7 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
 		return r
 	}
-	done, err := w.apply().Remove(ctx, owner, r.Object)
+	done, err := w.remove(ctx, owner, r.Object)
 	switch {
 	case err == nil:
 		w.refused.Succeeded(a.key)
@@ -212,7 +200,7 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	if r.Err != nil || w.tooEarly(a, &r) {
 		return r
 	}
-	if _, err := w.apply().SetController(ctx, owner, ref, current, want); err != nil {
+	if _, err := w.setController(ctx, owner, ref, current, want); err != nil {
 		w.failed(a, Child{Desired: current}, true, err, &r)
 		return r
 	}
@@ -268,19 +256,19 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 // tried again when the watch shows that, and what only the API server knows is handed up.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
-	var foreign *apply.NotOwnedError
+	var foreign *errNotOwned
 	f.Taken = errors.As(err, &foreign)
 	if exists && !f.Taken { // what is somebody else's is only in the way of ours
 		f.Operation = Update
 	}
 	switch {
-	case f.Taken && c.MayBeUsers && foreign.Controller == nil:
+	case f.Taken && c.MayBeUsers && foreign.controller == nil:
 		w.refused.Succeeded(a.key)
 		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
-		r.Object = foreign.Found
+		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
 		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
-	case errors.Is(err, apply.ErrBeingDeleted):
+	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
 	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		w.stale.Replaced(r.Object)

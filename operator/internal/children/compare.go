@@ -1,4 +1,4 @@
-package apply
+package children
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
 	if err != nil || satisfied(wanted, found, r) {
 		return nil, err
 	}
-	return patchFor(wanted, current)
+	return versioned(wanted, current)
 }
 
 // wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status. An annotation
@@ -188,9 +188,9 @@ func covers(wanted, found any) bool {
 	}
 }
 
-// patchFor returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
+// versioned returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
 // somebody else in between is a conflict and not lost.
-func patchFor(wanted map[string]any, current client.Object) (client.Patch, error) {
+func versioned(wanted map[string]any, current client.Object) (client.Patch, error) {
 	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
 	raw, err := json.Marshal(wanted)
 	if err != nil {
