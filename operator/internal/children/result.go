@@ -36,6 +36,9 @@ type Result struct {
 	Err error
 }
 
+// Wanted reports whether the child is as it is wanted, as far as anybody knows.
+func (r Result) Wanted() bool { return r.Err == nil && r.Failure == nil && !r.Stale }
+
 // Failure is an operation that does not lead to the child that is wanted.
 type Failure struct {
 	Operation Operation

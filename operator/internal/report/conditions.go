@@ -43,6 +43,15 @@ func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, mess
 	return news
 }
 
+// Raise is Set for a condition that is True with a message, and absent without one.
+func (c Conditions) Raise(kind, reason, message string) (news bool) {
+	if message == "" {
+		c.Remove(kind)
+		return false
+	}
+	return c.Set(kind, metav1.ConditionTrue, reason, message)
+}
+
 // Says reports whether the condition is True with the message, of which no more counts than a condition holds.
 func (c Conditions) Says(kind, message string) bool {
 	found := c.Find(kind)

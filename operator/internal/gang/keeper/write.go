@@ -62,7 +62,7 @@ func (r *run) took(it *item, what string, result children.Result) bool {
 		r.again(result.After)
 		r.problem("%s", f.Message)
 	}
-	return result.Err == nil && result.Failure == nil && !result.Stale
+	return result.Wanted()
 }
 
 var past = map[children.Operation]string{children.Create: "created", children.Update: "updated", children.Delete: "deleted"}
