@@ -15,8 +15,6 @@ type Violation struct {
 	Message string
 	// Rule is the stable id of the rule, as in RC-501, or what the origin of a problem that is not from this package says.
 	Rule string
-	// Type is what kind of problem it is.
-	Type field.ErrorType
 }
 
 // Violations turns a verdict into what doors print: in the order in which the fields stand in the API, without repeats.
@@ -30,7 +28,6 @@ func Violations(errs field.ErrorList) []Violation {
 		v := Violation{Field: err.Field, Message: message(err), Rule: err.Origin}
 		if !seen[v] {
 			seen[v] = true
-			v.Type = err.Type
 			violations = append(violations, v)
 		}
 	}

@@ -119,6 +119,7 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 			Name:  name,
 		},
 	}
+	types := causeTypes(errs)
 	var ids, texts []string
 	for _, v := range violations {
 		message := v.Message
@@ -130,7 +131,7 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 		if path == "<nil>" {
 			path = ""
 		}
-		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Type), Message: message, Field: path})
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: types[v], Message: message, Field: path})
 		texts = append(texts, strings.TrimPrefix(path+": "+message, ": "))
 	}
 	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.Kind, group, name, strings.Join(texts, "; "))
@@ -138,6 +139,17 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 	a := allow(outcomeDenied, warnings...)
 	a.response.Allowed, a.response.Result, a.rules = false, status, slices.Compact(ids)
 	return a
+}
+
+// causeTypes finds the type of each violation again, which a Violation does not carry.
+func causeTypes(errs field.ErrorList) map[validation.Violation]metav1.CauseType {
+	types := map[validation.Violation]metav1.CauseType{}
+	for _, err := range errs {
+		if err != nil {
+			types[validation.Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}] = metav1.CauseType(err.Type)
+		}
+	}
+	return types
 }
 
 // warningTexts are "path: text (rule)", few and short enough to reach the user whole.
