@@ -162,7 +162,7 @@ func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Ch
 	}
 	if done == Create || done == Update {
 		r.Done = done
-		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
+		w.written.Written(a.key.Owner, a.key.Attempt, kept(c.Desired))
 		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
 	}
 	w.refused.Succeeded(a.key)
@@ -211,7 +211,6 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 // attempt is one look at a child.
 type attempt struct {
 	key        backoff.Key
-	id         string
 	generation int64
 }
 
@@ -219,8 +218,7 @@ type attempt struct {
 func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, Result) {
 	kind, err := w.kindOf(o)
 	r := Result{Kind: kind.Kind, Name: o.GetName(), Err: err}
-	id := kind.Kind + " " + o.GetName()
-	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: id}, id: id, generation: owner.GetGeneration()}
+	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: kind.Kind + " " + o.GetName()}, generation: owner.GetGeneration()}
 	if r.Err != nil {
 		return a, r
 	}
@@ -229,7 +227,7 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 		r.Err = err
 		return a, r
 	}
-	if found := w.written.Find(owner.GetUID(), id, cached); found != nil {
+	if found := w.written.Find(a.key.Owner, a.key.Attempt, cached); found != nil {
 		r.Object = *found
 		if cached == nil {
 			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
