@@ -24,8 +24,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// requestLimit is how long one request about an optional kind may take.
-const requestLimit = 5 * time.Second
+// RequestLimit is how long one request about an optional kind may take, so that a server that hangs holds nobody up.
+const RequestLimit = 5 * time.Second
 
 // New returns the kinds of the cluster that the manager is for, and adds caches to it that are empty until a kind is watched.
 // Nothing waits for them, and they share no discovery with the manager's own: there, one hanging server would hold up the reads
@@ -79,7 +79,7 @@ type direct struct {
 
 // RESTMapping implements mapper for one version.
 func (d direct) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), RequestLimit)
 	defer cancel()
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: kind.Group, Version: version}

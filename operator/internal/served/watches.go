@@ -109,7 +109,7 @@ func (w *Watches) Get(ctx context.Context, key client.ObjectKey, o *unstructured
 	if w.Synced(o.GroupVersionKind()) {
 		return w.source().Get(ctx, key, o)
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	return w.Kinds.live.Get(ctx, key, o)
 }

@@ -28,14 +28,10 @@ import (
 )
 
 const (
-	// lookAgain is how often to try again what the API server did not answer.
-	lookAgain = 15 * time.Second
 	// leaving is how often to see whether an object on its way out is gone. Mostly a watch tells earlier.
 	leaving = time.Second
 	// stuck is how long an object may be on its way out before somebody should be told.
 	stuck = 30 * time.Second
-	// requestLimit is how long one write may take: the Pods are waiting.
-	requestLimit = 5 * time.Second
 )
 
 // Config is what a Keeper needs. Client, Live and Clock are required.
@@ -198,7 +194,7 @@ func (r *run) inTheWay(it *item) bool {
 		}
 		return true
 	case !r.owned(it.current):
-		r.again(lookAgain)
+		r.again(children.RetryAfter)
 		r.problem("%s exists and belongs to something else; rename or delete it", title(it.Object))
 		r.report.Hold = fmt.Sprintf("%s belongs to something else", title(it.Object))
 		return true
@@ -235,7 +231,7 @@ func (r *run) trouble(err error) {
 		r.again(leaving) // somebody was faster; the next run sees what they did
 		return
 	}
-	r.again(lookAgain)
+	r.again(children.RetryAfter)
 	r.problem("%v", err)
 }
 

@@ -24,11 +24,12 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // ensure makes the object, or has the fields that are followed put right.
 func (r *run) ensure(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // the Pods are waiting
 	defer cancel()
 	result := r.children.Ensure(ctx, r.owner(it), children.Child{
 		Desired: build(r.w, it), Gone: it.gone, Patch: func(current client.Object) (client.Patch, error) { return patchOf(it, current) },
@@ -108,7 +109,7 @@ func empty(it *item, namespace string) *unstructured.Unstructured {
 
 // delete deletes the object, and reports whether the name is free.
 func (r *run) delete(ctx context.Context, it *item) bool {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit)
 	defer cancel()
 	if err := r.unprotect(ctx, it); err != nil && !apierrors.IsNotFound(err) {
 		r.trouble(fmt.Errorf("taking the finalizer off %s: %w", title(it.Object), err))
