@@ -31,20 +31,13 @@ import (
 func (r *run) ensure(ctx context.Context, it *item) {
 	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // the Pods are waiting
 	defer cancel()
-	result := r.children.Ensure(ctx, r.owner(it), children.Child{
-		Desired: build(r.w, it), Gone: it.gone, Patch: func(current client.Object) (client.Patch, error) { return patchOf(it, current) },
-	})
-	switch {
-	case it.gone != "" && result.Failure != nil:
-		r.again(leaving) // not gone yet, perhaps; the next run sees it
-	case result.Stale || r.watches.Synced(build(r.w, it).GroupVersionKind()):
-		r.again(result.After)
-	}
 	what := "creating"
 	if it.current != nil {
 		what = "updating"
 	}
-	r.took(it, what, result)
+	r.took(it, what, r.children.Ensure(ctx, r.owner(it), children.Child{
+		Desired: build(r.w, it), Gone: it.gone, Patch: func(current client.Object) (client.Patch, error) { return patchOf(it, current) },
+	}))
 }
 
 // took takes over what became of an object, and reports whether that is what was wanted.
@@ -55,13 +48,15 @@ func (r *run) took(it *item, what string, result children.Result) bool {
 	switch f := result.Failure; {
 	case result.Err != nil:
 		r.trouble(fmt.Errorf("%s %s: %w", what, title(it.Object), errors.Unwrap(result.Err)))
-	case f == nil || it.gone != "":
-	case f.Cause != nil:
-		r.again(result.After)
+	case f != nil && it.gone != "":
+		r.again(leaving) // not gone yet, perhaps; the next run sees it
+	case f != nil && f.Cause != nil:
 		r.problem("%s %s: %v", what, title(it.Object), f.Cause)
-	default:
-		r.again(result.After)
+	case f != nil:
 		r.problem("%s", f.Message)
+	}
+	if !result.Wanted() || r.watches.Synced(empty(it, "").GroupVersionKind()) { // what is read from the API server needs no second look
+		r.again(result.After)
 	}
 	return result.Wanted()
 }
