@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -206,10 +207,8 @@ func keepSpec(desired, current *unstructured.Unstructured) {
 func keepAddresses(desired, current *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringSlice(current.Object, "spec", "ipAddresses")
 	want, _, _ := unstructured.NestedStringSlice(desired.Object, "spec", "ipAddresses")
-	for _, ip := range want {
-		if !slices.Contains(have, ip) {
-			return
-		}
+	if !sets.New(have...).HasAll(want...) {
+		return
 	}
 	if spec, ok := desired.Object["spec"].(map[string]any); ok {
 		list, _, _ := unstructured.NestedSlice(current.Object, "spec", "ipAddresses")
