@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/raygate/raygate/operator/internal/conversion"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -75,7 +76,7 @@ func onlyDefaults(k kind, obj map[string]any) map[string]any {
 
 // undecodable cannot happen: the API server encoded what it sent.
 func undecodable(err error) answer {
-	return allow(outcomeFailed, shorten("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), maxWarningLength))
+	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), maxWarningLength))
 }
 
 // fromOldClient reports whether the client wrote another version than the one that the webhook was sent.
@@ -88,7 +89,7 @@ func restoreWarning(restored []jsonpatch.Operation) string {
 	for _, op := range restored {
 		fields = append(fields, strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "."))
 	}
-	return shorten("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), maxWarningLength)
+	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), maxWarningLength)
 }
 
 // missingDefaults compares the object as its Go type writes it without and with defaults, so that what the type adds by
