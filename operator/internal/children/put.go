@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // errNotOwned says that an object of the wanted name exists and belongs to somebody else, or to nobody. It is never changed.
@@ -104,53 +103,6 @@ func (w *Writer) ours(owner metav1.Object, current client.Object) bool {
 	return metav1.IsControlledBy(current, owner)
 }
 
-// remove deletes what an earlier state of the owner asked for. current is as for put; nothing is done, and false returned,
-// when it is nil, on its way out, or not the owner's. The UID goes along, so that an object that took the name since is safe.
-func (w *Writer) remove(ctx context.Context, owner metav1.Object, current client.Object) (bool, error) {
-	if current == nil || current.GetDeletionTimestamp() != nil || !w.ours(owner, current) {
-		return false, nil
-	}
-	target := current.DeepCopyObject().(client.Object)
-	err := w.config.Client.Delete(ctx, target, client.Preconditions{UID: new(current.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	switch {
-	case err == nil:
-		return true, nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return false, nil // it is gone, or another has its name
-	}
-	return false, fmt.Errorf("deleting %s: %w", w.describe(current), err)
-}
-
-// setController makes owner the controller of current, or takes that away. An object with another controller is refused with
-// errNotOwned when it is to be owned, and left alone
-// otherwise. current is not changed; the answer says whether something was written.
-func (w *Writer) setController(ctx context.Context, owner metav1.Object, ref metav1.OwnerReference, current client.Object, want bool) (bool, error) {
-	if metav1.IsControlledBy(current, owner) == want {
-		return false, nil
-	}
-	what := w.describe(current)
-	if other := metav1.GetControllerOf(current); want && other != nil {
-		return false, &errNotOwned{what: what, controller: other, found: current}
-	}
-	var refs []metav1.OwnerReference
-	for _, r := range current.GetOwnerReferences() {
-		if r.UID != owner.GetUID() {
-			refs = append(refs, r)
-		}
-	}
-	if want {
-		refs = append(refs, ref)
-	}
-	patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
-	if err != nil {
-		return false, fmt.Errorf("building the patch for %s: %w", what, err)
-	}
-	if err := w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch); err != nil {
-		return false, fmt.Errorf("patching the owner of %s: %w", what, err)
-	}
-	return true, nil
-}
-
 // create makes desired, which then is the object as the server has it. If the name is taken it returns the object that has it,
 // whoever's that is; nil after success.
 func (w *Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
@@ -177,7 +129,7 @@ func (w *Writer) create(ctx context.Context, desired client.Object) (client.Obje
 
 // describe has no kind for one that the client does not know, so that its requests fail.
 func (w *Writer) describe(o client.Object) string {
-	kind, _ := apiutil.GVKForObject(o, w.config.Client.Scheme())
+	kind, _ := w.kindOf(o)
 	return fmt.Sprintf("%s %s/%s", kind.Kind, o.GetNamespace(), o.GetName())
 }
 

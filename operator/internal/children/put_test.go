@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -53,11 +55,25 @@ func (a applier) Object(ctx context.Context, owner, desired, current client.Obje
 }
 
 func (a applier) Remove(ctx context.Context, owner, current client.Object) (bool, error) {
-	return a.writer().remove(ctx, owner, current)
+	r := a.writer().Remove(ctx, owner, current)
+	return r.Done == Delete, errorOf(r)
 }
 
 func (a applier) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) (bool, error) {
-	return a.writer().setController(ctx, owner, ref, current, want)
+	r := a.writer().SetController(ctx, owner, ref, current, want)
+	return r.Done == Update, errorOf(r)
+}
+
+func errorOf(r Result) error {
+	switch {
+	case r.Stale:
+		return apierrors.NewConflict(schema.GroupResource{}, r.Name, errors.New("stale"))
+	case r.Failure != nil && r.Failure.Taken:
+		return notOwned
+	case r.Failure != nil:
+		return errors.New(r.Failure.Message)
+	}
+	return r.Err
 }
 
 var notOwned = &errNotOwned{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -177,33 +178,52 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
 		return r
 	}
-	done, err := w.remove(ctx, owner, r.Object)
+	if r.Object.GetDeletionTimestamp() != nil || !w.ours(owner, r.Object) {
+		return r
+	}
+	// The UID goes along, so that an object that took the name since is safe.
+	err := w.config.Client.Delete(ctx, r.Object.DeepCopyObject().(client.Object),
+		client.Preconditions{UID: new(r.Object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
 	case err == nil:
-		w.refused.Succeeded(a.key)
-	case Lasting(err):
-		w.refuse(a, &r, Failure{Operation: Delete, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)})
-	default:
-		r.Err = err
-	}
-	if done {
 		r.Done = Delete
 		w.written.Gone(owner.GetUID(), r.Object.GetUID()) // or a child that was made a moment ago would be taken to be there
+		w.refused.Succeeded(a.key)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
+		w.refused.Succeeded(a.key)
+	case Lasting(err):
+		w.refuse(a, &r, Failure{Operation: Delete, Message: fmt.Sprintf("deleting %s: %v", w.describe(o), err), Cause: err, Refusal: report.Refusal(err)})
+	default:
+		r.Err = fmt.Errorf("deleting %s: %w", w.describe(o), err)
 	}
 	return r
 }
 
 // SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
-// tie to the owner or not.
+// tie to the owner or not. An object with another controller is refused when it is to be owned, and left alone otherwise. current is
+// not changed.
 func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
 	a, r := w.attempt(ctx, owner, current)
-	if r.Err != nil || w.tooEarly(a, &r) {
+	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
 		return r
 	}
-	if _, err := w.setController(ctx, owner, ref, current, want); err != nil {
-		w.failed(a, Child{Desired: current}, true, err, &r)
+	if other := metav1.GetControllerOf(current); want && other != nil {
+		w.failed(a, Child{}, true, &errNotOwned{what: w.describe(current), controller: other, found: current}, &r)
 		return r
 	}
+	refs := slices.DeleteFunc(slices.Clone(current.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+	if want {
+		refs = append(refs, ref)
+	}
+	patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
+	if err == nil {
+		err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
+	}
+	if err != nil {
+		w.failed(a, Child{}, true, fmt.Errorf("patching the owner of %s: %w", w.describe(current), err), &r)
+		return r
+	}
+	r.Done = Update
 	w.refused.Succeeded(a.key)
 	return r
 }
