@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -40,7 +39,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 	}
 	stamp(&before.Status, &after.Status, s.now)
 	saved, err := r.versions.SaveStatus(ctx, r.config.Client, before, after)
-	if saved != reconcile.SavedStatus {
+	if !saved {
 		report.Send(r.config.Recorder, after, report.Done(s.events))
 		return err
 	}
