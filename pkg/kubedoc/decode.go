@@ -73,11 +73,7 @@ func (d *decoder) wrongType(path *field.Path, want string, got *structpb.Value) 
 // decode writes v, which must not be null, into rv.
 func (d *decoder) decode(v *structpb.Value, rv reflect.Value, path *field.Path) {
 	if rv.Kind() == reflect.Pointer {
-		elem, before := reflect.New(rv.Type().Elem()), len(d.errs)
-		d.decode(v, elem.Elem(), path)
-		if len(d.errs) == before || !elem.Elem().IsZero() { // a pointer to nothing would be a value that nobody wrote
-			rv.Set(elem)
-		}
+		d.decodePointer(v, rv, path)
 		return
 	}
 	if d.decodeScalarType(v, rv, path) {
@@ -119,6 +115,15 @@ func (d *decoder) decode(v *structpb.Value, rv reflect.Value, path *field.Path) 
 		d.decodeStruct(v, rv, path)
 	default:
 		d.wrongType(path, rv.Type().String(), v)
+	}
+}
+
+// decodePointer leaves nil what a mistake left empty: a pointer to nothing would be a value that nobody wrote.
+func (d *decoder) decodePointer(v *structpb.Value, rv reflect.Value, path *field.Path) {
+	elem, before := reflect.New(rv.Type().Elem()), len(d.errs)
+	d.decode(v, elem.Elem(), path)
+	if len(d.errs) == before || !elem.Elem().IsZero() {
+		rv.Set(elem)
 	}
 }
 
