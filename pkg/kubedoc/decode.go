@@ -30,9 +30,7 @@ type decoder struct{ mistakes }
 // decode writes v, which must not be null, into rv.
 func (d *decoder) decode(v any, rv reflect.Value, path *field.Path) {
 	if rv.Kind() == reflect.Pointer {
-		elem := reflect.New(rv.Type().Elem())
-		d.decode(v, elem.Elem(), path)
-		rv.Set(elem)
+		d.decodePointer(v, rv, path)
 		return
 	}
 	if d.decodeScalarType(v, rv, path) {
@@ -74,6 +72,15 @@ func (d *decoder) decode(v any, rv reflect.Value, path *field.Path) {
 		d.decodeStruct(v, rv, path)
 	default:
 		d.wrongType(path, rv.Type().String(), v)
+	}
+}
+
+// decodePointer leaves nil what a mistake left empty: a pointer to nothing would be a value that nobody wrote.
+func (d *decoder) decodePointer(v any, rv reflect.Value, path *field.Path) {
+	elem, before := reflect.New(rv.Type().Elem()), len(d.list)
+	d.decode(v, elem.Elem(), path)
+	if len(d.list) == before || !elem.Elem().IsZero() {
+		rv.Set(elem)
 	}
 }
 

@@ -18,6 +18,7 @@ func TestDecodeTree(t *testing.T) {
 	var pod corev1.PodSpec
 	tree := map[string]any{
 		"nodeName":     nil,
+		"priority":     "high",
 		"nodeSelector": map[string]any{"zone": nil, "arch": true},
 		"containers": []any{
 			map[string]any{"name": "a", "securityContext": map[string]any{"runAsUser": int64(1)<<53 + 1}, "ports": []any{nil}},
@@ -36,9 +37,13 @@ func TestDecodeTree(t *testing.T) {
 		`spec.containers[0].ports[0] (wrong-type): expected object, got null`,
 		`spec.containers[1].name (wrong-type): expected string, got number 1; put it in quotes`,
 		`spec.nodeSelector[arch] (wrong-type): expected string, got boolean true; put it in quotes`,
+		`spec.priority (wrong-type): expected integer, got string "high"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mistakes (-want +got):\n%s", diff)
+	}
+	if pod.Priority != nil {
+		t.Errorf("a priority that is no number became %d", *pod.Priority)
 	}
 	if user := pod.Containers[0].SecurityContext.RunAsUser; user == nil || *user != 1<<53+1 {
 		t.Errorf("the large integer became %v", user)

@@ -1,4 +1,4 @@
-package apply
+package children
 
 // rules are what the generic comparison has to know about a kind.
 type rules struct {

@@ -1,4 +1,4 @@
-package apply_test
+package children
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
@@ -126,8 +125,8 @@ func TestEveryKindSettles(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
-			w := apply.Writer{Client: c, Live: c}
-			ask := func(want apply.Result) client.Object {
+			w := applier{Client: c, Live: c}
+			ask := func(want Operation) client.Object {
 				t.Helper()
 				desired := tc.build()
 				current := desired.DeepCopyObject().(client.Object)
@@ -141,8 +140,8 @@ func TestEveryKindSettles(t *testing.T) {
 				}
 				return desired
 			}
-			ask(apply.Created)
-			o := ask(apply.Unchanged)
+			ask(Create)
+			o := ask(None)
 			if tc.spoil == nil {
 				return
 			}
@@ -151,17 +150,17 @@ func TestEveryKindSettles(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.HoldBack = true
-			ask(apply.Needed)
+			ask(held)
 			w.HoldBack = false
-			tc.check(t, ask(apply.Patched))
-			ask(apply.Unchanged)
+			tc.check(t, ask(Update))
+			ask(None)
 		})
 	}
 }
 
 func TestAnnotationThatIsNoLongerAskedForGoes(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
-	w := apply.Writer{Client: c, Live: c}
+	w := applier{Client: c, Live: c}
 	for i, step := range []struct {
 		ask  map[string]string
 		want map[string]string
@@ -205,8 +204,8 @@ func TestMetadataAloneIsEnough(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), current); err != nil {
 		t.Fatal(err)
 	}
-	got, err := apply.Writer{Client: c, Live: c}.Object(t.Context(), rc, secret.Token(rc, []byte("new")), current)
-	if err != nil || got != apply.Patched {
+	got, err := applier{Client: c, Live: c}.Object(t.Context(), rc, secret.Token(rc, []byte("new")), current)
+	if err != nil || got != Update {
 		t.Fatalf("%s, %v", got, err)
 	}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), stored); err != nil {
@@ -223,7 +222,7 @@ func TestRemoveAndSetController(t *testing.T) {
 	retained.OwnerReferences = nil
 	cases := map[string]struct {
 		stored  *corev1.PersistentVolumeClaim
-		do      func(ctx context.Context, w apply.Writer, o client.Object) (bool, error)
+		do      func(ctx context.Context, w applier, o client.Object) (bool, error)
 		want    bool
 		wantErr error
 		left    int // controllers of what is left, -1 if nothing is
@@ -232,7 +231,7 @@ func TestRemoveAndSetController(t *testing.T) {
 		"another's is not":          {stored: volume.Claim(rc), do: remove(other), left: 1},
 		"nobody's is not":           {stored: retained.DeepCopy(), do: remove(rc), left: 0},
 		"nobody's is taken":         {stored: retained.DeepCopy(), do: own(rc, true), want: true, left: 1},
-		"another's is not taken":    {stored: volume.Claim(other), do: own(rc, true), wantErr: apply.ErrNotOwned, left: 1},
+		"another's is not taken":    {stored: volume.Claim(other), do: own(rc, true), wantErr: notOwned, left: 1},
 		"ours is let go":            {stored: volume.Claim(rc), do: own(rc, false), want: true, left: 0},
 		"another's is not let go":   {stored: volume.Claim(other), do: own(rc, false), left: 1},
 		"ours already, so no write": {stored: volume.Claim(rc), do: own(rc, true), left: 1},
@@ -244,7 +243,7 @@ func TestRemoveAndSetController(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(tc.stored), found); err != nil {
 				t.Fatal(err)
 			}
-			got, err := tc.do(t.Context(), apply.Writer{Client: c, Live: c}, found)
+			got, err := tc.do(t.Context(), applier{Client: c, Live: c}, found)
 			if got != tc.want || !errors.Is(err, tc.wantErr) || (err == nil) != (tc.wantErr == nil) {
 				t.Errorf("want %t and error %v, got %t and %v", tc.want, tc.wantErr, got, err)
 			}
@@ -259,12 +258,12 @@ func TestRemoveAndSetController(t *testing.T) {
 	}
 }
 
-func remove(rc *rayv1.RayCluster) func(context.Context, apply.Writer, client.Object) (bool, error) {
-	return func(ctx context.Context, w apply.Writer, o client.Object) (bool, error) { return w.Remove(ctx, rc, o) }
+func remove(rc *rayv1.RayCluster) func(context.Context, applier, client.Object) (bool, error) {
+	return func(ctx context.Context, w applier, o client.Object) (bool, error) { return w.Remove(ctx, rc, o) }
 }
 
-func own(rc *rayv1.RayCluster, want bool) func(context.Context, apply.Writer, client.Object) (bool, error) {
-	return func(ctx context.Context, w apply.Writer, o client.Object) (bool, error) {
+func own(rc *rayv1.RayCluster, want bool) func(context.Context, applier, client.Object) (bool, error) {
+	return func(ctx context.Context, w applier, o client.Object) (bool, error) {
 		return w.SetController(ctx, rc, child.Controller(rc), o, want)
 	}
 }

@@ -1,4 +1,4 @@
-package apply
+package children
 
 import (
 	"encoding/json"
@@ -26,6 +26,19 @@ func track(o client.Object) {
 	}
 	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(slices.Sorted(maps.Keys(a)), ",")
 	o.SetAnnotations(a)
+}
+
+// mergePatch returns what makes current what desired asks for, nil if it is.
+func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
+	wanted, err := wantedOf(desired, current, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := bodyOf(current)
+	if err != nil || satisfied(wanted, found, r) {
+		return nil, err
+	}
+	return versioned(wanted, current)
 }
 
 // wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status. An annotation
@@ -175,9 +188,9 @@ func covers(wanted, found any) bool {
 	}
 }
 
-// patchFor returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
+// versioned returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
 // somebody else in between is a conflict and not lost.
-func patchFor(wanted map[string]any, current client.Object) (client.Patch, error) {
+func versioned(wanted map[string]any, current client.Object) (client.Patch, error) {
 	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
 	raw, err := json.Marshal(wanted)
 	if err != nil {

@@ -1,4 +1,4 @@
-package apply_test
+package children
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -36,24 +38,67 @@ func served(change ...func(*corev1.Service)) *corev1.Service {
 	return s
 }
 
+// applier writes single objects.
+type applier struct {
+	Client   client.Client
+	Live     client.Reader
+	Keep     func(client.Object)
+	HoldBack bool
+}
+
+func (a applier) writer() *Writer {
+	return New(Config{Client: a.Client, Live: a.Live, Clock: clocktesting.NewFakeClock(raytest.Epoch.Time)})
+}
+
+func (a applier) Object(ctx context.Context, owner, desired, current client.Object) (Operation, error) {
+	return a.writer().put(ctx, owner, Child{Desired: desired, Keep: a.Keep}, current, a.HoldBack)
+}
+
+func (a applier) Remove(ctx context.Context, owner, current client.Object) (bool, error) {
+	r := a.writer().Remove(ctx, owner, current)
+	return r.Done == Delete, errorOf(r)
+}
+
+func (a applier) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) (bool, error) {
+	r := a.writer().SetController(ctx, owner, ref, current, want)
+	return r.Done == Update, errorOf(r)
+}
+
+func errorOf(r Result) error {
+	switch {
+	case r.Stale:
+		return apierrors.NewConflict(schema.GroupResource{}, r.Name, errors.New("stale"))
+	case r.Failure != nil && r.Failure.Taken:
+		return notOwned
+	case r.Failure != nil:
+		return errors.New(r.Failure.Message)
+	}
+	return r.Err
+}
+
+var notOwned = &errNotOwned{}
+
+// Is makes errors.Is know any of the type.
+func (*errNotOwned) Is(target error) bool { return target == error(notOwned) }
+
 func TestObject(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
 	cases := map[string]struct {
 		stored     *corev1.Service // in the API server
 		hidden     bool            // the cache does not show it
 		desired    func(*corev1.Service)
-		wantResult apply.Result
+		wantResult Operation
 		wantErr    error
 		wantWrites int
 		check      func(t *testing.T, s *corev1.Service)
 	}{
-		"missing":                            {wantResult: apply.Created, wantWrites: 1},
-		"as wanted, with defaults":           {stored: served(), wantResult: apply.Unchanged},
-		"as wanted, but the cache is behind": {stored: served(), hidden: true, wantResult: apply.Unchanged, wantWrites: 1},
+		"missing":                            {wantResult: Create, wantWrites: 1},
+		"as wanted, with defaults":           {stored: served(), wantResult: None},
+		"as wanted, but the cache is behind": {stored: served(), hidden: true, wantResult: None, wantWrites: 1},
 		"a user's annotation stays": {
 			stored:     served(func(s *corev1.Service) { s.Annotations = map[string]string{"mine": "1"} }),
 			desired:    func(s *corev1.Service) { s.Annotations = map[string]string{"wanted": "2"} },
-			wantResult: apply.Patched,
+			wantResult: Update,
 			wantWrites: 1,
 			check: func(t *testing.T, s *corev1.Service) {
 				if s.Annotations["mine"] != "1" || s.Annotations["wanted"] != "2" {
@@ -65,7 +110,7 @@ func TestObject(t *testing.T) {
 			stored: served(func(s *corev1.Service) {
 				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "old", Port: 1, Protocol: corev1.ProtocolTCP})
 			}),
-			wantResult: apply.Patched,
+			wantResult: Update,
 			wantWrites: 1,
 			check: func(t *testing.T, s *corev1.Service) {
 				for _, p := range s.Spec.Ports {
@@ -77,22 +122,22 @@ func TestObject(t *testing.T) {
 		},
 		"an address cannot change": {
 			stored:     served(func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.ClusterIPs = "10.0.0.7", []string{"10.0.0.7"} }),
-			wantResult: apply.Unchanged,
+			wantResult: None,
 		},
 		"somebody else's": {
 			stored:     served(func(s *corev1.Service) { s.OwnerReferences = nil }),
 			hidden:     true,
-			wantResult: apply.Unchanged, wantErr: apply.ErrNotOwned, wantWrites: 1,
+			wantResult: None, wantErr: notOwned, wantWrites: 1,
 		},
 		"an earlier cluster's": {
 			stored:     served(func(s *corev1.Service) { s.OwnerReferences[0].UID = "earlier" }),
-			wantResult: apply.Unchanged, wantErr: apply.ErrNotOwned,
+			wantResult: None, wantErr: notOwned,
 		},
 		"on its way out": {
 			stored: served(func(s *corev1.Service) {
 				s.DeletionTimestamp, s.Finalizers = new(metav1.Now()), []string{"x/y"}
 			}),
-			wantResult: apply.Unchanged, wantErr: apply.ErrBeingDeleted,
+			wantResult: None, wantErr: errBeingDeleted,
 		},
 	}
 	for name, tc := range cases {
@@ -128,7 +173,7 @@ func TestObject(t *testing.T) {
 			if tc.desired != nil {
 				tc.desired(desired)
 			}
-			got, err := apply.Writer{Client: c, Live: c}.Object(t.Context(), rc, desired, current)
+			got, err := applier{Client: c, Live: c}.Object(t.Context(), rc, desired, current)
 			if !errors.Is(err, tc.wantErr) || (err == nil) != (tc.wantErr == nil) {
 				t.Fatalf("error %v, want %v", err, tc.wantErr)
 			}

@@ -1,4 +1,4 @@
-package apply_test
+package children
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
@@ -38,7 +37,7 @@ func TestAChangeInBetweenIsNotLost(t *testing.T) {
 	claim := volume.Claim(rc)
 	claim.OwnerReferences = nil
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(served(), claim).Build()
-	w := apply.Writer{Client: c, Live: c}
+	w := applier{Client: c, Live: c}
 	for what, write := range map[string]struct {
 		stored client.Object
 		do     func(current client.Object) error
@@ -69,7 +68,7 @@ func TestAChangeInBetweenIsNotLost(t *testing.T) {
 func TestDesiredBecomesWhatTheServerHas(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
-	w := apply.Writer{Client: c, Live: c}
+	w := applier{Client: c, Live: c}
 	made := route.Ingress(rc)
 	if _, err := w.Object(t.Context(), rc, made, nil); err != nil || made.ResourceVersion == "" {
 		t.Errorf("after a create: version %q, %v", made.ResourceVersion, err)
@@ -80,7 +79,7 @@ func TestDesiredBecomesWhatTheServerHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := route.Ingress(rc)
-	if got, err := w.Object(t.Context(), rc, again, stored); got != apply.Unchanged || err != nil {
+	if got, err := w.Object(t.Context(), rc, again, stored); got != None || err != nil {
 		t.Fatalf("%s, %v", got, err)
 	}
 	if diff := cmp.Diff(stored, again); diff != "" {
@@ -113,9 +112,9 @@ func TestWhatIsNoLongerAskedForGoesWhereTheBuilderWritesAll(t *testing.T) {
 	stored.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "old"}}
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(stored).Build()
 	kept := false
-	w := apply.Writer{Client: c, Live: c, Keep: func(client.Object) { kept = true }}
+	w := applier{Client: c, Live: c, Keep: func(client.Object) { kept = true }}
 	got, err := w.Object(t.Context(), rc, route.Ingress(rc), get(t, c, stored))
-	if err != nil || got != apply.Patched || !kept {
+	if err != nil || got != Update || !kept {
 		t.Errorf("%s, asked what to keep: %t, %v", got, kept, err)
 	}
 	if left := get(t, c, stored); len(left.Spec.TLS) > 0 || len(left.Spec.Rules) != 1 {
@@ -147,7 +146,7 @@ func TestRemoveOfWhatIsGone(t *testing.T) {
 					return tc.answer
 				},
 			}).Build()
-			done, err := apply.Writer{Client: c, Live: c}.Remove(t.Context(), rc, get(t, c, stored))
+			done, err := applier{Client: c, Live: c}.Remove(t.Context(), rc, get(t, c, stored))
 			if done || (err != nil) != tc.wantErr {
 				t.Errorf("done %t, %v", done, err)
 			}
@@ -161,7 +160,7 @@ func TestOtherOwnersStay(t *testing.T) {
 	stored := volume.Claim(rc)
 	stored.OwnerReferences = []metav1.OwnerReference{other}
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(stored).Build()
-	w := apply.Writer{Client: c, Live: c}
+	w := applier{Client: c, Live: c}
 	for _, tc := range []struct {
 		owned bool
 		want  []metav1.OwnerReference
@@ -186,7 +185,7 @@ func TestNotOwnedSaysWhoHasIt(t *testing.T) {
 		theirs := served(func(s *corev1.Service) { s.OwnerReferences = owners })
 		c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(theirs).Build()
 		desired := served(func(s *corev1.Service) { s.Labels = map[string]string{rayv1.LabelCluster: "demo"} })
-		_, err := apply.Writer{Client: c, Live: c}.Object(t.Context(), rc, desired, get(t, c, theirs))
+		_, err := applier{Client: c, Live: c}.Object(t.Context(), rc, desired, get(t, c, theirs))
 		if err == nil || err.Error() != want {
 			t.Errorf("want %q, got %v", want, err)
 		}
