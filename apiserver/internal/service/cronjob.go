@@ -13,7 +13,7 @@ import (
 
 // CronJobs implements CronJobService.
 type CronJobs struct {
-	raygatev2.UnsafeCronJobServiceServer // so that a new method in the proto is a compile error here
+	raygatev2.UnimplementedCronJobServiceServer // until the methods that are declared are here
 	*resource.Resource
 }
 

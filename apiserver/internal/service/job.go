@@ -16,7 +16,7 @@ import (
 
 // Jobs implements JobService.
 type Jobs struct {
-	raygatev2.UnsafeJobServiceServer // so that a new method in the proto is a compile error here
+	raygatev2.UnimplementedJobServiceServer // until the methods that are declared are here
 	*resource.Resource
 }
 
