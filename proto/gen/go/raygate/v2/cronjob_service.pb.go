@@ -1530,10 +1530,8 @@ type TriggerCronJobRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// name of the cron job.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// request_id is a UUID that makes the call safe to repeat: the same trigger within a day returns the RayJob first created.
-	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// validate_only does everything but the write.
-	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	ValidateOnly  bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1578,13 +1576,6 @@ func (x *TriggerCronJobRequest) GetNamespace() string {
 func (x *TriggerCronJobRequest) GetName() string {
 	if x != nil {
 		return x.Name
-	}
-	return ""
-}
-
-func (x *TriggerCronJobRequest) GetRequestId() string {
-	if x != nil {
-		return x.RequestId
 	}
 	return ""
 }
@@ -1988,13 +1979,11 @@ const file_raygate_v2_cronjob_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"`\n" +
 	"\x17DiagnoseCronJobResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
-	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\x97\x01\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"x\n" +
 	"\x15TriggerCronJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\x12#\n" +
-	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\">\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\">\n" +
 	"\x16TriggerCronJobResponse\x12$\n" +
 	"\x03job\x18\x01 \x01(\v2\x12.raygate.v2.RayJobR\x03job\"\x8c\x01\n" +
 	"\x15SuspendCronJobRequest\x12!\n" +

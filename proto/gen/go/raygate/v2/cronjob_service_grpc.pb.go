@@ -63,7 +63,8 @@ type CronJobServiceClient interface {
 	ListCronJobEvents(ctx context.Context, in *ListCronJobEventsRequest, opts ...grpc.CallOption) (*ListCronJobEventsResponse, error)
 	// DiagnoseCronJob says why a RayCronJob makes no RayJobs.
 	DiagnoseCronJob(ctx context.Context, in *DiagnoseCronJobRequest, opts ...grpc.CallOption) (*DiagnoseCronJobResponse, error)
-	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended.
+	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended. Its name follows from the minute: in
+	// each there is at most one.
 	TriggerCronJob(ctx context.Context, in *TriggerCronJobRequest, opts ...grpc.CallOption) (*TriggerCronJobResponse, error)
 	// SuspendCronJob suspends a RayCronJob.
 	SuspendCronJob(ctx context.Context, in *SuspendCronJobRequest, opts ...grpc.CallOption) (*SuspendCronJobResponse, error)
@@ -256,7 +257,8 @@ type CronJobServiceServer interface {
 	ListCronJobEvents(context.Context, *ListCronJobEventsRequest) (*ListCronJobEventsResponse, error)
 	// DiagnoseCronJob says why a RayCronJob makes no RayJobs.
 	DiagnoseCronJob(context.Context, *DiagnoseCronJobRequest) (*DiagnoseCronJobResponse, error)
-	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended.
+	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended. Its name follows from the minute: in
+	// each there is at most one.
 	TriggerCronJob(context.Context, *TriggerCronJobRequest) (*TriggerCronJobResponse, error)
 	// SuspendCronJob suspends a RayCronJob.
 	SuspendCronJob(context.Context, *SuspendCronJobRequest) (*SuspendCronJobResponse, error)

@@ -31,8 +31,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Reading needs the right to
-// `get`, all else the right to `create`, `services/proxy` of the head Service.
+// SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
+// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
+// deleting.
 type SubmissionServiceClient interface {
 	// CreateSubmission submits a job. Ray accepts it before it starts it.
 	CreateSubmission(ctx context.Context, in *CreateSubmissionRequest, opts ...grpc.CallOption) (*CreateSubmissionResponse, error)
@@ -130,8 +131,9 @@ type SubmissionService_GetSubmissionLogsClient = grpc.ServerStreamingClient[GetS
 // All implementations must embed UnimplementedSubmissionServiceServer
 // for forward compatibility.
 //
-// SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Reading needs the right to
-// `get`, all else the right to `create`, `services/proxy` of the head Service.
+// SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
+// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
+// deleting.
 type SubmissionServiceServer interface {
 	// CreateSubmission submits a job. Ray accepts it before it starts it.
 	CreateSubmission(context.Context, *CreateSubmissionRequest) (*CreateSubmissionResponse, error)
