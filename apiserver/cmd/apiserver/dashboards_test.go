@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -154,9 +156,7 @@ var submissionMethods = raygatev2.File_raygate_v2_submission_service_proto.Servi
 func testSubmissions(t *testing.T, transport string, as func(user string) caller) {
 	call := func(user, method, cluster string, more object) (object, error) {
 		req := object{"namespace": "default", "cluster": cluster}
-		for k, v := range more {
-			req[k] = v
-		}
+		maps.Copy(req, more)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		return as(user).call(ctx, submissionMethods.ByName(protoreflect.Name(method)), req)
@@ -302,7 +302,7 @@ func testSubmitterPod(t *testing.T, kube kubernetes.Interface, jobs served, name
 	}
 	var answer object
 	var err error
-	eventually(t, "the Pod has a log", func() bool { answer, err = logs("submitter"); return err == nil || err == io.EOF })
+	eventually(t, "the Pod has a log", func() bool { answer, err = logs("submitter"); return err == nil || errors.Is(err, io.EOF) })
 	if len(answer) == 0 {
 		t.Error("the log of a simulated container does not say that it is simulated")
 	}

@@ -58,7 +58,8 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 		}
 	}
 	e.lookAtProgress()
-	return state == rayv1.JobDeploymentStatusRunning || state == rayv1.JobDeploymentStatusComplete, e.findings, nil
+	runs := state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
+	return runs || state == rayv1.JobDeploymentStatusComplete, e.findings, nil
 }
 
 // addSelf adds a finding about the object itself.

@@ -79,7 +79,7 @@ func TestDiagnoseJob(t *testing.T) {
 		"no cluster":    {state: rayv1.JobDeploymentStatusInitializing, do: func(w *world) { delete(w.objects, "RayCluster/demo") }, want: []string{"WARNING ClusterMissing", "INFO WaitingForCluster"}},
 		"interactive":   {state: rayv1.JobDeploymentStatusWaiting, edit: func(j *rayv1.RayJob) { j.Spec.SubmissionMode = rayv1.InteractiveMode }, pods: []corev1.Pod{ready}, want: []string{"INFO WaitingForJob"}},
 		"no dashboard":  {state: running, ray: rayv1.JobStatusRunning, pods: []corev1.Pod{ready}, edit: status(func(st *rayv1.RayJobStatus) { st.JobStatusCheckFailureStartTime = new(metav1.Now()) }), ready: true, want: []string{"WARNING DashboardUnreachable"}},
-		"not submitted": {state: running, pods: []corev1.Pod{ready}, ready: true, want: []string{"INFO NotSubmitted"}},
+		"not submitted": {state: running, pods: []corev1.Pod{ready}, want: []string{"INFO NotSubmitted"}},
 		"may not see the cluster": {
 			state: running, ray: rayv1.JobStatusRunning, ready: true, pods: []corev1.Pod{ready}, do: func(w *world) { w.denied["get rayclusters"] = true },
 		},

@@ -53,7 +53,10 @@ func (a attempt) begun() error {
 }
 
 func (a attempt) notStarted() error {
-	if a.state.IsTerminal() {
+	switch {
+	case a.state == rayv1.JobDeploymentStatusRunning:
+		return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: Ray does not know it yet; follow the log, or see that of the submitter", a.item.Name)
+	case a.state.IsTerminal():
 		return wrongState("JOB_NOT_STARTED", "RayJob %s ended as %s before its job ran: %s %s", a.item.Name, a.state, a.item.At("status.reason").Str, a.item.At("status.message").Str)
 	}
 	return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: the state is %q %s; wait for ready, or see :diagnose", a.item.Name, a.state, a.item.At("status.message").Str)
