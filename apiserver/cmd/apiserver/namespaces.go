@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -32,6 +33,15 @@ func newStores(kind store.Kind, namespaces []string, o store.Options) stores {
 		all[ns] = store.New(kind, o)
 	}
 	return all
+}
+
+// get reads an object.
+func (s stores) get(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
+	st, err := s.in(key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return st.Get(ctx, key, store.ReadOptions{})
 }
 
 // in returns the store of a namespace, or says why there is none.

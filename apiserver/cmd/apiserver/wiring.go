@@ -23,6 +23,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
@@ -105,19 +106,29 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
+	dashboards, err := dashboardproxy.New(dashboardproxy.Options{
+		Caller: access.caller, Core: core, Authorizer: access.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	resources := make([]*resource.Resource, len(kinds))
 	for i, kind := range kinds {
-		r := resource.New(kind, resource.Options{
+		resources[i] = resource.New(kind, resource.Options{
 			In: a.stores[i].in, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
 		})
-		service.Register(services, r, nil)
-		service.Register(inProcess, r, nil)
+	}
+	for _, server := range []grpc.ServiceRegistrar{services, inProcess} {
+		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards)
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
 
-	api, err := restv2.New(ctx, restv2.Options{Services: restServices, Conn: inProcess, Edge: entry, Table: table})
+	api, err := restv2.New(ctx, restv2.Options{
+		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Dashboard: dashboards.Serve,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +151,10 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, restServices how REST serves them.
+// kinds are what is served, restServices how REST serves them, and after them what is no kind.
 var (
 	kinds        = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
-	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
+	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}
 )
 
 // chainOf is the way of every call behind the edge, outermost first.

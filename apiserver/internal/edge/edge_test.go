@@ -117,6 +117,7 @@ func start(t *testing.T, o Options) (*grpc.ClientConn, *service) {
 	raygatev2.RegisterJobServiceServer(registrar, raygatev2.UnimplementedJobServiceServer{})
 	raygatev2.RegisterServeServiceServer(registrar, raygatev2.UnimplementedServeServiceServer{})
 	raygatev2.RegisterCronJobServiceServer(registrar, raygatev2.UnimplementedCronJobServiceServer{})
+	raygatev2.RegisterSubmissionServiceServer(registrar, raygatev2.UnimplementedSubmissionServiceServer{})
 	healthpb.RegisterHealthServer(registrar, health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -41,6 +41,9 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	if r, ok := c.Request.(interface{ GetNamespace() string }); ok {
 		fields = append(fields, "namespace", r.GetNamespace())
 	}
+	if r, ok := c.Request.(interface{ GetCluster() string }); ok {
+		fields = append(fields, "cluster", r.GetCluster())
+	}
 	if name := objectName(c.Request); name != "" {
 		fields = append(fields, "name", name)
 	}
@@ -58,8 +61,11 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 
 // objectName returns the name in a request, or in the metadata of the object that it carries.
 func objectName(req any) string {
-	if r, ok := req.(interface{ GetName() string }); ok {
+	switch r := req.(type) {
+	case interface{ GetName() string }:
 		return r.GetName()
+	case interface{ GetSubmissionId() string }:
+		return r.GetSubmissionId()
 	}
 	if m, ok := req.(proto.Message); ok {
 		return document.MetadataOf(m).GetName()

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -51,18 +51,42 @@ type evidence struct {
 
 // Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
 // logs with the caller's credentials; what the caller may not read is left out.
-func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) (err error) {
-	e := &evidence{Resource: r, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
-	if e.item, err = r.find(ctx, req, "get"); err != nil {
-		return err
-	}
-	typed, err := r.typedOf(e.item.JSON())
+func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
+	ready, findings, err := r.diagnose(ctx, req)
 	if err != nil {
 		return err
 	}
-	e.cluster = typed.(*rayv1.RayCluster)
+	set(resp, "ready", ready)
+	for _, f := range findings {
+		add(resp, "findings", f)
+	}
+	return nil
+}
+
+func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
+	item, err := r.find(ctx, req, "get")
+	if err != nil {
+		return false, nil, err
+	}
+	typed, err := r.typedOf(item.JSON())
+	if err != nil {
+		return false, nil, err
+	}
+	e, err := r.gather(ctx, item, typed.(*rayv1.RayCluster))
+	if err != nil {
+		return false, nil, err
+	}
+	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
+	e.look()
+	return ready, e.findings, nil
+}
+
+// gather reads the evidence about an object that is, or has, a cluster.
+func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.RayCluster) (*evidence, error) {
+	e := &evidence{Resource: r, item: item, cluster: cluster, byText: map[string]int{}}
+	var err error
 	if e.pods, err = r.pods(ctx, e.item); err != nil {
-		return err
+		return nil, err
 	}
 	about := map[types.UID]bool{e.item.UID: true}
 	for i := range e.pods {
@@ -72,7 +96,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 	if apierrors.IsForbidden(err) {
 		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	logs := 0
 	e.log = func(pod, container string) string {
@@ -89,12 +113,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
-	set(resp, "ready", e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item))
-	e.look()
-	for _, f := range e.findings {
-		add(resp, "findings", f)
-	}
-	return nil
+	return e, nil
 }
 
 // look goes through the places where something may be wrong, the most decisive first.
@@ -108,7 +127,7 @@ func (e *evidence) look() {
 }
 
 func logsOf(ctx context.Context, r *Resource, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {
-	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, metav1.ParameterCodec).Do(ctx).Raw()
+	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, scheme.ParameterCodec).Do(ctx).Raw()
 }
 
 // add adds a finding. One that was found before on another object of the kind is counted there.
@@ -200,7 +219,7 @@ func (e *evidence) lookAtEvents() {
 			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
 		case "FailedScheduling": // said by the Pod's condition, and better
 		default:
-			if kind == clusterKind && strings.HasPrefix(ev.Reason, "Failed") {
+			if kind == e.item.Kind && strings.HasPrefix(ev.Reason, "Failed") {
 				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)
 			}
 		}

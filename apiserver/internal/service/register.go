@@ -8,8 +8,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/resource"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // standardOf returns the methods that every kind has, by name. noun is what the protos call the kind, such as Cluster.
@@ -30,6 +33,18 @@ func standardOf(noun string) map[string]method {
 		"List" + noun + "Events": unary((*resource.Resource).Events),
 		"Watch" + noun + "s":     watch,
 	}
+}
+
+// Resources are the kinds that are served.
+type Resources struct{ Clusters, Jobs, Services, CronJobs *resource.Resource }
+
+// RegisterAll registers the services of all kinds, and that of submissions.
+func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy) {
+	Register(server, r.Clusters, nil)
+	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
+	Register(server, r.Services, nil)
+	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards})
 }
 
 // method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.
@@ -57,7 +72,11 @@ var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *res
 func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
 	desc := *r.Service
 	desc.Methods, desc.Streams = nil, nil
-	standard := standardOf(strings.TrimPrefix(r.Checks.Kind, "Ray"))
+	noun := strings.TrimPrefix(r.Checks.Kind, "Ray")
+	standard := standardOf(noun)
+	if special != nil { // a kind with methods of its own is diagnosed in its own way
+		delete(standard, "Diagnose"+noun)
+	}
 	handlers := func(name string) (s served, ok bool) {
 		s = served{r: r, name: "/" + desc.ServiceName + "/" + name, method: standard[name]}
 		if s.do == nil && special == nil {
