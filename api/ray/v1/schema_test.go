@@ -146,7 +146,7 @@ func TestRayJobSchemaVerdicts(t *testing.T) {
 		"an unknown way to submit, as KubeRay": {obj: "{spec: {submissionMode: Carrier-Pigeon}}"},
 		"fractions of a CPU":                   {obj: "{spec: {entrypointNumCpus: 0.5}}"},
 		"no time to start":                     {obj: "{spec: {preRunningDeadlineSeconds: 0}}", want: "greater than or equal to 1"},
-		"negative retries":                     {obj: "{spec: {backoffLimit: -1}}", want: "greater than or equal to 0"},
+		"negative retries":                     {obj: "{spec: {backoffLimit: -1}}", want: "must be at least 0"},
 		"the legacy pair":                      {obj: strategy("{onSuccess: {policy: DeleteSelf}, onFailure: {policy: DeleteNone}}")},
 		"half of the legacy pair":              {obj: strategy("{onSuccess: {policy: DeleteSelf}}"), want: "requires either BOTH onSuccess and onFailure"},
 		"an empty strategy":                    {obj: strategy("{}"), want: "requires either BOTH onSuccess and onFailure"},
