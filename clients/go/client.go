@@ -197,3 +197,9 @@ func warn(to func(string)) grpc.UnaryClientInterceptor {
 		return err
 	}
 }
+
+// IsPlaintext reports whether a connection to an address would be in the clear.
+func IsPlaintext(address string) (bool, error) {
+	_, plaintext, err := parseAddress(address)
+	return plaintext, err
+}

@@ -166,7 +166,7 @@ func TestWhatMayBeRepeated(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{failures: []error{tc.failure}}
-			err := f.start(t, nil).Clusters("team").Delete(t.Context(), "demo", tc.options)
+			_, err := f.start(t, nil).Clusters("team").Delete(t.Context(), "demo", tc.options)
 			if f.deletes != tc.want || (err == nil) != (tc.want == 2) {
 				t.Errorf("%d calls, want %d; %v", f.deletes, tc.want, err)
 			}

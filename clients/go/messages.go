@@ -140,12 +140,16 @@ func (m *Messages) Apply(ctx context.Context, name string, object proto.Message,
 	})
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does.
-func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) error {
-	_, err := m.one(ctx, "Delete", fields{
-		"name": name, "uid": o.UID, "etag": o.ETag, "propagation": o.Propagation, "allow_missing": o.AllowMissing, "validate_only": o.ValidateOnly,
+// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the uid of the object; an empty one says that there
+// was none, which AllowMissing allows.
+func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
+	resp, err := m.kind.call(ctx, m.client.conn, "Delete", fields{
+		"namespace": m.namespace, "name": name, "uid": o.UID, "etag": o.ETag, "propagation": o.Propagation, "allow_missing": o.AllowMissing, "validate_only": o.ValidateOnly,
 	})
-	return err
+	if err != nil {
+		return "", err
+	}
+	return resp.Interface().(interface{ GetUid() string }).GetUid(), nil
 }
 
 // Scale changes the size of a worker group. Kinds without worker groups of their own are ErrNoSuchMethod.

@@ -92,8 +92,8 @@ func (r *Resource[T, M]) Apply(ctx context.Context, name string, object M, o App
 	return r.typed(r.messages.Apply(ctx, name, object, o))
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does.
-func (r *Resource[T, M]) Delete(ctx context.Context, name string, o DeleteOptions) error {
+// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the object's uid.
+func (r *Resource[T, M]) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
 	return r.messages.Delete(ctx, name, o)
 }
 

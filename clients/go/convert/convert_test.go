@@ -41,15 +41,22 @@ func TestKindIsFilledIn(t *testing.T) {
 }
 
 func TestMistakesHavePaths(t *testing.T) {
-	template, err := structpb.NewStruct(map[string]any{"spec": map[string]any{"container": []any{}, "nodeName": 5}})
+	template, err := structpb.NewStruct(map[string]any{"spec": map[string]any{"ofTheFuture": []any{}, "nodeName": 5, "hostNetwork": "yes"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = convert.RayCluster.Object(&raygatev2.RayCluster{Spec: &raygatev2.RayClusterSpec{HeadGroupSpec: &raygatev2.HeadGroupSpec{Template: template}}})
-	for _, want := range []string{"spec.headGroupSpec.template.spec.container:", "spec.headGroupSpec.template.spec.nodeName:"} {
+	m := &raygatev2.RayCluster{Spec: &raygatev2.RayClusterSpec{HeadGroupSpec: &raygatev2.HeadGroupSpec{Template: template}}}
+	_, err = convert.RayCluster.Object(m)
+	for _, want := range []string{"spec.headGroupSpec.template.spec.nodeName:", "spec.headGroupSpec.template.spec.hostNetwork:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not name %s", err, want)
 		}
+	}
+	spec := template.GetFields()["spec"].GetStructValue().GetFields()
+	delete(spec, "nodeName")
+	delete(spec, "hostNetwork")
+	if _, err := convert.RayCluster.Object(m); err != nil {
+		t.Errorf("a field of a newer Kubernetes: %v", err)
 	}
 }
 

@@ -3,14 +3,17 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -54,15 +57,18 @@ func (p Pair[T, M]) Message(object T) (M, error) {
 	return m, nil
 }
 
-// Object returns the object of a message, with apiVersion and kind filled in; nil for nil. An error lists every value in the Kubernetes documents of
-// the message (pod templates, Services ...) that their Go types do not have, with its path.
+// Object returns the object of a message, with apiVersion and kind filled in; nil for nil. Fields of a newer Kubernetes in its documents (pod templates,
+// Services ...) that the Go types do not have are left out, as by every typed client; Update and Apply leave them alone, Replace does not. An error
+// lists every value that is malformed, with its path.
 func (p Pair[T, M]) Object(m M) (T, error) {
 	var none T
 	if !m.ProtoReflect().IsValid() {
 		return none, nil
 	}
 	object := newOf(none)
-	if errs := kubedoc.Decode(kubedoc.FromJSON(Tree(m)), object, nil); len(errs) > 0 {
+	errs := kubedoc.Decode(kubedoc.FromJSON(Tree(m)), object, nil)
+	errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Origin == mistake.UnknownField })
+	if len(errs) > 0 {
 		return none, fmt.Errorf("converting a message to %s: %w", p.kind, errs.ToAggregate())
 	}
 	object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(p.kind))

@@ -1,0 +1,335 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
+)
+
+// dryRun is the flag of that name.
+type dryRun struct{ mode string }
+
+func (d *dryRun) add(fs *pflag.FlagSet) {
+	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: everything happens but the write")
+	fs.Lookup("dry-run").NoOptDefVal = "server"
+}
+
+func (d *dryRun) server() (bool, error) {
+	switch d.mode {
+	case "none":
+		return false, nil
+	case "server":
+		return true, nil
+	case "client":
+		return false, errors.New("--dry-run=client is `raygate validate`; use --dry-run=server to ask the gateway")
+	}
+	return false, fmt.Errorf("unknown --dry-run=%s: use none or server", d.mode)
+}
+
+// write is what create and apply have in common.
+type write struct {
+	verb   string
+	files  []string
+	output output.Flags
+	dry    dryRun
+	// wait waits until what was written is ready.
+	wait  bool
+	limit waitLimit
+	apply raygate.ApplyOptions
+}
+
+func newCreate(flags *connect.Flags) *cobra.Command {
+	w := &write{verb: "created"}
+	cmd := &cobra.Command{
+		Use:   "create -f FILE...",
+		Short: "Create objects from files",
+		Long: `Create the Ray objects in YAML or JSON files. Files may hold several documents and lists;
+objects that are not of Ray are left out, with a note.
+
+All mistakes in an object are reported at once, with their paths. Objects without a
+namespace go to the one of -n; one that has another is refused.`,
+		Example: `  raygate create -f cluster.yaml
+  helm template my-chart | raygate create -f - --dry-run=server
+  raygate create -f job.yaml --wait --timeout 1h`,
+		RunE: run(flags, w.run),
+	}
+	w.add(cmd)
+	return cmd
+}
+
+func newApply(flags *connect.Flags) *cobra.Command {
+	w := &write{verb: "applied"}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE...",
+		Short: "Apply the fields in files to objects, or create them",
+		Long: `Apply the Ray objects in YAML or JSON files by server-side apply: Kubernetes keeps who
+set which field, so that a field that is left out the next time is removed, and one that
+somebody else set is a conflict unless --force-conflicts takes it over.`,
+		Example: `  raygate apply -f manifests/
+  raygate get raycluster/demo -o yaml | sed s/v1/v2/ | raygate apply -f - --force-conflicts`,
+		RunE: run(flags, w.run),
+	}
+	w.add(cmd)
+	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "who owns the fields")
+	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take fields over that others own")
+	return cmd
+}
+
+func (w *write) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVarP(&w.files, "filename", "f", nil, "files and directories; - is standard input")
+	f.StringVarP(&w.output.Form, "output", "o", "", "form of the output: json, yaml or name (default a line for each object)")
+	f.BoolVar(&w.wait, "wait", false, "wait until the objects are ready, jobs until they are complete")
+	w.limit.add(f)
+	w.dry.add(f)
+	cmd.Args = cobra.NoArgs
+}
+
+func (w *write) run(ctx context.Context, s *session, _ []string) error {
+	if err := w.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
+		return err
+	}
+	validateOnly, err := w.dry.server()
+	if err != nil {
+		return err
+	}
+	if err := w.limit.check(); err != nil {
+		return err
+	}
+	if w.wait && validateOnly {
+		return errors.New("--wait and --dry-run exclude each other: nothing is written that could become ready")
+	}
+	documents, err := readDocuments(s, w.files)
+	if err != nil {
+		return err
+	}
+	var written []target
+	for _, d := range documents {
+		m, err := w.one(ctx, s, d, validateOnly)
+		if err != nil {
+			s.fail(fmt.Errorf("%s: %w", d.where, err), ExitFailed)
+			continue
+		}
+		operation := w.verb
+		if validateOnly {
+			operation += " (server dry run)"
+		}
+		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, operation); err != nil {
+			return err
+		}
+		written = append(written, target{Ref: kind.Ref{Kind: d.kind, Name: nameOf(m)}, namespace: d.namespace})
+	}
+	if w.wait {
+		waitForReady(ctx, s, written, w.limit)
+	}
+	return nil
+}
+
+func (w *write) one(ctx context.Context, s *session, d *document, validateOnly bool) (proto.Message, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if w.verb == "created" {
+		return s.client.Messages(d.kind.Kind, d.namespace).Create(ctx, d.message, raygate.CreateOptions{ValidateOnly: validateOnly})
+	}
+	if nameOf(d.message) == "" {
+		return nil, errors.New("metadata.name: required: apply needs the name, use create with generateName")
+	}
+	o := w.apply
+	o.ValidateOnly = validateOnly
+	return s.client.Messages(d.kind.Kind, d.namespace).Apply(ctx, nameOf(d.message), d.message, o)
+}
+
+// waitForReady waits for objects that were just written, each until it is what one waits for by default.
+func waitForReady(ctx context.Context, s *session, targets []target, limit waitLimit) {
+	w := newWaiter(s, limit)
+	for _, t := range targets {
+		if t.Kind.Ready != "" && w.wait(ctx, t, t.Kind.Ready) {
+			fmt.Fprintf(s.out, "%s is %s\n", t, t.Kind.Ready)
+		}
+	}
+}
+
+type delete struct {
+	selection
+	files         []string
+	all           bool
+	cascade       string
+	ignoreMissing bool
+	wait          bool
+	limit         waitLimit
+	dry           dryRun
+	output        output.Flags
+}
+
+// propagations are the words of kubectl for what becomes of dependents.
+var propagations = map[string]string{"background": "BACKGROUND", "foreground": "FOREGROUND", "orphan": "ORPHAN"}
+
+func newDelete(flags *connect.Flags) *cobra.Command {
+	d := &delete{}
+	cmd := &cobra.Command{
+		Use:   "delete (TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR | TYPE --all | -f FILE...)",
+		Short: "Delete objects",
+		Long: `Delete objects, and wait until they are gone; --wait=false does not wait.
+
+A job's cluster, and a cluster's Pods, go with it.`,
+		Example: `  raygate delete raycluster demo
+  raygate delete jobs -l team=a --dry-run=server
+  raygate delete -f manifests/ --ignore-not-found`,
+		RunE: run(flags, d.run),
+	}
+	f := cmd.Flags()
+	d.selection.add(cmd)
+	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories that name the objects; - is standard input")
+	f.BoolVar(&d.all, "all", false, "all objects of the type in the namespace")
+	f.StringVar(&d.cascade, "cascade", "background", "what becomes of dependents: background, foreground or orphan")
+	f.BoolVar(&d.ignoreMissing, "ignore-not-found", false, "objects that are not there are no error")
+	f.BoolVar(&d.wait, "wait", true, "wait until the objects are gone")
+	f.StringVarP(&d.output.Form, "output", "o", "", "name, or nothing for a line for each object")
+	d.limit.add(f)
+	d.dry.add(f)
+	cmd.ValidArgsFunction = completeObjects(flags, true)
+	return cmd
+}
+
+func (d *delete) run(ctx context.Context, s *session, args []string) error {
+	propagation, ok := propagations[d.cascade]
+	if !ok {
+		return fmt.Errorf("unknown --cascade=%s: use background, foreground or orphan", d.cascade)
+	}
+	if err := d.output.Check("", output.Name); err != nil {
+		return err
+	}
+	validateOnly, err := d.dry.server()
+	if err != nil {
+		return err
+	}
+	if err := d.limit.check(); err != nil {
+		return err
+	}
+	targets, err := d.targets(ctx, s, args)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 && s.failed == 0 {
+		fmt.Fprintln(s.err, "Nothing to delete.")
+	}
+	var going []target
+	for _, t := range targets {
+		if d.one(ctx, s, t, propagation, validateOnly) && !validateOnly {
+			going = append(going, t)
+		}
+	}
+	if d.wait {
+		w := newWaiter(s, d.limit)
+		for _, t := range going {
+			w.wait(ctx, t, "deleted")
+		}
+	}
+	return nil
+}
+
+// target is an object in a namespace. The uid is empty when it is not known.
+type target struct {
+	kind.Ref
+	namespace, uid string
+}
+
+// one deletes an object and reports whether there was one.
+func (d *delete) one(ctx context.Context, s *session, t target, propagation string, validateOnly bool) bool {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	uid, err := s.client.Messages(t.Kind.Kind, t.namespace).Delete(ctx, t.Name, raygate.DeleteOptions{
+		UID: t.uid, Propagation: propagation, AllowMissing: d.ignoreMissing, ValidateOnly: validateOnly,
+	})
+	if err != nil {
+		s.fail(fmt.Errorf("%s: %w", t, err), ExitFailed)
+	}
+	if err != nil || uid == "" {
+		return false
+	}
+	operation := "deleted"
+	if validateOnly {
+		operation += " (server dry run)"
+	}
+	printDeleted(s.out, t.Ref, operation, d.output.Form == output.Name)
+	return true
+}
+
+func printDeleted(w io.Writer, r kind.Ref, operation string, short bool) {
+	if short {
+		fmt.Fprintf(w, "%s.ray.io/%s\n", r.Kind.Singular, r.Name)
+		return
+	}
+	fmt.Fprintf(w, "%s.ray.io %q %s\n", r.Kind.Singular, r.Name, operation)
+}
+
+// targets are the objects that flags and arguments name.
+func (d *delete) targets(ctx context.Context, s *session, args []string) ([]target, error) {
+	switch {
+	case len(d.files) > 0 && (len(args) > 0 || d.given() || d.all):
+		return nil, errors.New("name the objects by files, or by type, and not both")
+	case len(d.files) > 0:
+		return d.inFiles(s)
+	}
+	refs, err := kind.ParseRefs(args)
+	if err != nil {
+		return nil, err
+	}
+	if refs[0].Name != "" {
+		if d.given() || d.all || d.allNamespaces {
+			return nil, errors.New("an object that is named needs no --selector, --filter, --all and --all-namespaces")
+		}
+		var targets []target
+		for _, r := range refs {
+			targets = append(targets, target{Ref: r, namespace: s.namespace})
+		}
+		return targets, nil
+	}
+	if !d.given() && !d.all {
+		return nil, fmt.Errorf("name the %s to delete, or select them with -l, --filter or --all", refs[0].Kind.Plural)
+	}
+	if d.given() && d.all {
+		return nil, errors.New("--all and a selection exclude each other")
+	}
+	var targets []target
+	for _, r := range refs {
+		ctx, cancel := s.bounded(ctx)
+		items, err := list(ctx, s, r.Kind, d.selection, raygate.ListOptions{Basic: true})
+		cancel()
+		if err != nil {
+			s.fail(fmt.Errorf("listing %s: %w", r.Kind.Plural, err), ExitFailed)
+			continue
+		}
+		for _, item := range items {
+			meta := metaOf(item.Message)
+			targets = append(targets, target{kind.Ref{Kind: r.Kind, Name: meta.GetName()}, meta.GetNamespace(), meta.GetUid()})
+		}
+	}
+	return targets, nil
+}
+
+func (d *delete) inFiles(s *session) ([]target, error) {
+	documents, err := readDocuments(s, d.files)
+	if err != nil {
+		return nil, err
+	}
+	var targets []target
+	for _, doc := range documents {
+		if nameOf(doc.message) == "" {
+			return nil, fmt.Errorf("%s: it has no metadata.name", strings.TrimSpace(doc.where))
+		}
+		targets = append(targets, target{Ref: kind.Ref{Kind: doc.kind, Name: nameOf(doc.message)}, namespace: doc.namespace})
+	}
+	return targets, nil
+}
