@@ -154,7 +154,7 @@ func correct(doc object) {
 				p := parameter.(object)
 				useJSONName(p, p["name"].(string))
 			}
-			correctBodies(op, strings.HasSuffix(path, ":watch"))
+			correctBodies(op, path)
 			correctCode(op)
 		}
 	}
@@ -169,16 +169,20 @@ func correct(doc object) {
 }
 
 // correctBodies lists the media types a body really has.
-func correctBodies(op object, stream bool) {
+func correctBodies(op object, path string) {
 	if body, ok := op["requestBody"].(object); ok {
 		addYAML(body)
 	}
 	for code, response := range op["responses"].(object) {
 		r := response.(object)
 		content, ok := r["content"].(object)
-		if stream && ok && code == "200" {
+		switch {
+		case ok && code == "200" && strings.HasSuffix(path, ":watch"):
 			one := content["application/json"]
 			r["content"] = object{"application/x-ndjson": one, "text/event-stream": one}
+			continue
+		case ok && code == "200" && strings.HasSuffix(path, "/logs"):
+			r["content"] = object{"text/plain": object{"schema": object{"type": "string"}}}
 			continue
 		}
 		addYAML(r)

@@ -16,7 +16,7 @@ func TestRun(t *testing.T) {
 			"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"#/x"}}}}}}}},
 		"components":{"schemas":{"X":{"type":"object","properties":{"podIP":{"type":"string","format":"int64","description":"pod_ip is it"}}}}}}`)
 	write(t, dir, "b", `{"openapi":"3.1.0","tags":[{"name":"B"}],
-		"paths":{"/b":{"post":{"requestBody":{"content":{"application/json":{}}},"responses":{}}}},
+		"paths":{"/b/logs":{"get":{"responses":{"200":{"content":{"application/json":{}}}}}},"/b":{"post":{"requestBody":{"content":{"application/json":{}}},"responses":{}}}},
 		"components":{"schemas":{"Y":{"type":"object"}}}}`)
 	if err := run(dir); err != nil {
 		t.Fatal(err)
@@ -41,6 +41,9 @@ func TestRun(t *testing.T) {
 			"/a:watch": object{"get": object{
 				"parameters": []any{object{"name": "pageSize", "description": "pageSize of it"}},
 				"responses":  object{"200": object{"content": object{"application/x-ndjson": ref, "text/event-stream": ref}}},
+			}},
+			"/b/logs": object{"get": object{
+				"responses": object{"200": object{"content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
 			}},
 			"/b": object{"post": object{
 				"requestBody": object{"content": object{"application/json": object{}, "application/yaml": object{}}},

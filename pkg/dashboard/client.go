@@ -46,6 +46,8 @@ type Submission struct {
 	// the head node.
 	EntrypointNumCPUs float32 `json:"entrypoint_num_cpus,omitempty"`
 	EntrypointNumGPUs float32 `json:"entrypoint_num_gpus,omitempty"`
+	// EntrypointMemory is reserved for the entrypoint, in bytes.
+	EntrypointMemory int64 `json:"entrypoint_memory,omitempty"`
 	// EntrypointResources are other logical resources.
 	EntrypointResources map[string]float64 `json:"entrypoint_resources,omitempty"`
 }

@@ -66,6 +66,9 @@ type Options struct {
 	// Namespaces are those that are served. Empty means all, for which the process must be allowed to watch the whole cluster.
 	Namespaces []string
 
+	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
+	UseKubernetesProxy bool
+
 	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
 	FeatureGates []string
 
@@ -139,6 +142,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&l.CallerLong, "max-caller-streams", l.CallerLong, "Watches and waiting calls that each caller may have open.")
 	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
+	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")

@@ -25,6 +25,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
@@ -118,18 +119,24 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
+	dashboards, err := dashboardproxy.New(dashboardproxy.Options{
+		Caller: access.caller, Core: core, Authorizer: access.authorizer, Clusters: a.stores[0], KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
+	})
+	if err != nil {
+		return nil, err
+	}
 	review := register(func(i int) resource.Options {
 		return resource.Options{
 			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
 		}
-	}, services, inProcess)
+	}, dashboards, services, inProcess)
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
 
 	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review,
+		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review, Dashboard: dashboards.Serve,
 	})
 	if err != nil {
 		return nil, err
@@ -153,20 +160,23 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, restServices how REST serves them.
+// kinds are what is served, restServices how REST serves them, and after them what is no kind.
 var (
 	kinds        = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
-	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
+	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}
 )
 
 // register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
-func register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
-	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
+func register(options func(int) resource.Options, dashboards *dashboardproxy.Proxy, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
+	clusters, services := service.NewClusters(options(0)), service.NewServices(options(2))
+	jobs, submissions := service.NewJobs(options(1), clusters, dashboards), service.NewSubmissions(clusters, dashboards)
+	cronJobs := service.NewCronJobs(options(3), jobs)
 	for _, s := range servers {
 		raygatev2.RegisterClusterServiceServer(s, clusters)
 		raygatev2.RegisterJobServiceServer(s, jobs)
 		raygatev2.RegisterServeServiceServer(s, services)
 		raygatev2.RegisterCronJobServiceServer(s, cronJobs)
+		raygatev2.RegisterSubmissionServiceServer(s, submissions)
 	}
 	return func(object proto.Message, form []rpcstatus.Violation) (all []rpcstatus.Violation) {
 		for _, r := range []*resource.Resource{clusters.Resource, jobs.Resource, services.Resource, cronJobs.Resource} {

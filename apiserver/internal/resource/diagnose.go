@@ -49,17 +49,29 @@ type evidence struct {
 // Diagnose says whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
 // logs with the caller's credentials; what the caller may not read is left out.
 func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	e := &evidence{cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
-	if e.item, err = r.find(ctx, req, "get"); err != nil {
-		return false, nil, err
-	}
-	typed, err := r.typedOf(e.item.JSON())
+	item, err := r.find(ctx, req, "get")
 	if err != nil {
 		return false, nil, err
 	}
-	e.cluster = typed.(*rayv1.RayCluster)
-	if e.pods, err = r.pods(ctx, e.item); err != nil {
+	typed, err := r.typedOf(item.JSON())
+	if err != nil {
 		return false, nil, err
+	}
+	e, err := r.gather(ctx, item, typed.(*rayv1.RayCluster))
+	if err != nil {
+		return false, nil, err
+	}
+	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
+	e.look(r)
+	return ready, e.findings, nil
+}
+
+// gather reads the evidence about an object that is, or has, a cluster.
+func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.RayCluster) (*evidence, error) {
+	e := &evidence{item: item, cluster: cluster, byText: map[string]int{}}
+	var err error
+	if e.pods, err = r.pods(ctx, e.item); err != nil {
+		return nil, err
 	}
 	about := map[types.UID]bool{e.item.UID: true}
 	for i := range e.pods {
@@ -69,7 +81,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 	if apierrors.IsForbidden(err) {
 		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
 	} else if err != nil {
-		return false, nil, err
+		return nil, err
 	}
 	logs := 0
 	e.log = func(pod, container string) string {
@@ -86,9 +98,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
-	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
-	e.look(r)
-	return ready, e.findings, nil
+	return e, nil
 }
 
 // look goes through the places where something may be wrong, the most decisive first.
@@ -196,7 +206,7 @@ func lookAtEvents(e *evidence, _ *Resource) {
 			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
 		case "FailedScheduling": // said by the Pod's condition, and better
 		default:
-			if kind == clusterKind && strings.HasPrefix(ev.Reason, "Failed") {
+			if kind == e.item.Kind && strings.HasPrefix(ev.Reason, "Failed") {
 				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)
 			}
 		}

@@ -76,6 +76,8 @@ func (e *evidence) lookAtContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
 		reason, remedy = "OutOfMemory", "give the container more memory"
 	case s.Name == rayv1.ContainerAutoscaler:
 		reason = "AutoscalerFailing"
+	case submits(p, s.Name):
+		reason = "SubmitterFailing"
 	case e.cluster.Spec.GcsFaultToleranceOptions != nil && strings.Contains(strings.ToLower(lines), "redis"):
 		reason, remedy = "RedisUnreachable", "see the address and the password of Redis in gcsFaultToleranceOptions"
 	}

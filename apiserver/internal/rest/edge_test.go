@@ -84,13 +84,16 @@ func routes(t *testing.T) []target {
 				rule, _ := proto.GetExtension(methods.Get(j).Options(), annotations.E_Http).(*annotations.HttpRule)
 				for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 					if method, path := edge.HTTPRule(r); method != "" {
-						all = append(all, target{method, strings.NewReplacer("{namespace}", "default", "{name}", "demo").Replace(path)})
+						all = append(all, target{method, strings.NewReplacer("{namespace}", "default", "{name}", "demo", "{cluster}", "demo", "{submission_id}", "s").Replace(path)})
 					}
 				}
 			}
 		}
 		return true
 	})
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} { // what is passed on to dashboards is in no proto
+		all = append(all, target{method, clusters + "/demo/dashboard/api/jobs/"})
+	}
 	if len(all) < 8 {
 		t.Fatalf("the protos declare %v", all)
 	}

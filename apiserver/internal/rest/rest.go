@@ -84,8 +84,10 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	header.Set("X-Request-Id", id)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
+	defer func() { // also when a handler breaks the connection off
+		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), strconv.Itoa(w.code)).Observe(time.Since(start).Seconds())
+	}()
 	s.handler.ServeHTTP(w, r)
-	s.seconds.WithLabelValues(w.route, methodLabel(r.Method), strconv.Itoa(w.code)).Observe(time.Since(start).Seconds())
 }
 
 // methodLabel keeps what clients make up out of the metrics.

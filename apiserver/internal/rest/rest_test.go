@@ -19,6 +19,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
@@ -124,11 +125,17 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
 	raygatev2.RegisterClusterServiceServer(conn, svc)
-	raygatev2.RegisterJobServiceServer(conn, service.NewJobs(options(stub{})))
+	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Authorizer: authz.AllowAll{}, Clusters: s})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	jobs := service.NewJobs(options(stub{}), svc, dashboards)
+	raygatev2.RegisterJobServiceServer(conn, jobs)
 	raygatev2.RegisterServeServiceServer(conn, service.NewServices(options(stub{})))
-	raygatev2.RegisterCronJobServiceServer(conn, service.NewCronJobs(options(stub{})))
+	raygatev2.RegisterCronJobServiceServer(conn, service.NewCronJobs(options(stub{}), jobs))
+	raygatev2.RegisterSubmissionServiceServer(conn, service.NewSubmissions(svc, dashboards))
 	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}, Conn: conn, Table: table, Review: svc.Review,
+		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}, Conn: conn, Table: table, Review: svc.Review, Dashboard: dashboards.Serve,
 		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {

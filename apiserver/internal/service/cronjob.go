@@ -2,11 +2,19 @@ package service
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -15,6 +23,8 @@ import (
 type CronJobs struct {
 	raygatev2.UnsafeCronJobServiceServer // so that a new method in the proto is a compile error here
 	*resource.Resource
+	jobs  *Jobs
+	clock clock.PassiveClock
 }
 
 var _ raygatev2.CronJobServiceServer = (*CronJobs)(nil)
@@ -31,8 +41,8 @@ var CronJobKind = resource.Kind{
 }
 
 // NewCronJobs returns the CronJobService.
-func NewCronJobs(o resource.Options) *CronJobs {
-	return &CronJobs{Resource: resource.New(CronJobKind, o)}
+func NewCronJobs(o resource.Options, jobs *Jobs) *CronJobs {
+	return &CronJobs{Resource: resource.New(CronJobKind, o), jobs: jobs, clock: clock.RealClock{}}
 }
 
 // CreateCronJob implements raygatev2.CronJobServiceServer.
@@ -104,4 +114,36 @@ func (s *CronJobs) WatchCronJobs(req *raygatev2.WatchCronJobsRequest, stream grp
 func (s *CronJobs) ListCronJobEvents(ctx context.Context, req *raygatev2.ListCronJobEventsRequest) (*raygatev2.ListCronJobEventsResponse, error) {
 	events, err := s.Events(ctx, req)
 	return &raygatev2.ListCronJobEventsResponse{Events: events}, err
+}
+
+// DiagnoseCronJob implements raygatev2.CronJobServiceServer.
+func (s *CronJobs) DiagnoseCronJob(ctx context.Context, req *raygatev2.DiagnoseCronJobRequest) (*raygatev2.DiagnoseCronJobResponse, error) {
+	ready, findings, err := s.Resource.DiagnoseCronJob(ctx, req, s.jobs.Resource)
+	return &raygatev2.DiagnoseCronJobResponse{Ready: ready, Findings: findings}, err
+}
+
+// TriggerCronJob implements raygatev2.CronJobServiceServer. The template is taken as it is stored, with fields that this gateway does not know.
+func (s *CronJobs) TriggerCronJob(ctx context.Context, req *raygatev2.TriggerCronJobRequest) (*raygatev2.TriggerCronJobResponse, error) {
+	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if item.DeletionTimestamp != nil {
+		return nil, wrongState("DELETING", "RayCronJob %s is being deleted", item.Name)
+	}
+	tree, err := item.Tree()
+	if err != nil {
+		return nil, err
+	}
+	spec, _, _ := unstructured.NestedMap(tree, "spec", "jobTemplate")
+	meta, err := runtime.DefaultUnstructuredConverter.ToUnstructured(new((&rayv1.RayCronJob{ObjectMeta: item.ObjectMeta}).RunMeta(s.clock.Now())))
+	if err != nil {
+		return nil, fmt.Errorf("encoding metadata: %w", err)
+	}
+	resp := &raygatev2.TriggerCronJobResponse{}
+	err = s.jobs.CreateMade(ctx, map[string]any{"apiVersion": rayv1.GroupVersion.String(), "kind": JobKind.Checks.Kind, "metadata": meta, "spec": spec}, req.GetValidateOnly(), resp)
+	if apierrors.IsAlreadyExists(err) {
+		return nil, &rpcstatus.Error{Code: codes.AlreadyExists, Reason: "ALREADY_EXISTS", Message: fmt.Sprintf("RayJob %s has been made for this minute already: trigger again in the next", meta["name"])}
+	}
+	return resp, err
 }

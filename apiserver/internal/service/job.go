@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -18,6 +19,8 @@ import (
 type Jobs struct {
 	raygatev2.UnsafeJobServiceServer // so that a new method in the proto is a compile error here
 	*resource.Resource
+	clusters *Clusters
+	proxy    *dashboardproxy.Proxy
 }
 
 var _ raygatev2.JobServiceServer = (*Jobs)(nil)
@@ -41,7 +44,9 @@ var JobKind = resource.Kind{
 }
 
 // NewJobs returns the JobService.
-func NewJobs(o resource.Options) *Jobs { return &Jobs{Resource: resource.New(JobKind, o)} }
+func NewJobs(o resource.Options, clusters *Clusters, proxy *dashboardproxy.Proxy) *Jobs {
+	return &Jobs{Resource: resource.New(JobKind, o), clusters: clusters, proxy: proxy}
+}
 
 // CreateJob implements raygatev2.JobServiceServer.
 func (s *Jobs) CreateJob(ctx context.Context, req *raygatev2.CreateJobRequest) (*raygatev2.CreateJobResponse, error) {
@@ -112,6 +117,12 @@ func (s *Jobs) WatchJobs(req *raygatev2.WatchJobsRequest, stream grpc.ServerStre
 func (s *Jobs) ListJobEvents(ctx context.Context, req *raygatev2.ListJobEventsRequest) (*raygatev2.ListJobEventsResponse, error) {
 	events, err := s.Events(ctx, req)
 	return &raygatev2.ListJobEventsResponse{Events: events}, err
+}
+
+// DiagnoseJob implements raygatev2.JobServiceServer.
+func (s *Jobs) DiagnoseJob(ctx context.Context, req *raygatev2.DiagnoseJobRequest) (*raygatev2.DiagnoseJobResponse, error) {
+	ready, findings, err := s.Resource.DiagnoseJob(ctx, req, s.clusters.Resource)
+	return &raygatev2.DiagnoseJobResponse{Ready: ready, Findings: findings}, err
 }
 
 // jobIs is a state that the operator's status of a job tells. From the end of a job no way leads elsewhere.

@@ -298,6 +298,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--grpc-address=" + local(portGatewayGRPC),
 			"--http-address=" + local(portGatewayHTTP),
 			"--metrics-address=" + local(portGatewayMetrics),
+			"--use-kubernetes-proxy",
 		},
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
@@ -31,7 +33,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Options of New. All are required but Review.
+// Options of New. All are required but Review and Dashboard.
 type Options struct {
 	// Services are those that are served.
 	Services []Service
@@ -44,6 +46,8 @@ type Options struct {
 	// Review says what else is wrong with an object whose form has mistakes, given what could be read of it. Nil means that only the form
 	// is looked at.
 	Review func(object proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation
+	// Dashboard answers what goes to the dashboard of a cluster. An error means that nothing has been answered. Nil means that there is no such thing.
+	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 }
 
 // API is the HTTP handler of this version.
@@ -63,6 +67,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
 		runtime.WithMarshalerOption(typeYAML, marshaler{typeYAML}),
 		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
+		runtime.WithMarshalerOption(typeText, marshaler{typeText}),
 		runtime.WithIncomingHeaderMatcher(incomingHeader),
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
@@ -111,14 +116,21 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 	c := callFrom(ctx)
 	if c == nil || m == nil || c.route.long && c.route.stream {
 		w.Header().Set("X-Accel-Buffering", "no")
+		if c != nil && c.route.text { // also of an empty one
+			w.Header().Set("Content-Type", marshaler{typeText}.StreamContentType(nil))
+		}
 		return nil
 	}
 	meta := metadataOf(m)
 	if rv := meta.GetResourceVersion(); rv != "" {
 		w.Header().Set("ETag", `"`+rv+`"`)
 	}
-	if meta != nil && c.route.method == http.MethodPost && c.route.verb == "" {
-		w.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+meta.GetName())
+	name := meta.GetName()
+	if s, ok := m.(interface{ GetSubmission() *raygatev2.Submission }); ok {
+		name = url.PathEscape(s.GetSubmission().GetSubmissionId())
+	}
+	if name != "" && c.route.method == http.MethodPost && c.route.verb == "" {
+		w.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+name)
 		w.WriteHeader(http.StatusCreated)
 	}
 	return nil
@@ -177,6 +189,10 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
+		a.serveDashboard(w, r, cluster, path)
+		return
+	}
 	settleAccept(r)
 	if r.Method == http.MethodHead {
 		if get := a.routes.match(http.MethodGet, r.URL.Path); get != nil && !get.stream {
@@ -188,6 +204,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{ResponseWriter: w, route: a.routes.match(r.Method, r.URL.Path), path: r.URL.Path}
 	if c.route != nil {
 		rest.SetRoute(w, c.route.pattern)
+		if c.route.text {
+			r.Header.Set("Accept", typeText)
+		}
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, c.route != nil && c.route.long)
 	if err != nil {

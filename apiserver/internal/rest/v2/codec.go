@@ -27,6 +27,7 @@ const (
 	typePretty = "application/json+pretty" // asked for by ?pretty, never seen outside
 	typeSSE    = "text/event-stream"
 	typeNDJSON = "application/x-ndjson"
+	typeText   = "text/plain" // of logs
 )
 
 // marshaler speaks one content type. It decodes strictly by the model's codec.
@@ -48,16 +49,22 @@ func (m marshaler) ContentType(any) string {
 
 // StreamContentType implements runtime.StreamContentType.
 func (m marshaler) StreamContentType(any) string {
-	if m.contentType == typeSSE {
+	switch m.contentType {
+	case typeSSE:
 		return typeSSE
+	case typeText:
+		return typeText + "; charset=utf-8"
 	}
 	return typeNDJSON
 }
 
 // Delimiter implements runtime.Delimited.
 func (m marshaler) Delimiter() []byte {
-	if m.contentType == typeSSE {
+	switch m.contentType {
+	case typeSSE:
 		return []byte("\n\n")
+	case typeText:
+		return nil
 	}
 	return []byte("\n")
 }
@@ -67,6 +74,9 @@ func (m marshaler) Marshal(v any) ([]byte, error) {
 	// A stream wraps its messages in {"result": …} and its end in {"error": …}. Messages are sent bare, as Kubernetes watches do.
 	switch chunk := v.(type) {
 	case map[string]any:
+		if part, ok := chunk["result"].(interface{ GetData() []byte }); ok {
+			return part.GetData(), nil
+		}
 		if result, ok := chunk["result"].(proto.Message); ok {
 			return m.streamMessage(result)
 		}

@@ -154,6 +154,8 @@ func (a *API) streamError(ctx context.Context, err error) *status.Status {
 	if c := callFrom(ctx); c != nil && !c.begun {
 		a.WriteError(c, st.Err())
 		c.ended = true
+	} else if c != nil && c.route.text {
+		panic(http.ErrAbortHandler) // no client may take a log that broke off for all of it, or an error for a line of it
 	}
 	return st
 }

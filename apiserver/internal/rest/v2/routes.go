@@ -21,6 +21,7 @@ type route struct {
 	verb     string
 	query    parameters
 	stream   bool // the answer has no end
+	text     bool // the answer is a log: its bytes as they are
 	long     bool // the call stays open, also one that waits
 }
 
@@ -38,7 +39,7 @@ func routesOf(services ...protoreflect.ServiceDescriptor) routes {
 				path, verb, _ := strings.Cut(pattern, ":")
 				all = append(all, route{
 					method: method, pattern: pattern, segments: strings.Split(path, "/"), verb: verb, query: parametersOf(rpc.Input(), r, pattern),
-					stream: rpc.IsStreamingServer(), long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
+					stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil, long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
 				})
 			}
 		}

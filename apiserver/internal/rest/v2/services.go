@@ -17,7 +17,7 @@ type Service struct {
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
 }
 
-// The services of this version, one per kind.
+// The services of this version: one per kind, and one for what runs on clusters.
 var (
 	// Clusters is ClusterService.
 	Clusters = service(raygatev2.File_raygate_v2_cluster_service_proto, raygatev2.NewClusterServiceClient, raygatev2.RegisterClusterServiceHandlerClient)
@@ -27,6 +27,8 @@ var (
 	RayServices = service(raygatev2.File_raygate_v2_serve_service_proto, raygatev2.NewServeServiceClient, raygatev2.RegisterServeServiceHandlerClient)
 	// CronJobs is CronJobService.
 	CronJobs = service(raygatev2.File_raygate_v2_cronjob_service_proto, raygatev2.NewCronJobServiceClient, raygatev2.RegisterCronJobServiceHandlerClient)
+	// Submissions is SubmissionService.
+	Submissions = service(raygatev2.File_raygate_v2_submission_service_proto, raygatev2.NewSubmissionServiceClient, raygatev2.RegisterSubmissionServiceHandlerClient)
 )
 
 // service describes the one service of a file.

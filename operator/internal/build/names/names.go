@@ -3,7 +3,6 @@ package names
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -150,13 +149,3 @@ func JobAttempt(job, suffix string) string { return job + "-" + suffix }
 
 // JobHeadService is the name of the Service that leads to the head of whatever cluster a RayJob has.
 func JobHeadService(job string) string { return job + "-head-svc" }
-
-// CronRun is the name of the RayJob that a RayCronJob makes for a time of its schedule: demo-29401234. It counts minutes, so
-// that a run that was made already is found by its name.
-func CronRun(cron string, tick time.Time) string {
-	minute := tick.Unix() / 60
-	if tick.Unix() < 0 && tick.Unix()%60 != 0 {
-		minute-- // rounded down
-	}
-	return cron + "-" + strconv.FormatInt(minute, 10)
-}

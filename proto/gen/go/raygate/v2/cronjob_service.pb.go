@@ -1413,6 +1413,226 @@ func (x *ListCronJobEventsResponse) GetEvents() []*Event {
 	return nil
 }
 
+// DiagnoseCronJobRequest is the request of DiagnoseCronJob.
+type DiagnoseCronJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cron job.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cron job.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseCronJobRequest) Reset() {
+	*x = DiagnoseCronJobRequest{}
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseCronJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseCronJobRequest) ProtoMessage() {}
+
+func (x *DiagnoseCronJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseCronJobRequest.ProtoReflect.Descriptor instead.
+func (*DiagnoseCronJobRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DiagnoseCronJobRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DiagnoseCronJobRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DiagnoseCronJobResponse is the response of DiagnoseCronJob.
+type DiagnoseCronJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ready says that the cron job will create RayJobs by its schedule.
+	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	// findings are the most decisive first; empty when nothing is wrong.
+	Findings      []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseCronJobResponse) Reset() {
+	*x = DiagnoseCronJobResponse{}
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseCronJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseCronJobResponse) ProtoMessage() {}
+
+func (x *DiagnoseCronJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseCronJobResponse.ProtoReflect.Descriptor instead.
+func (*DiagnoseCronJobResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DiagnoseCronJobResponse) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *DiagnoseCronJobResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// TriggerCronJobRequest is the request of TriggerCronJob.
+type TriggerCronJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cron job.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the cron job.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// validate_only does everything but the write.
+	ValidateOnly  bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TriggerCronJobRequest) Reset() {
+	*x = TriggerCronJobRequest{}
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TriggerCronJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TriggerCronJobRequest) ProtoMessage() {}
+
+func (x *TriggerCronJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TriggerCronJobRequest.ProtoReflect.Descriptor instead.
+func (*TriggerCronJobRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *TriggerCronJobRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *TriggerCronJobRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TriggerCronJobRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// TriggerCronJobResponse is the response of TriggerCronJob; on REST the body is the job alone.
+type TriggerCronJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// job as it was stored, or would have been with `validate_only`.
+	Job           *RayJob `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TriggerCronJobResponse) Reset() {
+	*x = TriggerCronJobResponse{}
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TriggerCronJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TriggerCronJobResponse) ProtoMessage() {}
+
+func (x *TriggerCronJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TriggerCronJobResponse.ProtoReflect.Descriptor instead.
+func (*TriggerCronJobResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TriggerCronJobResponse) GetJob() *RayJob {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
 // SuspendCronJobRequest is the request of SuspendCronJob.
 type SuspendCronJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1430,7 +1650,7 @@ type SuspendCronJobRequest struct {
 
 func (x *SuspendCronJobRequest) Reset() {
 	*x = SuspendCronJobRequest{}
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1662,7 @@ func (x *SuspendCronJobRequest) String() string {
 func (*SuspendCronJobRequest) ProtoMessage() {}
 
 func (x *SuspendCronJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1675,7 @@ func (x *SuspendCronJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendCronJobRequest.ProtoReflect.Descriptor instead.
 func (*SuspendCronJobRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{20}
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuspendCronJobRequest) GetNamespace() string {
@@ -1497,7 +1717,7 @@ type SuspendCronJobResponse struct {
 
 func (x *SuspendCronJobResponse) Reset() {
 	*x = SuspendCronJobResponse{}
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1729,7 @@ func (x *SuspendCronJobResponse) String() string {
 func (*SuspendCronJobResponse) ProtoMessage() {}
 
 func (x *SuspendCronJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1742,7 @@ func (x *SuspendCronJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendCronJobResponse.ProtoReflect.Descriptor instead.
 func (*SuspendCronJobResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{21}
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SuspendCronJobResponse) GetCronJob() *RayCronJob {
@@ -1549,7 +1769,7 @@ type ResumeCronJobRequest struct {
 
 func (x *ResumeCronJobRequest) Reset() {
 	*x = ResumeCronJobRequest{}
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1781,7 @@ func (x *ResumeCronJobRequest) String() string {
 func (*ResumeCronJobRequest) ProtoMessage() {}
 
 func (x *ResumeCronJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1794,7 @@ func (x *ResumeCronJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeCronJobRequest.ProtoReflect.Descriptor instead.
 func (*ResumeCronJobRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{22}
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeCronJobRequest) GetNamespace() string {
@@ -1616,7 +1836,7 @@ type ResumeCronJobResponse struct {
 
 func (x *ResumeCronJobResponse) Reset() {
 	*x = ResumeCronJobResponse{}
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1848,7 @@ func (x *ResumeCronJobResponse) String() string {
 func (*ResumeCronJobResponse) ProtoMessage() {}
 
 func (x *ResumeCronJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_cronjob_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1861,7 @@ func (x *ResumeCronJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeCronJobResponse.ProtoReflect.Descriptor instead.
 func (*ResumeCronJobResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{23}
+	return file_raygate_v2_cronjob_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeCronJobResponse) GetCronJob() *RayCronJob {
@@ -1656,7 +1876,7 @@ var File_raygate_v2_cronjob_service_proto protoreflect.FileDescriptor
 const file_raygate_v2_cronjob_service_proto_rawDesc = "" +
 	"\n" +
 	" raygate/v2/cronjob_service.proto\x12\n" +
-	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x18raygate/v2/cronjob.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\"\xb5\x01\n" +
+	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x18raygate/v2/cronjob.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\xb5\x01\n" +
 	"\x14CreateCronJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x126\n" +
 	"\bcron_job\x18\x02 \x01(\v2\x16.raygate.v2.RayCronJobB\x03\xe0A\x02R\acronJob\x12\x1d\n" +
@@ -1753,7 +1973,19 @@ const file_raygate_v2_cronjob_service_proto_rawDesc = "" +
 	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"F\n" +
 	"\x19ListCronJobEventsResponse\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"\x8c\x01\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"T\n" +
+	"\x16DiagnoseCronJobRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"`\n" +
+	"\x17DiagnoseCronJobResponse\x12\x14\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"x\n" +
+	"\x15TriggerCronJobRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\">\n" +
+	"\x16TriggerCronJobResponse\x12$\n" +
+	"\x03job\x18\x01 \x01(\v2\x12.raygate.v2.RayJobR\x03job\"\x8c\x01\n" +
 	"\x15SuspendCronJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
@@ -1767,7 +1999,7 @@ const file_raygate_v2_cronjob_service_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12\x12\n" +
 	"\x04etag\x18\x04 \x01(\tR\x04etag\"J\n" +
 	"\x15ResumeCronJobResponse\x121\n" +
-	"\bcron_job\x18\x01 \x01(\v2\x16.raygate.v2.RayCronJobR\acronJob2\x89\x0f\n" +
+	"\bcron_job\x18\x01 \x01(\v2\x16.raygate.v2.RayCronJobR\acronJob2\xc8\x11\n" +
 	"\x0eCronJobService\x12\x9a\x01\n" +
 	"\rCreateCronJob\x12 .raygate.v2.CreateCronJobRequest\x1a!.raygate.v2.CreateCronJobResponse\"D\x82\xd3\xe4\x93\x02>:\bcron_jobb\bcron_job\"(/apis/v2/namespaces/{namespace}/cronjobs\x12\x8e\x01\n" +
 	"\n" +
@@ -1779,7 +2011,9 @@ const file_raygate_v2_cronjob_service_proto_rawDesc = "" +
 	"\rDeleteCronJob\x12 .raygate.v2.DeleteCronJobRequest\x1a!.raygate.v2.DeleteCronJobResponse\"7\x82\xd3\xe4\x93\x021*//apis/v2/namespaces/{namespace}/cronjobs/{name}\x12\xa9\x01\n" +
 	"\rWatchCronJobs\x12 .raygate.v2.WatchCronJobsRequest\x1a!.raygate.v2.WatchCronJobsResponse\"Q\x82\xd3\xe4\x93\x02KZ\x19\x12\x17/apis/v2/cronjobs:watch\x12./apis/v2/namespaces/{namespace}/cronjobs:watch0\x01\x12\x96\x01\n" +
 	"\vWaitCronJob\x12\x1e.raygate.v2.WaitCronJobRequest\x1a\x1f.raygate.v2.WaitCronJobResponse\"F\x82\xd3\xe4\x93\x02@b\bcron_job\x124/apis/v2/namespaces/{namespace}/cronjobs/{name}:wait\x12\xa0\x01\n" +
-	"\x11ListCronJobEvents\x12$.raygate.v2.ListCronJobEventsRequest\x1a%.raygate.v2.ListCronJobEventsResponse\">\x82\xd3\xe4\x93\x028\x126/apis/v2/namespaces/{namespace}/cronjobs/{name}/events\x12\xa2\x01\n" +
+	"\x11ListCronJobEvents\x12$.raygate.v2.ListCronJobEventsRequest\x1a%.raygate.v2.ListCronJobEventsResponse\">\x82\xd3\xe4\x93\x028\x126/apis/v2/namespaces/{namespace}/cronjobs/{name}/events\x12\x9c\x01\n" +
+	"\x0fDiagnoseCronJob\x12\".raygate.v2.DiagnoseCronJobRequest\x1a#.raygate.v2.DiagnoseCronJobResponse\"@\x82\xd3\xe4\x93\x02:\x128/apis/v2/namespaces/{namespace}/cronjobs/{name}:diagnose\x12\x9d\x01\n" +
+	"\x0eTriggerCronJob\x12!.raygate.v2.TriggerCronJobRequest\x1a\".raygate.v2.TriggerCronJobResponse\"D\x82\xd3\xe4\x93\x02>b\x03job\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:trigger\x12\xa2\x01\n" +
 	"\x0eSuspendCronJob\x12!.raygate.v2.SuspendCronJobRequest\x1a\".raygate.v2.SuspendCronJobResponse\"I\x82\xd3\xe4\x93\x02Cb\bcron_job\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:suspend\x12\x9e\x01\n" +
 	"\rResumeCronJob\x12 .raygate.v2.ResumeCronJobRequest\x1a!.raygate.v2.ResumeCronJobResponse\"H\x82\xd3\xe4\x93\x02Bb\bcron_job\"6/apis/v2/namespaces/{namespace}/cronjobs/{name}:resumeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
@@ -1795,7 +2029,7 @@ func file_raygate_v2_cronjob_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_cronjob_service_proto_rawDescData
 }
 
-var file_raygate_v2_cronjob_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_raygate_v2_cronjob_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_raygate_v2_cronjob_service_proto_goTypes = []any{
 	(*CreateCronJobRequest)(nil),      // 0: raygate.v2.CreateCronJobRequest
 	(*CreateCronJobResponse)(nil),     // 1: raygate.v2.CreateCronJobResponse
@@ -1817,64 +2051,76 @@ var file_raygate_v2_cronjob_service_proto_goTypes = []any{
 	(*WaitCronJobResponse)(nil),       // 17: raygate.v2.WaitCronJobResponse
 	(*ListCronJobEventsRequest)(nil),  // 18: raygate.v2.ListCronJobEventsRequest
 	(*ListCronJobEventsResponse)(nil), // 19: raygate.v2.ListCronJobEventsResponse
-	(*SuspendCronJobRequest)(nil),     // 20: raygate.v2.SuspendCronJobRequest
-	(*SuspendCronJobResponse)(nil),    // 21: raygate.v2.SuspendCronJobResponse
-	(*ResumeCronJobRequest)(nil),      // 22: raygate.v2.ResumeCronJobRequest
-	(*ResumeCronJobResponse)(nil),     // 23: raygate.v2.ResumeCronJobResponse
-	(*RayCronJob)(nil),                // 24: raygate.v2.RayCronJob
-	(*ListMeta)(nil),                  // 25: raygate.v2.ListMeta
-	(*fieldmaskpb.FieldMask)(nil),     // 26: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),       // 27: google.protobuf.Duration
-	(*Event)(nil),                     // 28: raygate.v2.Event
+	(*DiagnoseCronJobRequest)(nil),    // 20: raygate.v2.DiagnoseCronJobRequest
+	(*DiagnoseCronJobResponse)(nil),   // 21: raygate.v2.DiagnoseCronJobResponse
+	(*TriggerCronJobRequest)(nil),     // 22: raygate.v2.TriggerCronJobRequest
+	(*TriggerCronJobResponse)(nil),    // 23: raygate.v2.TriggerCronJobResponse
+	(*SuspendCronJobRequest)(nil),     // 24: raygate.v2.SuspendCronJobRequest
+	(*SuspendCronJobResponse)(nil),    // 25: raygate.v2.SuspendCronJobResponse
+	(*ResumeCronJobRequest)(nil),      // 26: raygate.v2.ResumeCronJobRequest
+	(*ResumeCronJobResponse)(nil),     // 27: raygate.v2.ResumeCronJobResponse
+	(*RayCronJob)(nil),                // 28: raygate.v2.RayCronJob
+	(*ListMeta)(nil),                  // 29: raygate.v2.ListMeta
+	(*fieldmaskpb.FieldMask)(nil),     // 30: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),       // 31: google.protobuf.Duration
+	(*Event)(nil),                     // 32: raygate.v2.Event
+	(*Finding)(nil),                   // 33: raygate.v2.Finding
+	(*RayJob)(nil),                    // 34: raygate.v2.RayJob
 }
 var file_raygate_v2_cronjob_service_proto_depIdxs = []int32{
-	24, // 0: raygate.v2.CreateCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 1: raygate.v2.CreateCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 2: raygate.v2.GetCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	25, // 3: raygate.v2.ListCronJobsResponse.metadata:type_name -> raygate.v2.ListMeta
-	24, // 4: raygate.v2.ListCronJobsResponse.items:type_name -> raygate.v2.RayCronJob
-	24, // 5: raygate.v2.UpdateCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
-	26, // 6: raygate.v2.UpdateCronJobRequest.update_mask:type_name -> google.protobuf.FieldMask
-	24, // 7: raygate.v2.UpdateCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 8: raygate.v2.ReplaceCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 9: raygate.v2.ReplaceCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 10: raygate.v2.ApplyCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 11: raygate.v2.ApplyCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 12: raygate.v2.WatchCronJobsResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	27, // 13: raygate.v2.WaitCronJobRequest.timeout:type_name -> google.protobuf.Duration
-	24, // 14: raygate.v2.WaitCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	28, // 15: raygate.v2.ListCronJobEventsResponse.events:type_name -> raygate.v2.Event
-	24, // 16: raygate.v2.SuspendCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	24, // 17: raygate.v2.ResumeCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
-	0,  // 18: raygate.v2.CronJobService.CreateCronJob:input_type -> raygate.v2.CreateCronJobRequest
-	2,  // 19: raygate.v2.CronJobService.GetCronJob:input_type -> raygate.v2.GetCronJobRequest
-	4,  // 20: raygate.v2.CronJobService.ListCronJobs:input_type -> raygate.v2.ListCronJobsRequest
-	6,  // 21: raygate.v2.CronJobService.UpdateCronJob:input_type -> raygate.v2.UpdateCronJobRequest
-	8,  // 22: raygate.v2.CronJobService.ReplaceCronJob:input_type -> raygate.v2.ReplaceCronJobRequest
-	10, // 23: raygate.v2.CronJobService.ApplyCronJob:input_type -> raygate.v2.ApplyCronJobRequest
-	12, // 24: raygate.v2.CronJobService.DeleteCronJob:input_type -> raygate.v2.DeleteCronJobRequest
-	14, // 25: raygate.v2.CronJobService.WatchCronJobs:input_type -> raygate.v2.WatchCronJobsRequest
-	16, // 26: raygate.v2.CronJobService.WaitCronJob:input_type -> raygate.v2.WaitCronJobRequest
-	18, // 27: raygate.v2.CronJobService.ListCronJobEvents:input_type -> raygate.v2.ListCronJobEventsRequest
-	20, // 28: raygate.v2.CronJobService.SuspendCronJob:input_type -> raygate.v2.SuspendCronJobRequest
-	22, // 29: raygate.v2.CronJobService.ResumeCronJob:input_type -> raygate.v2.ResumeCronJobRequest
-	1,  // 30: raygate.v2.CronJobService.CreateCronJob:output_type -> raygate.v2.CreateCronJobResponse
-	3,  // 31: raygate.v2.CronJobService.GetCronJob:output_type -> raygate.v2.GetCronJobResponse
-	5,  // 32: raygate.v2.CronJobService.ListCronJobs:output_type -> raygate.v2.ListCronJobsResponse
-	7,  // 33: raygate.v2.CronJobService.UpdateCronJob:output_type -> raygate.v2.UpdateCronJobResponse
-	9,  // 34: raygate.v2.CronJobService.ReplaceCronJob:output_type -> raygate.v2.ReplaceCronJobResponse
-	11, // 35: raygate.v2.CronJobService.ApplyCronJob:output_type -> raygate.v2.ApplyCronJobResponse
-	13, // 36: raygate.v2.CronJobService.DeleteCronJob:output_type -> raygate.v2.DeleteCronJobResponse
-	15, // 37: raygate.v2.CronJobService.WatchCronJobs:output_type -> raygate.v2.WatchCronJobsResponse
-	17, // 38: raygate.v2.CronJobService.WaitCronJob:output_type -> raygate.v2.WaitCronJobResponse
-	19, // 39: raygate.v2.CronJobService.ListCronJobEvents:output_type -> raygate.v2.ListCronJobEventsResponse
-	21, // 40: raygate.v2.CronJobService.SuspendCronJob:output_type -> raygate.v2.SuspendCronJobResponse
-	23, // 41: raygate.v2.CronJobService.ResumeCronJob:output_type -> raygate.v2.ResumeCronJobResponse
-	30, // [30:42] is the sub-list for method output_type
-	18, // [18:30] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	28, // 0: raygate.v2.CreateCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 1: raygate.v2.CreateCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 2: raygate.v2.GetCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	29, // 3: raygate.v2.ListCronJobsResponse.metadata:type_name -> raygate.v2.ListMeta
+	28, // 4: raygate.v2.ListCronJobsResponse.items:type_name -> raygate.v2.RayCronJob
+	28, // 5: raygate.v2.UpdateCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
+	30, // 6: raygate.v2.UpdateCronJobRequest.update_mask:type_name -> google.protobuf.FieldMask
+	28, // 7: raygate.v2.UpdateCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 8: raygate.v2.ReplaceCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 9: raygate.v2.ReplaceCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 10: raygate.v2.ApplyCronJobRequest.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 11: raygate.v2.ApplyCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 12: raygate.v2.WatchCronJobsResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	31, // 13: raygate.v2.WaitCronJobRequest.timeout:type_name -> google.protobuf.Duration
+	28, // 14: raygate.v2.WaitCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	32, // 15: raygate.v2.ListCronJobEventsResponse.events:type_name -> raygate.v2.Event
+	33, // 16: raygate.v2.DiagnoseCronJobResponse.findings:type_name -> raygate.v2.Finding
+	34, // 17: raygate.v2.TriggerCronJobResponse.job:type_name -> raygate.v2.RayJob
+	28, // 18: raygate.v2.SuspendCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	28, // 19: raygate.v2.ResumeCronJobResponse.cron_job:type_name -> raygate.v2.RayCronJob
+	0,  // 20: raygate.v2.CronJobService.CreateCronJob:input_type -> raygate.v2.CreateCronJobRequest
+	2,  // 21: raygate.v2.CronJobService.GetCronJob:input_type -> raygate.v2.GetCronJobRequest
+	4,  // 22: raygate.v2.CronJobService.ListCronJobs:input_type -> raygate.v2.ListCronJobsRequest
+	6,  // 23: raygate.v2.CronJobService.UpdateCronJob:input_type -> raygate.v2.UpdateCronJobRequest
+	8,  // 24: raygate.v2.CronJobService.ReplaceCronJob:input_type -> raygate.v2.ReplaceCronJobRequest
+	10, // 25: raygate.v2.CronJobService.ApplyCronJob:input_type -> raygate.v2.ApplyCronJobRequest
+	12, // 26: raygate.v2.CronJobService.DeleteCronJob:input_type -> raygate.v2.DeleteCronJobRequest
+	14, // 27: raygate.v2.CronJobService.WatchCronJobs:input_type -> raygate.v2.WatchCronJobsRequest
+	16, // 28: raygate.v2.CronJobService.WaitCronJob:input_type -> raygate.v2.WaitCronJobRequest
+	18, // 29: raygate.v2.CronJobService.ListCronJobEvents:input_type -> raygate.v2.ListCronJobEventsRequest
+	20, // 30: raygate.v2.CronJobService.DiagnoseCronJob:input_type -> raygate.v2.DiagnoseCronJobRequest
+	22, // 31: raygate.v2.CronJobService.TriggerCronJob:input_type -> raygate.v2.TriggerCronJobRequest
+	24, // 32: raygate.v2.CronJobService.SuspendCronJob:input_type -> raygate.v2.SuspendCronJobRequest
+	26, // 33: raygate.v2.CronJobService.ResumeCronJob:input_type -> raygate.v2.ResumeCronJobRequest
+	1,  // 34: raygate.v2.CronJobService.CreateCronJob:output_type -> raygate.v2.CreateCronJobResponse
+	3,  // 35: raygate.v2.CronJobService.GetCronJob:output_type -> raygate.v2.GetCronJobResponse
+	5,  // 36: raygate.v2.CronJobService.ListCronJobs:output_type -> raygate.v2.ListCronJobsResponse
+	7,  // 37: raygate.v2.CronJobService.UpdateCronJob:output_type -> raygate.v2.UpdateCronJobResponse
+	9,  // 38: raygate.v2.CronJobService.ReplaceCronJob:output_type -> raygate.v2.ReplaceCronJobResponse
+	11, // 39: raygate.v2.CronJobService.ApplyCronJob:output_type -> raygate.v2.ApplyCronJobResponse
+	13, // 40: raygate.v2.CronJobService.DeleteCronJob:output_type -> raygate.v2.DeleteCronJobResponse
+	15, // 41: raygate.v2.CronJobService.WatchCronJobs:output_type -> raygate.v2.WatchCronJobsResponse
+	17, // 42: raygate.v2.CronJobService.WaitCronJob:output_type -> raygate.v2.WaitCronJobResponse
+	19, // 43: raygate.v2.CronJobService.ListCronJobEvents:output_type -> raygate.v2.ListCronJobEventsResponse
+	21, // 44: raygate.v2.CronJobService.DiagnoseCronJob:output_type -> raygate.v2.DiagnoseCronJobResponse
+	23, // 45: raygate.v2.CronJobService.TriggerCronJob:output_type -> raygate.v2.TriggerCronJobResponse
+	25, // 46: raygate.v2.CronJobService.SuspendCronJob:output_type -> raygate.v2.SuspendCronJobResponse
+	27, // 47: raygate.v2.CronJobService.ResumeCronJob:output_type -> raygate.v2.ResumeCronJobResponse
+	34, // [34:48] is the sub-list for method output_type
+	20, // [20:34] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_cronjob_service_proto_init() }
@@ -1883,7 +2129,9 @@ func file_raygate_v2_cronjob_service_proto_init() {
 		return
 	}
 	file_raygate_v2_cronjob_proto_init()
+	file_raygate_v2_diagnosis_proto_init()
 	file_raygate_v2_event_proto_init()
+	file_raygate_v2_job_proto_init()
 	file_raygate_v2_meta_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1891,7 +2139,7 @@ func file_raygate_v2_cronjob_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_cronjob_service_proto_rawDesc), len(file_raygate_v2_cronjob_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,8 @@ const (
 	CronJobService_WatchCronJobs_FullMethodName     = "/raygate.v2.CronJobService/WatchCronJobs"
 	CronJobService_WaitCronJob_FullMethodName       = "/raygate.v2.CronJobService/WaitCronJob"
 	CronJobService_ListCronJobEvents_FullMethodName = "/raygate.v2.CronJobService/ListCronJobEvents"
+	CronJobService_DiagnoseCronJob_FullMethodName   = "/raygate.v2.CronJobService/DiagnoseCronJob"
+	CronJobService_TriggerCronJob_FullMethodName    = "/raygate.v2.CronJobService/TriggerCronJob"
 	CronJobService_SuspendCronJob_FullMethodName    = "/raygate.v2.CronJobService/SuspendCronJob"
 	CronJobService_ResumeCronJob_FullMethodName     = "/raygate.v2.CronJobService/ResumeCronJob"
 )
@@ -59,6 +61,11 @@ type CronJobServiceClient interface {
 	WaitCronJob(ctx context.Context, in *WaitCronJobRequest, opts ...grpc.CallOption) (*WaitCronJobResponse, error)
 	// ListCronJobEvents returns what happened to a RayCronJob, newest first.
 	ListCronJobEvents(ctx context.Context, in *ListCronJobEventsRequest, opts ...grpc.CallOption) (*ListCronJobEventsResponse, error)
+	// DiagnoseCronJob says why a RayCronJob makes no RayJobs.
+	DiagnoseCronJob(ctx context.Context, in *DiagnoseCronJobRequest, opts ...grpc.CallOption) (*DiagnoseCronJobResponse, error)
+	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended. Its name follows from the minute: in
+	// each there is at most one.
+	TriggerCronJob(ctx context.Context, in *TriggerCronJobRequest, opts ...grpc.CallOption) (*TriggerCronJobResponse, error)
 	// SuspendCronJob suspends a RayCronJob.
 	SuspendCronJob(ctx context.Context, in *SuspendCronJobRequest, opts ...grpc.CallOption) (*SuspendCronJobResponse, error)
 	// ResumeCronJob resumes a suspended RayCronJob.
@@ -182,6 +189,26 @@ func (c *cronJobServiceClient) ListCronJobEvents(ctx context.Context, in *ListCr
 	return out, nil
 }
 
+func (c *cronJobServiceClient) DiagnoseCronJob(ctx context.Context, in *DiagnoseCronJobRequest, opts ...grpc.CallOption) (*DiagnoseCronJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiagnoseCronJobResponse)
+	err := c.cc.Invoke(ctx, CronJobService_DiagnoseCronJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cronJobServiceClient) TriggerCronJob(ctx context.Context, in *TriggerCronJobRequest, opts ...grpc.CallOption) (*TriggerCronJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TriggerCronJobResponse)
+	err := c.cc.Invoke(ctx, CronJobService_TriggerCronJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *cronJobServiceClient) SuspendCronJob(ctx context.Context, in *SuspendCronJobRequest, opts ...grpc.CallOption) (*SuspendCronJobResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SuspendCronJobResponse)
@@ -228,6 +255,11 @@ type CronJobServiceServer interface {
 	WaitCronJob(context.Context, *WaitCronJobRequest) (*WaitCronJobResponse, error)
 	// ListCronJobEvents returns what happened to a RayCronJob, newest first.
 	ListCronJobEvents(context.Context, *ListCronJobEventsRequest) (*ListCronJobEventsResponse, error)
+	// DiagnoseCronJob says why a RayCronJob makes no RayJobs.
+	DiagnoseCronJob(context.Context, *DiagnoseCronJobRequest) (*DiagnoseCronJobResponse, error)
+	// TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended. Its name follows from the minute: in
+	// each there is at most one.
+	TriggerCronJob(context.Context, *TriggerCronJobRequest) (*TriggerCronJobResponse, error)
 	// SuspendCronJob suspends a RayCronJob.
 	SuspendCronJob(context.Context, *SuspendCronJobRequest) (*SuspendCronJobResponse, error)
 	// ResumeCronJob resumes a suspended RayCronJob.
@@ -271,6 +303,12 @@ func (UnimplementedCronJobServiceServer) WaitCronJob(context.Context, *WaitCronJ
 }
 func (UnimplementedCronJobServiceServer) ListCronJobEvents(context.Context, *ListCronJobEventsRequest) (*ListCronJobEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCronJobEvents not implemented")
+}
+func (UnimplementedCronJobServiceServer) DiagnoseCronJob(context.Context, *DiagnoseCronJobRequest) (*DiagnoseCronJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiagnoseCronJob not implemented")
+}
+func (UnimplementedCronJobServiceServer) TriggerCronJob(context.Context, *TriggerCronJobRequest) (*TriggerCronJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TriggerCronJob not implemented")
 }
 func (UnimplementedCronJobServiceServer) SuspendCronJob(context.Context, *SuspendCronJobRequest) (*SuspendCronJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuspendCronJob not implemented")
@@ -472,6 +510,42 @@ func _CronJobService_ListCronJobEvents_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CronJobService_DiagnoseCronJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiagnoseCronJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CronJobServiceServer).DiagnoseCronJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CronJobService_DiagnoseCronJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CronJobServiceServer).DiagnoseCronJob(ctx, req.(*DiagnoseCronJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CronJobService_TriggerCronJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TriggerCronJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CronJobServiceServer).TriggerCronJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CronJobService_TriggerCronJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CronJobServiceServer).TriggerCronJob(ctx, req.(*TriggerCronJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CronJobService_SuspendCronJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SuspendCronJobRequest)
 	if err := dec(in); err != nil {
@@ -550,6 +624,14 @@ var CronJobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCronJobEvents",
 			Handler:    _CronJobService_ListCronJobEvents_Handler,
+		},
+		{
+			MethodName: "DiagnoseCronJob",
+			Handler:    _CronJobService_DiagnoseCronJob_Handler,
+		},
+		{
+			MethodName: "TriggerCronJob",
+			Handler:    _CronJobService_TriggerCronJob_Handler,
 		},
 		{
 			MethodName: "SuspendCronJob",

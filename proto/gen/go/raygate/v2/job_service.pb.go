@@ -1413,6 +1413,363 @@ func (x *ListJobEventsResponse) GetEvents() []*Event {
 	return nil
 }
 
+// DiagnoseJobRequest is the request of DiagnoseJob.
+type DiagnoseJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the job.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the job.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseJobRequest) Reset() {
+	*x = DiagnoseJobRequest{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseJobRequest) ProtoMessage() {}
+
+func (x *DiagnoseJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseJobRequest.ProtoReflect.Descriptor instead.
+func (*DiagnoseJobRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DiagnoseJobRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DiagnoseJobRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DiagnoseJobResponse is the response of DiagnoseJob.
+type DiagnoseJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ready says that the job runs, or has ended well.
+	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	// findings are the most decisive first; empty when nothing is wrong.
+	Findings      []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseJobResponse) Reset() {
+	*x = DiagnoseJobResponse{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseJobResponse) ProtoMessage() {}
+
+func (x *DiagnoseJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseJobResponse.ProtoReflect.Descriptor instead.
+func (*DiagnoseJobResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DiagnoseJobResponse) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *DiagnoseJobResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// GetJobLogsRequest is the request of GetJobLogs.
+type GetJobLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the job.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the job.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// source is `driver` (also when empty), what the entrypoint writes; or `submitter`, what the Pod or container writes that hands the job to Ray.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// follow goes on until the log has ended. Without it the stream ends with what was written so far.
+	Follow bool `protobuf:"varint,4,opt,name=follow,proto3" json:"follow,omitempty"`
+	// tail_lines begins with so many last lines of what was written so far. Left out means all of them.
+	TailLines *int32 `protobuf:"varint,5,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
+	// offset is where in the log to begin, in bytes: the `nextOffset` of a stream that broke. Not together with `tailLines`.
+	Offset        int64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobLogsRequest) Reset() {
+	*x = GetJobLogsRequest{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobLogsRequest) ProtoMessage() {}
+
+func (x *GetJobLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobLogsRequest.ProtoReflect.Descriptor instead.
+func (*GetJobLogsRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetJobLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetJobLogsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetJobLogsRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *GetJobLogsRequest) GetFollow() bool {
+	if x != nil {
+		return x.Follow
+	}
+	return false
+}
+
+func (x *GetJobLogsRequest) GetTailLines() int32 {
+	if x != nil && x.TailLines != nil {
+		return *x.TailLines
+	}
+	return 0
+}
+
+func (x *GetJobLogsRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+// GetJobLogsResponse is one message of GetJobLogs.
+type GetJobLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// data is the next part of the log, which may begin and end within a line.
+	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// next_offset is the offset behind `data`; 0 after `tailLines`, where it is not known.
+	NextOffset    int64 `protobuf:"varint,2,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobLogsResponse) Reset() {
+	*x = GetJobLogsResponse{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobLogsResponse) ProtoMessage() {}
+
+func (x *GetJobLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobLogsResponse.ProtoReflect.Descriptor instead.
+func (*GetJobLogsResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetJobLogsResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *GetJobLogsResponse) GetNextOffset() int64 {
+	if x != nil {
+		return x.NextOffset
+	}
+	return 0
+}
+
+// StopJobRequest is the request of StopJob.
+type StopJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the job.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the job.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopJobRequest) Reset() {
+	*x = StopJobRequest{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopJobRequest) ProtoMessage() {}
+
+func (x *StopJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopJobRequest.ProtoReflect.Descriptor instead.
+func (*StopJobRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *StopJobRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *StopJobRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// StopJobResponse is the response of StopJob; on REST the body is the job alone.
+type StopJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// job as it was when Ray was asked.
+	Job           *RayJob `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopJobResponse) Reset() {
+	*x = StopJobResponse{}
+	mi := &file_raygate_v2_job_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopJobResponse) ProtoMessage() {}
+
+func (x *StopJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopJobResponse.ProtoReflect.Descriptor instead.
+func (*StopJobResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *StopJobResponse) GetJob() *RayJob {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
 // SuspendJobRequest is the request of SuspendJob.
 type SuspendJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1430,7 +1787,7 @@ type SuspendJobRequest struct {
 
 func (x *SuspendJobRequest) Reset() {
 	*x = SuspendJobRequest{}
-	mi := &file_raygate_v2_job_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1799,7 @@ func (x *SuspendJobRequest) String() string {
 func (*SuspendJobRequest) ProtoMessage() {}
 
 func (x *SuspendJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_job_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1812,7 @@ func (x *SuspendJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendJobRequest.ProtoReflect.Descriptor instead.
 func (*SuspendJobRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{20}
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuspendJobRequest) GetNamespace() string {
@@ -1497,7 +1854,7 @@ type SuspendJobResponse struct {
 
 func (x *SuspendJobResponse) Reset() {
 	*x = SuspendJobResponse{}
-	mi := &file_raygate_v2_job_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1866,7 @@ func (x *SuspendJobResponse) String() string {
 func (*SuspendJobResponse) ProtoMessage() {}
 
 func (x *SuspendJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_job_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1879,7 @@ func (x *SuspendJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendJobResponse.ProtoReflect.Descriptor instead.
 func (*SuspendJobResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{21}
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuspendJobResponse) GetJob() *RayJob {
@@ -1549,7 +1906,7 @@ type ResumeJobRequest struct {
 
 func (x *ResumeJobRequest) Reset() {
 	*x = ResumeJobRequest{}
-	mi := &file_raygate_v2_job_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1918,7 @@ func (x *ResumeJobRequest) String() string {
 func (*ResumeJobRequest) ProtoMessage() {}
 
 func (x *ResumeJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_job_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1931,7 @@ func (x *ResumeJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeJobRequest.ProtoReflect.Descriptor instead.
 func (*ResumeJobRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{22}
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ResumeJobRequest) GetNamespace() string {
@@ -1616,7 +1973,7 @@ type ResumeJobResponse struct {
 
 func (x *ResumeJobResponse) Reset() {
 	*x = ResumeJobResponse{}
-	mi := &file_raygate_v2_job_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1985,7 @@ func (x *ResumeJobResponse) String() string {
 func (*ResumeJobResponse) ProtoMessage() {}
 
 func (x *ResumeJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_job_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_job_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1998,7 @@ func (x *ResumeJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeJobResponse.ProtoReflect.Descriptor instead.
 func (*ResumeJobResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{23}
+	return file_raygate_v2_job_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResumeJobResponse) GetJob() *RayJob {
@@ -1656,7 +2013,7 @@ var File_raygate_v2_job_service_proto protoreflect.FileDescriptor
 const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1craygate/v2/job_service.proto\x12\n" +
-	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\xa4\x01\n" +
+	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\xa4\x01\n" +
 	"\x10CreateJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12)\n" +
 	"\x03job\x18\x02 \x01(\v2\x12.raygate.v2.RayJobB\x03\xe0A\x02R\x03job\x12\x1d\n" +
@@ -1753,7 +2110,31 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"B\n" +
 	"\x15ListJobEventsResponse\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"\x88\x01\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"P\n" +
+	"\x12DiagnoseJobRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"\\\n" +
+	"\x13DiagnoseJobResponse\x12\x14\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xca\x01\n" +
+	"\x11GetJobLogsRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12\x16\n" +
+	"\x06follow\x18\x04 \x01(\bR\x06follow\x12\"\n" +
+	"\n" +
+	"tail_lines\x18\x05 \x01(\x05H\x00R\ttailLines\x88\x01\x01\x12\x16\n" +
+	"\x06offset\x18\x06 \x01(\x03R\x06offsetB\r\n" +
+	"\v_tail_lines\"I\n" +
+	"\x12GetJobLogsResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
+	"\vnext_offset\x18\x02 \x01(\x03R\n" +
+	"nextOffset\"L\n" +
+	"\x0eStopJobRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"7\n" +
+	"\x0fStopJobResponse\x12$\n" +
+	"\x03job\x18\x01 \x01(\v2\x12.raygate.v2.RayJobR\x03job\"\x88\x01\n" +
 	"\x11SuspendJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
@@ -1767,7 +2148,7 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12\x12\n" +
 	"\x04etag\x18\x04 \x01(\tR\x04etag\"9\n" +
 	"\x11ResumeJobResponse\x12$\n" +
-	"\x03job\x18\x01 \x01(\v2\x12.raygate.v2.RayJobR\x03job2\xff\f\n" +
+	"\x03job\x18\x01 \x01(\v2\x12.raygate.v2.RayJobR\x03job2\x9c\x10\n" +
 	"\n" +
 	"JobService\x12\x80\x01\n" +
 	"\tCreateJob\x12\x1c.raygate.v2.CreateJobRequest\x1a\x1d.raygate.v2.CreateJobResponse\"6\x82\xd3\xe4\x93\x020:\x03jobb\x03job\"$/apis/v2/namespaces/{namespace}/jobs\x12y\n" +
@@ -1780,7 +2161,11 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\tDeleteJob\x12\x1c.raygate.v2.DeleteJobRequest\x1a\x1d.raygate.v2.DeleteJobResponse\"3\x82\xd3\xe4\x93\x02-*+/apis/v2/namespaces/{namespace}/jobs/{name}\x12\x95\x01\n" +
 	"\tWatchJobs\x12\x1c.raygate.v2.WatchJobsRequest\x1a\x1d.raygate.v2.WatchJobsResponse\"I\x82\xd3\xe4\x93\x02CZ\x15\x12\x13/apis/v2/jobs:watch\x12*/apis/v2/namespaces/{namespace}/jobs:watch0\x01\x12\x81\x01\n" +
 	"\aWaitJob\x12\x1a.raygate.v2.WaitJobRequest\x1a\x1b.raygate.v2.WaitJobResponse\"=\x82\xd3\xe4\x93\x027b\x03job\x120/apis/v2/namespaces/{namespace}/jobs/{name}:wait\x12\x90\x01\n" +
-	"\rListJobEvents\x12 .raygate.v2.ListJobEventsRequest\x1a!.raygate.v2.ListJobEventsResponse\":\x82\xd3\xe4\x93\x024\x122/apis/v2/namespaces/{namespace}/jobs/{name}/events\x12\x8d\x01\n" +
+	"\rListJobEvents\x12 .raygate.v2.ListJobEventsRequest\x1a!.raygate.v2.ListJobEventsResponse\":\x82\xd3\xe4\x93\x024\x122/apis/v2/namespaces/{namespace}/jobs/{name}/events\x12\x8c\x01\n" +
+	"\vDiagnoseJob\x12\x1e.raygate.v2.DiagnoseJobRequest\x1a\x1f.raygate.v2.DiagnoseJobResponse\"<\x82\xd3\xe4\x93\x026\x124/apis/v2/namespaces/{namespace}/jobs/{name}:diagnose\x12\x87\x01\n" +
+	"\n" +
+	"GetJobLogs\x12\x1d.raygate.v2.GetJobLogsRequest\x1a\x1e.raygate.v2.GetJobLogsResponse\"8\x82\xd3\xe4\x93\x022\x120/apis/v2/namespaces/{namespace}/jobs/{name}/logs0\x01\x12\x81\x01\n" +
+	"\aStopJob\x12\x1a.raygate.v2.StopJobRequest\x1a\x1b.raygate.v2.StopJobResponse\"=\x82\xd3\xe4\x93\x027b\x03job\"0/apis/v2/namespaces/{namespace}/jobs/{name}:stop\x12\x8d\x01\n" +
 	"\n" +
 	"SuspendJob\x12\x1d.raygate.v2.SuspendJobRequest\x1a\x1e.raygate.v2.SuspendJobResponse\"@\x82\xd3\xe4\x93\x02:b\x03job\"3/apis/v2/namespaces/{namespace}/jobs/{name}:suspend\x12\x89\x01\n" +
 	"\tResumeJob\x12\x1c.raygate.v2.ResumeJobRequest\x1a\x1d.raygate.v2.ResumeJobResponse\"?\x82\xd3\xe4\x93\x029b\x03job\"2/apis/v2/namespaces/{namespace}/jobs/{name}:resumeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
@@ -1797,7 +2182,7 @@ func file_raygate_v2_job_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_job_service_proto_rawDescData
 }
 
-var file_raygate_v2_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_raygate_v2_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_raygate_v2_job_service_proto_goTypes = []any{
 	(*CreateJobRequest)(nil),      // 0: raygate.v2.CreateJobRequest
 	(*CreateJobResponse)(nil),     // 1: raygate.v2.CreateJobResponse
@@ -1819,64 +2204,79 @@ var file_raygate_v2_job_service_proto_goTypes = []any{
 	(*WaitJobResponse)(nil),       // 17: raygate.v2.WaitJobResponse
 	(*ListJobEventsRequest)(nil),  // 18: raygate.v2.ListJobEventsRequest
 	(*ListJobEventsResponse)(nil), // 19: raygate.v2.ListJobEventsResponse
-	(*SuspendJobRequest)(nil),     // 20: raygate.v2.SuspendJobRequest
-	(*SuspendJobResponse)(nil),    // 21: raygate.v2.SuspendJobResponse
-	(*ResumeJobRequest)(nil),      // 22: raygate.v2.ResumeJobRequest
-	(*ResumeJobResponse)(nil),     // 23: raygate.v2.ResumeJobResponse
-	(*RayJob)(nil),                // 24: raygate.v2.RayJob
-	(*ListMeta)(nil),              // 25: raygate.v2.ListMeta
-	(*fieldmaskpb.FieldMask)(nil), // 26: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
-	(*Event)(nil),                 // 28: raygate.v2.Event
+	(*DiagnoseJobRequest)(nil),    // 20: raygate.v2.DiagnoseJobRequest
+	(*DiagnoseJobResponse)(nil),   // 21: raygate.v2.DiagnoseJobResponse
+	(*GetJobLogsRequest)(nil),     // 22: raygate.v2.GetJobLogsRequest
+	(*GetJobLogsResponse)(nil),    // 23: raygate.v2.GetJobLogsResponse
+	(*StopJobRequest)(nil),        // 24: raygate.v2.StopJobRequest
+	(*StopJobResponse)(nil),       // 25: raygate.v2.StopJobResponse
+	(*SuspendJobRequest)(nil),     // 26: raygate.v2.SuspendJobRequest
+	(*SuspendJobResponse)(nil),    // 27: raygate.v2.SuspendJobResponse
+	(*ResumeJobRequest)(nil),      // 28: raygate.v2.ResumeJobRequest
+	(*ResumeJobResponse)(nil),     // 29: raygate.v2.ResumeJobResponse
+	(*RayJob)(nil),                // 30: raygate.v2.RayJob
+	(*ListMeta)(nil),              // 31: raygate.v2.ListMeta
+	(*fieldmaskpb.FieldMask)(nil), // 32: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 33: google.protobuf.Duration
+	(*Event)(nil),                 // 34: raygate.v2.Event
+	(*Finding)(nil),               // 35: raygate.v2.Finding
 }
 var file_raygate_v2_job_service_proto_depIdxs = []int32{
-	24, // 0: raygate.v2.CreateJobRequest.job:type_name -> raygate.v2.RayJob
-	24, // 1: raygate.v2.CreateJobResponse.job:type_name -> raygate.v2.RayJob
-	24, // 2: raygate.v2.GetJobResponse.job:type_name -> raygate.v2.RayJob
-	25, // 3: raygate.v2.ListJobsResponse.metadata:type_name -> raygate.v2.ListMeta
-	24, // 4: raygate.v2.ListJobsResponse.items:type_name -> raygate.v2.RayJob
-	24, // 5: raygate.v2.UpdateJobRequest.job:type_name -> raygate.v2.RayJob
-	26, // 6: raygate.v2.UpdateJobRequest.update_mask:type_name -> google.protobuf.FieldMask
-	24, // 7: raygate.v2.UpdateJobResponse.job:type_name -> raygate.v2.RayJob
-	24, // 8: raygate.v2.ReplaceJobRequest.job:type_name -> raygate.v2.RayJob
-	24, // 9: raygate.v2.ReplaceJobResponse.job:type_name -> raygate.v2.RayJob
-	24, // 10: raygate.v2.ApplyJobRequest.job:type_name -> raygate.v2.RayJob
-	24, // 11: raygate.v2.ApplyJobResponse.job:type_name -> raygate.v2.RayJob
-	24, // 12: raygate.v2.WatchJobsResponse.job:type_name -> raygate.v2.RayJob
-	27, // 13: raygate.v2.WaitJobRequest.timeout:type_name -> google.protobuf.Duration
-	24, // 14: raygate.v2.WaitJobResponse.job:type_name -> raygate.v2.RayJob
-	28, // 15: raygate.v2.ListJobEventsResponse.events:type_name -> raygate.v2.Event
-	24, // 16: raygate.v2.SuspendJobResponse.job:type_name -> raygate.v2.RayJob
-	24, // 17: raygate.v2.ResumeJobResponse.job:type_name -> raygate.v2.RayJob
-	0,  // 18: raygate.v2.JobService.CreateJob:input_type -> raygate.v2.CreateJobRequest
-	2,  // 19: raygate.v2.JobService.GetJob:input_type -> raygate.v2.GetJobRequest
-	4,  // 20: raygate.v2.JobService.ListJobs:input_type -> raygate.v2.ListJobsRequest
-	6,  // 21: raygate.v2.JobService.UpdateJob:input_type -> raygate.v2.UpdateJobRequest
-	8,  // 22: raygate.v2.JobService.ReplaceJob:input_type -> raygate.v2.ReplaceJobRequest
-	10, // 23: raygate.v2.JobService.ApplyJob:input_type -> raygate.v2.ApplyJobRequest
-	12, // 24: raygate.v2.JobService.DeleteJob:input_type -> raygate.v2.DeleteJobRequest
-	14, // 25: raygate.v2.JobService.WatchJobs:input_type -> raygate.v2.WatchJobsRequest
-	16, // 26: raygate.v2.JobService.WaitJob:input_type -> raygate.v2.WaitJobRequest
-	18, // 27: raygate.v2.JobService.ListJobEvents:input_type -> raygate.v2.ListJobEventsRequest
-	20, // 28: raygate.v2.JobService.SuspendJob:input_type -> raygate.v2.SuspendJobRequest
-	22, // 29: raygate.v2.JobService.ResumeJob:input_type -> raygate.v2.ResumeJobRequest
-	1,  // 30: raygate.v2.JobService.CreateJob:output_type -> raygate.v2.CreateJobResponse
-	3,  // 31: raygate.v2.JobService.GetJob:output_type -> raygate.v2.GetJobResponse
-	5,  // 32: raygate.v2.JobService.ListJobs:output_type -> raygate.v2.ListJobsResponse
-	7,  // 33: raygate.v2.JobService.UpdateJob:output_type -> raygate.v2.UpdateJobResponse
-	9,  // 34: raygate.v2.JobService.ReplaceJob:output_type -> raygate.v2.ReplaceJobResponse
-	11, // 35: raygate.v2.JobService.ApplyJob:output_type -> raygate.v2.ApplyJobResponse
-	13, // 36: raygate.v2.JobService.DeleteJob:output_type -> raygate.v2.DeleteJobResponse
-	15, // 37: raygate.v2.JobService.WatchJobs:output_type -> raygate.v2.WatchJobsResponse
-	17, // 38: raygate.v2.JobService.WaitJob:output_type -> raygate.v2.WaitJobResponse
-	19, // 39: raygate.v2.JobService.ListJobEvents:output_type -> raygate.v2.ListJobEventsResponse
-	21, // 40: raygate.v2.JobService.SuspendJob:output_type -> raygate.v2.SuspendJobResponse
-	23, // 41: raygate.v2.JobService.ResumeJob:output_type -> raygate.v2.ResumeJobResponse
-	30, // [30:42] is the sub-list for method output_type
-	18, // [18:30] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	30, // 0: raygate.v2.CreateJobRequest.job:type_name -> raygate.v2.RayJob
+	30, // 1: raygate.v2.CreateJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 2: raygate.v2.GetJobResponse.job:type_name -> raygate.v2.RayJob
+	31, // 3: raygate.v2.ListJobsResponse.metadata:type_name -> raygate.v2.ListMeta
+	30, // 4: raygate.v2.ListJobsResponse.items:type_name -> raygate.v2.RayJob
+	30, // 5: raygate.v2.UpdateJobRequest.job:type_name -> raygate.v2.RayJob
+	32, // 6: raygate.v2.UpdateJobRequest.update_mask:type_name -> google.protobuf.FieldMask
+	30, // 7: raygate.v2.UpdateJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 8: raygate.v2.ReplaceJobRequest.job:type_name -> raygate.v2.RayJob
+	30, // 9: raygate.v2.ReplaceJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 10: raygate.v2.ApplyJobRequest.job:type_name -> raygate.v2.RayJob
+	30, // 11: raygate.v2.ApplyJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 12: raygate.v2.WatchJobsResponse.job:type_name -> raygate.v2.RayJob
+	33, // 13: raygate.v2.WaitJobRequest.timeout:type_name -> google.protobuf.Duration
+	30, // 14: raygate.v2.WaitJobResponse.job:type_name -> raygate.v2.RayJob
+	34, // 15: raygate.v2.ListJobEventsResponse.events:type_name -> raygate.v2.Event
+	35, // 16: raygate.v2.DiagnoseJobResponse.findings:type_name -> raygate.v2.Finding
+	30, // 17: raygate.v2.StopJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 18: raygate.v2.SuspendJobResponse.job:type_name -> raygate.v2.RayJob
+	30, // 19: raygate.v2.ResumeJobResponse.job:type_name -> raygate.v2.RayJob
+	0,  // 20: raygate.v2.JobService.CreateJob:input_type -> raygate.v2.CreateJobRequest
+	2,  // 21: raygate.v2.JobService.GetJob:input_type -> raygate.v2.GetJobRequest
+	4,  // 22: raygate.v2.JobService.ListJobs:input_type -> raygate.v2.ListJobsRequest
+	6,  // 23: raygate.v2.JobService.UpdateJob:input_type -> raygate.v2.UpdateJobRequest
+	8,  // 24: raygate.v2.JobService.ReplaceJob:input_type -> raygate.v2.ReplaceJobRequest
+	10, // 25: raygate.v2.JobService.ApplyJob:input_type -> raygate.v2.ApplyJobRequest
+	12, // 26: raygate.v2.JobService.DeleteJob:input_type -> raygate.v2.DeleteJobRequest
+	14, // 27: raygate.v2.JobService.WatchJobs:input_type -> raygate.v2.WatchJobsRequest
+	16, // 28: raygate.v2.JobService.WaitJob:input_type -> raygate.v2.WaitJobRequest
+	18, // 29: raygate.v2.JobService.ListJobEvents:input_type -> raygate.v2.ListJobEventsRequest
+	20, // 30: raygate.v2.JobService.DiagnoseJob:input_type -> raygate.v2.DiagnoseJobRequest
+	22, // 31: raygate.v2.JobService.GetJobLogs:input_type -> raygate.v2.GetJobLogsRequest
+	24, // 32: raygate.v2.JobService.StopJob:input_type -> raygate.v2.StopJobRequest
+	26, // 33: raygate.v2.JobService.SuspendJob:input_type -> raygate.v2.SuspendJobRequest
+	28, // 34: raygate.v2.JobService.ResumeJob:input_type -> raygate.v2.ResumeJobRequest
+	1,  // 35: raygate.v2.JobService.CreateJob:output_type -> raygate.v2.CreateJobResponse
+	3,  // 36: raygate.v2.JobService.GetJob:output_type -> raygate.v2.GetJobResponse
+	5,  // 37: raygate.v2.JobService.ListJobs:output_type -> raygate.v2.ListJobsResponse
+	7,  // 38: raygate.v2.JobService.UpdateJob:output_type -> raygate.v2.UpdateJobResponse
+	9,  // 39: raygate.v2.JobService.ReplaceJob:output_type -> raygate.v2.ReplaceJobResponse
+	11, // 40: raygate.v2.JobService.ApplyJob:output_type -> raygate.v2.ApplyJobResponse
+	13, // 41: raygate.v2.JobService.DeleteJob:output_type -> raygate.v2.DeleteJobResponse
+	15, // 42: raygate.v2.JobService.WatchJobs:output_type -> raygate.v2.WatchJobsResponse
+	17, // 43: raygate.v2.JobService.WaitJob:output_type -> raygate.v2.WaitJobResponse
+	19, // 44: raygate.v2.JobService.ListJobEvents:output_type -> raygate.v2.ListJobEventsResponse
+	21, // 45: raygate.v2.JobService.DiagnoseJob:output_type -> raygate.v2.DiagnoseJobResponse
+	23, // 46: raygate.v2.JobService.GetJobLogs:output_type -> raygate.v2.GetJobLogsResponse
+	25, // 47: raygate.v2.JobService.StopJob:output_type -> raygate.v2.StopJobResponse
+	27, // 48: raygate.v2.JobService.SuspendJob:output_type -> raygate.v2.SuspendJobResponse
+	29, // 49: raygate.v2.JobService.ResumeJob:output_type -> raygate.v2.ResumeJobResponse
+	35, // [35:50] is the sub-list for method output_type
+	20, // [20:35] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_job_service_proto_init() }
@@ -1884,16 +2284,18 @@ func file_raygate_v2_job_service_proto_init() {
 	if File_raygate_v2_job_service_proto != nil {
 		return
 	}
+	file_raygate_v2_diagnosis_proto_init()
 	file_raygate_v2_event_proto_init()
 	file_raygate_v2_job_proto_init()
 	file_raygate_v2_meta_proto_init()
+	file_raygate_v2_job_service_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_job_service_proto_rawDesc), len(file_raygate_v2_job_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

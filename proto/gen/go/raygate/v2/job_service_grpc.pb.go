@@ -29,6 +29,9 @@ const (
 	JobService_WatchJobs_FullMethodName     = "/raygate.v2.JobService/WatchJobs"
 	JobService_WaitJob_FullMethodName       = "/raygate.v2.JobService/WaitJob"
 	JobService_ListJobEvents_FullMethodName = "/raygate.v2.JobService/ListJobEvents"
+	JobService_DiagnoseJob_FullMethodName   = "/raygate.v2.JobService/DiagnoseJob"
+	JobService_GetJobLogs_FullMethodName    = "/raygate.v2.JobService/GetJobLogs"
+	JobService_StopJob_FullMethodName       = "/raygate.v2.JobService/StopJob"
 	JobService_SuspendJob_FullMethodName    = "/raygate.v2.JobService/SuspendJob"
 	JobService_ResumeJob_FullMethodName     = "/raygate.v2.JobService/ResumeJob"
 )
@@ -59,6 +62,13 @@ type JobServiceClient interface {
 	WaitJob(ctx context.Context, in *WaitJobRequest, opts ...grpc.CallOption) (*WaitJobResponse, error)
 	// ListJobEvents returns what happened to a RayJob, newest first.
 	ListJobEvents(ctx context.Context, in *ListJobEventsRequest, opts ...grpc.CallOption) (*ListJobEventsResponse, error)
+	// DiagnoseJob says why a RayJob does not run, or why it failed.
+	DiagnoseJob(ctx context.Context, in *DiagnoseJobRequest, opts ...grpc.CallOption) (*DiagnoseJobResponse, error)
+	// GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
+	// breaks off ends without its last chunk.
+	GetJobLogs(ctx context.Context, in *GetJobLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetJobLogsResponse], error)
+	// StopJob asks Ray to stop the Ray job of a RayJob, which then ends, and does not wait for it. The object stays.
+	StopJob(ctx context.Context, in *StopJobRequest, opts ...grpc.CallOption) (*StopJobResponse, error)
 	// SuspendJob suspends a RayJob.
 	SuspendJob(ctx context.Context, in *SuspendJobRequest, opts ...grpc.CallOption) (*SuspendJobResponse, error)
 	// ResumeJob resumes a suspended RayJob.
@@ -182,6 +192,45 @@ func (c *jobServiceClient) ListJobEvents(ctx context.Context, in *ListJobEventsR
 	return out, nil
 }
 
+func (c *jobServiceClient) DiagnoseJob(ctx context.Context, in *DiagnoseJobRequest, opts ...grpc.CallOption) (*DiagnoseJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiagnoseJobResponse)
+	err := c.cc.Invoke(ctx, JobService_DiagnoseJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *jobServiceClient) GetJobLogs(ctx context.Context, in *GetJobLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetJobLogsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[1], JobService_GetJobLogs_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetJobLogsRequest, GetJobLogsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetJobLogsClient = grpc.ServerStreamingClient[GetJobLogsResponse]
+
+func (c *jobServiceClient) StopJob(ctx context.Context, in *StopJobRequest, opts ...grpc.CallOption) (*StopJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StopJobResponse)
+	err := c.cc.Invoke(ctx, JobService_StopJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *jobServiceClient) SuspendJob(ctx context.Context, in *SuspendJobRequest, opts ...grpc.CallOption) (*SuspendJobResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SuspendJobResponse)
@@ -228,6 +277,13 @@ type JobServiceServer interface {
 	WaitJob(context.Context, *WaitJobRequest) (*WaitJobResponse, error)
 	// ListJobEvents returns what happened to a RayJob, newest first.
 	ListJobEvents(context.Context, *ListJobEventsRequest) (*ListJobEventsResponse, error)
+	// DiagnoseJob says why a RayJob does not run, or why it failed.
+	DiagnoseJob(context.Context, *DiagnoseJobRequest) (*DiagnoseJobResponse, error)
+	// GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
+	// breaks off ends without its last chunk.
+	GetJobLogs(*GetJobLogsRequest, grpc.ServerStreamingServer[GetJobLogsResponse]) error
+	// StopJob asks Ray to stop the Ray job of a RayJob, which then ends, and does not wait for it. The object stays.
+	StopJob(context.Context, *StopJobRequest) (*StopJobResponse, error)
 	// SuspendJob suspends a RayJob.
 	SuspendJob(context.Context, *SuspendJobRequest) (*SuspendJobResponse, error)
 	// ResumeJob resumes a suspended RayJob.
@@ -271,6 +327,15 @@ func (UnimplementedJobServiceServer) WaitJob(context.Context, *WaitJobRequest) (
 }
 func (UnimplementedJobServiceServer) ListJobEvents(context.Context, *ListJobEventsRequest) (*ListJobEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListJobEvents not implemented")
+}
+func (UnimplementedJobServiceServer) DiagnoseJob(context.Context, *DiagnoseJobRequest) (*DiagnoseJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiagnoseJob not implemented")
+}
+func (UnimplementedJobServiceServer) GetJobLogs(*GetJobLogsRequest, grpc.ServerStreamingServer[GetJobLogsResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetJobLogs not implemented")
+}
+func (UnimplementedJobServiceServer) StopJob(context.Context, *StopJobRequest) (*StopJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StopJob not implemented")
 }
 func (UnimplementedJobServiceServer) SuspendJob(context.Context, *SuspendJobRequest) (*SuspendJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuspendJob not implemented")
@@ -472,6 +537,53 @@ func _JobService_ListJobEvents_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _JobService_DiagnoseJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiagnoseJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(JobServiceServer).DiagnoseJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: JobService_DiagnoseJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(JobServiceServer).DiagnoseJob(ctx, req.(*DiagnoseJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _JobService_GetJobLogs_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetJobLogsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).GetJobLogs(m, &grpc.GenericServerStream[GetJobLogsRequest, GetJobLogsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetJobLogsServer = grpc.ServerStreamingServer[GetJobLogsResponse]
+
+func _JobService_StopJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StopJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(JobServiceServer).StopJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: JobService_StopJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(JobServiceServer).StopJob(ctx, req.(*StopJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _JobService_SuspendJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SuspendJobRequest)
 	if err := dec(in); err != nil {
@@ -552,6 +664,14 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _JobService_ListJobEvents_Handler,
 		},
 		{
+			MethodName: "DiagnoseJob",
+			Handler:    _JobService_DiagnoseJob_Handler,
+		},
+		{
+			MethodName: "StopJob",
+			Handler:    _JobService_StopJob_Handler,
+		},
+		{
 			MethodName: "SuspendJob",
 			Handler:    _JobService_SuspendJob_Handler,
 		},
@@ -564,6 +684,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchJobs",
 			Handler:       _JobService_WatchJobs_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetJobLogs",
+			Handler:       _JobService_GetJobLogs_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -1,0 +1,196 @@
+package dashboardproxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"google.golang.org/grpc/codes"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// Options of New. All are required but the last two.
+type Options struct {
+	// Caller acts as the caller of each request; see authn.CallerConfig.
+	Caller *rest.Config
+	// Core reads Secrets with the caller's credentials.
+	Core rest.Interface
+	// Authorizer says what callers may do.
+	Authorizer authz.Authorizer
+	// Clusters reads RayClusters.
+	Clusters interface {
+		Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
+	}
+	// KubernetesProxy goes through the Service proxy of the API server, for a gateway outside of the Kubernetes cluster.
+	KubernetesProxy bool
+	// Stop ends what stays open in Serve. Nil means never.
+	Stop <-chan struct{}
+}
+
+// Proxy leads to dashboards.
+type Proxy struct {
+	Options
+	transport http.RoundTripper
+	apiServer *url.URL // nil when going directly
+}
+
+// New returns a Proxy.
+func New(o Options) (*Proxy, error) {
+	p := &Proxy{Options: o}
+	if !o.KubernetesProxy {
+		p.transport = &http.Transport{ // no proxy of the environment: a dashboard is inside the Kubernetes cluster
+			DialContext:  (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+			MaxIdleConns: 512, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, ResponseHeaderTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+		}
+		return p, nil
+	}
+	config := rest.CopyConfig(o.Caller)
+	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
+	var err error
+	if p.apiServer, _, err = rest.DefaultServerUrlFor(config); err != nil {
+		return nil, fmt.Errorf("reading the address of the API server: %w", err)
+	}
+	if p.transport, err = rest.TransportFor(config); err != nil {
+		return nil, fmt.Errorf("making the transport to dashboards: %w", err)
+	}
+	return p, nil
+}
+
+// Dashboard is one that a caller may use.
+type Dashboard struct {
+	// Cluster is as the cache has it.
+	Cluster   *rayv1.RayCluster
+	access    authz.Access
+	url       *url.URL
+	token     dashboard.Token
+	transport http.RoundTripper
+}
+
+// Open returns the dashboard of a cluster for a caller who may do verb to services/proxy of the head Service. That the caller may know of the cluster
+// has been found out before. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
+func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
+	item, err := p.Clusters.Get(ctx, key, store.ReadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
+	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
+		return nil, fmt.Errorf("reading a stored RayCluster: %w", err)
+	}
+	service := d.Cluster.Status.Head.ServiceName
+	// The status may be written by others than the operator; nothing but a Service of this namespace is gone to.
+	if len(validation.IsDNS1035Label(service)) > 0 {
+		return nil, notReady(key.Name, "it has no head Service yet")
+	}
+	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: service}
+	if err := p.Authorizer.Authorize(ctx, d.access); err != nil {
+		return nil, err
+	}
+	if d.token, err = p.token(ctx, d.Cluster); err != nil {
+		return nil, err
+	}
+	if p.apiServer != nil {
+		d.url = dashboard.ServiceProxyURL(p.apiServer, key.Namespace, service, rayv1.PortDashboard)
+	} else {
+		d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(port(d.Cluster)))}
+	}
+	return d, nil
+}
+
+func notReady(cluster, why string) error {
+	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "CLUSTER_NOT_READY", Message: fmt.Sprintf("RayCluster %s is not ready: %s", cluster, why)}
+}
+
+// StillAllowed says why a caller who was allowed to use the dashboard is no more. Answers are those of a few seconds ago; that Kubernetes cannot be
+// asked takes no right away.
+func (p *Proxy) StillAllowed(ctx context.Context, d *Dashboard) error {
+	err := p.Authorizer.Authorize(ctx, d.access)
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return err
+	}
+	return nil
+}
+
+// CheckReady refuses a cluster that takes no jobs.
+func (d *Dashboard) CheckReady() error {
+	if st := &d.Cluster.Status; st.State != rayv1.ClusterStateReady {
+		return notReady(d.Cluster.Name, strings.TrimSpace(fmt.Sprintf("its state is %q %s", st.State, st.Reason)))
+	}
+	return nil
+}
+
+// Client returns a client that is good for the present call.
+func (d *Dashboard) Client() (dashboard.Client, error) {
+	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token})
+}
+
+// port is the one that the head's Ray container names so.
+func port(rc *rayv1.RayCluster) int {
+	for i, c := range rc.Spec.HeadGroupSpec.Template.Spec.Containers {
+		for _, p := range c.Ports {
+			if i == 0 && p.Name == rayv1.PortDashboard {
+				return int(p.ContainerPort)
+			}
+		}
+	}
+	return int(rayv1.DefaultDashboardPort)
+}
+
+// token reads the token of a cluster, empty where none is asked for. One that has Kubernetes check tokens gets none: the caller's is not for Ray.
+func (p *Proxy) token(ctx context.Context, rc *rayv1.RayCluster) (dashboard.Token, error) {
+	name := secretOf(rc)
+	if name == "" {
+		return "", nil
+	}
+	secret := &corev1.Secret{}
+	err := p.Core.Get().Namespace(rc.Namespace).Resource("secrets").Name(name).Do(ctx).Into(secret)
+	value := strings.TrimSpace(string(secret.Data[rayv1.AuthTokenSecretKey]))
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", &rpcstatus.Error{
+			Code: codes.PermissionDenied, Reason: "FORBIDDEN",
+			Message: fmt.Sprintf("the dashboard of RayCluster %s asks for the token in Secret %s, which you may not read: %v", rc.Name, name, err),
+		}
+	case apierrors.IsNotFound(err), err == nil && value == "":
+		return "", notReady(rc.Name, fmt.Sprintf("there is no token under the key %s of Secret %s", rayv1.AuthTokenSecretKey, name))
+	case err != nil:
+		return "", err
+	}
+	return dashboard.Token(value), nil
+}
+
+// maxName is how much of a cluster's name goes into the names of what the operator makes for it.
+const maxName = 50
+
+// secretOf is the Secret with the token of a cluster, as KubeRay names it; empty where none is asked for.
+func secretOf(rc *rayv1.RayCluster) string {
+	o := rc.Spec.AuthOptions
+	if o == nil || o.Mode != rayv1.AuthModeToken || o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth {
+		return ""
+	}
+	if o.SecretName != nil && *o.SecretName != "" {
+		return *o.SecretName
+	}
+	name := rc.Name[max(0, len(rc.Name)-maxName):]
+	if first := rune(name[0]); unicode.IsDigit(first) || unicode.IsPunct(first) {
+		name = "r" + name[1:]
+	}
+	return name
+}

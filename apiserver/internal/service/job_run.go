@@ -1,0 +1,221 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/dashboard"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// awaitRecord is how often it is looked whether a job that is followed has been submitted.
+const awaitRecord = time.Second
+
+// attempt is the present attempt of a RayJob: the Ray job and where it runs.
+type attempt struct {
+	item        *store.Item
+	id, cluster string
+	state       rayv1.JobDeploymentStatus
+	ray         rayv1.JobStatus
+}
+
+func attemptOf(item *store.Item) attempt {
+	return attempt{
+		item: item, id: item.At("status.jobId").Str, cluster: item.At("status.rayClusterName").Str,
+		state: rayv1.JobDeploymentStatus(item.At("status.jobDeploymentStatus").Str), ray: rayv1.JobStatus(item.At("status.jobStatus").Str),
+	}
+}
+
+// begun says why there is no Ray job to speak of.
+func (a attempt) begun() error {
+	switch {
+	case a.state.IsTerminal() && (a.id == "" || a.cluster == ""), a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal():
+		return a.notStarted()
+	}
+	return nil
+}
+
+func (a attempt) notStarted() error {
+	if a.state.IsTerminal() {
+		return wrongState("JOB_NOT_STARTED", "RayJob %s ended as %s before its job ran: %s %s", a.item.Name, a.state, a.item.At("status.reason").Str, a.item.At("status.message").Str)
+	}
+	return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: the state is %q %s; wait for ready, or see :diagnose", a.item.Name, a.state, a.item.At("status.message").Str)
+}
+
+// lost says why Ray does not know the job.
+func (a attempt) lost() error {
+	if a.ray == rayv1.JobStatusNew {
+		return a.notStarted()
+	}
+	return wrongState("JOB_RECORD_LOST", "Ray has no record of job %s any more, which was %s: it goes with the head Pod", a.id, a.ray)
+}
+
+// open returns the dashboard of the attempt for a caller who may do verb.
+func (s *Jobs) open(ctx context.Context, a attempt, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
+	d, err := s.proxy.Open(ctx, types.NamespacedName{Namespace: a.item.Namespace, Name: a.cluster}, verb)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it; the job is %q %s", a.cluster, a.id, a.state, a.item.At("status.message").Str)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := d.Client()
+	return d, c, err
+}
+
+// StopJob implements raygatev2.JobServiceServer.
+func (s *Jobs) StopJob(ctx context.Context, req *raygatev2.StopJobRequest) (*raygatev2.StopJobResponse, error) {
+	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	a := attemptOf(item)
+	switch {
+	case a.state.IsTerminal():
+		return nil, wrongState("JOB_ENDED", "there is nothing to stop: RayJob %s has ended as %s", item.Name, a.state)
+	case a.begun() != nil:
+		return nil, wrongState("JOB_NOT_STARTED", "there is nothing to stop: the state of RayJob %s is %q; suspend or delete it to keep it from starting", item.Name, a.state)
+	}
+	_, c, err := s.open(ctx, a, "create")
+	if err != nil {
+		return nil, err
+	}
+	if err := stop(ctx, c, a.id); errors.Is(err, dashboard.ErrNotFound) {
+		return nil, a.lost()
+	} else if err != nil {
+		return nil, dashboardproxy.Status(ctx, a.cluster, err)
+	}
+	resp := &raygatev2.StopJobResponse{}
+	return resp, s.Answer(ctx, resp, item)
+}
+
+// GetJobLogs implements raygatev2.JobServiceServer.
+func (s *Jobs) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.ServerStreamingServer[raygatev2.GetJobLogsResponse]) error {
+	ctx, q := stream.Context(), logQuery{req.GetFollow(), req.TailLines, req.GetOffset()}
+	if err := q.check(); err != nil {
+		return err
+	}
+	source := s.driverLog
+	switch req.GetSource() {
+	case "", "driver":
+	case "submitter":
+		source = s.submitterLog
+	default:
+		return rpcstatus.BadField("source", "%q is not known: use driver or submitter", req.GetSource())
+	}
+	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return err
+	}
+	return source(ctx, attemptOf(item), q, &logSender{send: func(data []byte, next int64) error {
+		return stream.Send(&raygatev2.GetJobLogsResponse{Data: data, NextOffset: next})
+	}})
+}
+
+// driverLog sends what the entrypoint writes. A job that runs and is followed may not have been submitted yet; that is waited for.
+func (s *Jobs) driverLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
+	if err := a.begun(); err != nil {
+		return err
+	}
+	d, _, err := s.open(ctx, a, "get")
+	if err != nil {
+		return err
+	}
+	out.allowed = func() error { return s.proxy.StillAllowed(ctx, d) }
+	c := reopened{
+		open:  func(ctx context.Context) (dashboard.Client, error) { _, c, err := s.open(ctx, a, "get"); return c, err },
+		ended: func() *dashboard.Job { return s.endOf(ctx, a) },
+	}
+	for {
+		err := driverLog(ctx, c, a.id, q, out)
+		if !errors.Is(err, dashboard.ErrNotFound) {
+			return dashboardproxy.Status(ctx, a.cluster, err)
+		}
+		item, err := s.Find(ctx, a.item.Namespace, a.item.Name)
+		if err != nil {
+			return err
+		}
+		now := attemptOf(item)
+		if !q.follow || now.id != a.id || now.ray != rayv1.JobStatusNew || now.state != rayv1.JobDeploymentStatusRunning {
+			return now.lost()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(awaitRecord):
+		}
+	}
+}
+
+// endOf is the end of a job as the RayJob has it: the cluster may be deleted as soon as the operator knows.
+func (s *Jobs) endOf(ctx context.Context, a attempt) *dashboard.Job {
+	item, err := s.Find(ctx, a.item.Namespace, a.item.Name)
+	if err != nil {
+		return nil
+	}
+	if now := attemptOf(item); now.id == a.id && now.ray.IsTerminal() {
+		return &dashboard.Job{SubmissionID: a.id, Status: dashboard.Status(now.ray)}
+	}
+	return nil
+}
+
+// submitterLog sends what the container writes that hands the job to Ray, as Kubernetes gives it to the caller.
+func (s *Jobs) submitterLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
+	container, selector := "", labels.Set{"batch.kubernetes.io/job-name": a.item.Name}
+	switch mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); mode {
+	case "", rayv1.K8sJobMode:
+	case rayv1.SidecarMode:
+		if a.cluster == "" {
+			return a.notStarted()
+		}
+		container, selector = rayv1.ContainerJobSubmitter, labels.Set{rayv1.LabelCluster: a.cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)}
+	case rayv1.HTTPMode, rayv1.InteractiveMode:
+		return wrongState("NO_SUBMITTER", "in %s there is no Pod that submits: use the source driver", mode)
+	}
+	var pods corev1.PodList
+	o := metav1.ListOptions{LabelSelector: selector.String()}
+	request := s.Core.Get().Namespace(a.item.Namespace).Resource("pods")
+	if err := request.VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&pods); err != nil {
+		return err
+	}
+	if len(pods.Items) == 0 {
+		if a.state.IsTerminal() {
+			return wrongState("SUBMITTER_GONE", "the Pod that submitted is gone, and its log with it")
+		}
+		return a.notStarted()
+	}
+	pod := slices.MaxFunc(pods.Items, func(x, y corev1.Pod) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
+	log := &corev1.PodLogOptions{Container: cmp.Or(container, pod.Spec.Containers[0].Name), Follow: q.follow}
+	if q.tail != nil {
+		log.TailLines, out.lost = new(int64(*q.tail)), true
+	}
+	text, err := s.Core.Get().Namespace(a.item.Namespace).Resource("pods").Name(pod.Name).SubResource("log").VersionedParams(log, metav1.ParameterCodec).Stream(ctx)
+	if apierrors.IsBadRequest(err) { // the container waits to start
+		return wrongState("LOG_NOT_READY", "Pod %s has no log yet: %v", pod.Name, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = text.Close() }()
+	out.from(q.offset)
+	if _, err := io.Copy(out, text); err != nil {
+		return fmt.Errorf("reading the log of Pod %s: %w", pod.Name, cmp.Or(ctx.Err(), err))
+	}
+	return nil
+}

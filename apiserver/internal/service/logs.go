@@ -1,0 +1,218 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+const (
+	// maxPart bounds one message of a log.
+	maxPart = 64 << 10
+	// patience is how many attempts in a row to read a log may fail: some five minutes.
+	patience = 25
+	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
+	rayLogLimit = 16 << 20
+	// maxMark is how much of the end of what Ray returned marks that place in the whole log.
+	maxMark = 4 << 10
+)
+
+// logQuery is what requests for logs have in common.
+type logQuery struct {
+	follow bool
+	tail   *int32
+	offset int64
+}
+
+func (q logQuery) check() error {
+	switch {
+	case q.offset < 0:
+		return rpcstatus.BadField("offset", "%d is negative", q.offset)
+	case q.tail != nil && *q.tail < 0:
+		return rpcstatus.BadField("tail_lines", "%d is negative: leave it out for the whole log", *q.tail)
+	case q.tail != nil && q.offset > 0:
+		return rpcstatus.BadField("offset", "goes on where another stream broke, and does not go together with tail_lines")
+	}
+	return nil
+}
+
+// logSender sends a log from an offset on.
+type logSender struct {
+	send func(data []byte, next int64) error
+	// allowed ends the log of a caller who has lost the right to it. Nil means that nobody does.
+	allowed func() error
+	// skip is how many bytes are left out, next the offset behind what was sent.
+	skip, next int64
+	// lost says that the offset is not known.
+	lost bool
+}
+
+// from makes the log begin at an offset of what is written from now on.
+func (s *logSender) from(offset int64) { s.skip, s.next = offset, offset }
+
+// Write implements io.Writer.
+func (s *logSender) Write(p []byte) (int, error) {
+	size := len(p)
+	if s.allowed != nil {
+		if err := s.allowed(); err != nil {
+			return 0, err
+		}
+	}
+	cut := min(s.skip, int64(len(p)))
+	s.skip -= cut
+	for p = p[cut:]; len(p) > 0; {
+		part := p[:min(len(p), maxPart)]
+		p = p[len(part):]
+		if s.next += int64(len(part)); s.lost {
+			s.next = 0
+		}
+		if err := s.send(bytes.Clone(part), s.next); err != nil { // by REST the other side gets the same slice
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+var errEnough = errors.New("enough of the log")
+
+// driverLog sends the log of a Ray job. Ray gives a log as a whole, or from its beginning as it grows.
+func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, out *logSender) error {
+	job, err := c.GetJob(ctx, id)
+	if err != nil {
+		return err
+	}
+	rest := func(w io.Writer) error {
+		_, err := dashboard.Follow(ctx, c, id, w, dashboard.FollowOptions{Patience: patience})
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		return err
+	}
+	if q.tail == nil && (q.follow || job.Status.Final()) {
+		out.from(q.offset)
+		return rest(out)
+	}
+	text, err := c.JobLogs(ctx, id)
+	if err != nil {
+		return err
+	}
+	whole := len(text) < rayLogLimit
+	end := &mark{text: text[max(0, len(text)-maxMark):], from: int64(len(text) - maxMark), before: io.Discard, after: out}
+	switch {
+	case q.tail == nil && whole:
+		out.from(q.offset)
+		_, err = io.WriteString(out, text)
+		return err
+	case q.tail == nil:
+		out.from(q.offset)
+		end.before, end.after = out, failing{errEnough}
+		return rest(end)
+	}
+	start := len(text) - len(lastLines(text, int(*q.tail)))
+	out.next, out.lost = int64(start), !whole
+	if _, err := io.WriteString(out, text[start:]); err != nil || !q.follow || job.Status.Final() {
+		return err
+	}
+	if !whole {
+		return rest(end)
+	}
+	out.from(int64(len(text)))
+	return rest(out)
+}
+
+// lastLines returns the last n lines of a text; one that has no end yet counts.
+func lastLines(text string, n int) string {
+	at := len(text)
+	for ; n > 0 && at > 0; n-- {
+		at = strings.LastIndexByte(text[:at-1], '\n') + 1
+	}
+	return text[at:]
+}
+
+// mark writes what comes before the end of a text to one writer and the rest to another. The text is looked for from an offset on, so that the like of
+// it further up is not taken for it.
+type mark struct {
+	text          string
+	from, n       int64
+	held          []byte // the end of what has been written, too short to hold the text
+	found         bool
+	before, after io.Writer
+}
+
+// Write implements io.Writer.
+func (m *mark) Write(p []byte) (int, error) {
+	if m.found {
+		return m.after.Write(p)
+	}
+	held := len(m.held)
+	m.held = append(m.held, p...)
+	m.n += int64(len(p))
+	at := -1
+	if m.n >= m.from {
+		at = bytes.Index(m.held, []byte(m.text))
+	}
+	if at < 0 {
+		m.held = bytes.Clone(m.held[max(0, len(m.held)-len(m.text)+1):])
+		return m.before.Write(p)
+	}
+	m.found = true
+	end := max(0, at+len(m.text)-held)
+	if n, err := m.before.Write(p[:end]); err != nil {
+		return n, err
+	}
+	n, err := m.after.Write(p[end:])
+	return end + n, err
+}
+
+type failing struct{ error }
+
+// Write implements io.Writer.
+func (f failing) Write([]byte) (int, error) { return 0, f.error }
+
+// reopened is a dashboard that is opened anew for each call: while a log is followed rights end, tokens change and clusters go.
+type reopened struct {
+	dashboard.Client
+	open func(context.Context) (dashboard.Client, error)
+	// ended is how the job ended, as far as that is known without the dashboard. Nil means that it is not.
+	ended func() *dashboard.Job
+}
+
+// GetJob implements dashboard.Client.
+func (r reopened) GetJob(ctx context.Context, id string) (*dashboard.Job, error) {
+	c, err := r.open(ctx)
+	if err == nil {
+		var job *dashboard.Job
+		if job, err = c.GetJob(ctx, id); err == nil {
+			return job, nil
+		}
+	}
+	if r.ended != nil {
+		if job := r.ended(); job != nil {
+			return job, nil
+		}
+	}
+	return nil, err
+}
+
+// JobLogs implements dashboard.Client.
+func (r reopened) JobLogs(ctx context.Context, id string) (string, error) {
+	c, err := r.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.JobLogs(ctx, id)
+}
+
+// TailJobLogs implements dashboard.Client.
+func (r reopened) TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error) {
+	c, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.TailJobLogs(ctx, id)
+}

@@ -1,0 +1,310 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/dashboard"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// Submissions implements SubmissionService.
+type Submissions struct {
+	raygatev2.UnsafeSubmissionServiceServer // so that a new method in the proto is a compile error here
+	clusters                                *Clusters
+	proxy                                   *dashboardproxy.Proxy
+}
+
+var _ raygatev2.SubmissionServiceServer = (*Submissions)(nil)
+
+// NewSubmissions returns the SubmissionService.
+func NewSubmissions(clusters *Clusters, proxy *dashboardproxy.Proxy) *Submissions {
+	return &Submissions{clusters: clusters, proxy: proxy}
+}
+
+// inCluster is implemented by all requests, aboutOne by those about one submission.
+type inCluster interface {
+	GetNamespace() string
+	GetCluster() string
+}
+
+type aboutOne interface {
+	inCluster
+	GetSubmissionId() string
+}
+
+// maxSubmissionID is far beyond any id that means something.
+const maxSubmissionID = 512
+
+// open returns the dashboard of a request for a caller who may do verb.
+func (s *Submissions) open(ctx context.Context, req inCluster, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
+	if one, ok := req.(aboutOne); ok {
+		if err := checkSubmissionID(one.GetSubmissionId()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := s.clusters.Find(ctx, req.GetNamespace(), req.GetCluster()); err != nil {
+		if bad, ok := errors.AsType[*rpcstatus.InvalidError](err); ok && bad.Violations[0].Field == "name" {
+			bad.Violations[0].Field = "cluster"
+		}
+		return nil, nil, err
+	}
+	d, err := s.proxy.Open(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetCluster()}, verb)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := d.Client()
+	return d, c, err
+}
+
+func checkSubmissionID(id string) error {
+	if id == "" || len(id) > maxSubmissionID {
+		return rpcstatus.BadField("submission_id", "required, and no more than %d bytes", maxSubmissionID)
+	}
+	return nil
+}
+
+// CreateSubmission implements raygatev2.SubmissionServiceServer. An answer that is lost on the way from the dashboard is made up for by asking for the
+// id, which therefore is made here and not by Ray.
+func (s *Submissions) CreateSubmission(ctx context.Context, req *raygatev2.CreateSubmissionRequest) (*raygatev2.CreateSubmissionResponse, error) {
+	wanted, err := submissionToRay(req.GetSubmission())
+	if err != nil {
+		return nil, err
+	}
+	d, c, err := s.open(ctx, req, "create")
+	if err != nil {
+		return nil, err
+	}
+	if err := d.CheckReady(); err != nil {
+		return nil, err
+	}
+	_, err = c.SubmitJob(ctx, wanted)
+	if err != nil && !errors.Is(err, dashboard.ErrUnavailable) {
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	job, getErr := c.GetJob(ctx, wanted.SubmissionID)
+	switch {
+	case getErr == nil && (err == nil || job.Entrypoint == wanted.Entrypoint):
+	case err != nil:
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	default: // it was accepted
+		job = &dashboard.Job{Type: "SUBMISSION", SubmissionID: wanted.SubmissionID, Status: dashboard.Pending, Entrypoint: wanted.Entrypoint, Metadata: wanted.Metadata, RuntimeEnv: wanted.RuntimeEnv}
+	}
+	return &raygatev2.CreateSubmissionResponse{Submission: submissionFromRay(job)}, nil
+}
+
+// GetSubmission implements raygatev2.SubmissionServiceServer.
+func (s *Submissions) GetSubmission(ctx context.Context, req *raygatev2.GetSubmissionRequest) (*raygatev2.GetSubmissionResponse, error) {
+	_, c, err := s.open(ctx, req, "get")
+	if err != nil {
+		return nil, err
+	}
+	job, err := c.GetJob(ctx, req.GetSubmissionId())
+	if err != nil {
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	return &raygatev2.GetSubmissionResponse{Submission: submissionFromRay(job)}, nil
+}
+
+// ListSubmissions implements raygatev2.SubmissionServiceServer. Ray gives them all at once; a page begins behind the last one of the page before.
+func (s *Submissions) ListSubmissions(ctx context.Context, req *raygatev2.ListSubmissionsRequest) (*raygatev2.ListSubmissionsResponse, error) {
+	size := int(req.GetPageSize())
+	if size < 0 {
+		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+	}
+	size = min(cmp.Or(size, store.DefaultPageSize), store.MaxPageSize)
+	after, err := parseSubmissionToken(req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	_, c, err := s.open(ctx, req, "get")
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := c.ListJobs(ctx)
+	if err != nil {
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	slices.SortFunc(jobs, func(a, b dashboard.Job) int { return placeOf(&a).compare(placeOf(&b)) })
+	resp := &raygatev2.ListSubmissionsResponse{TotalSize: int32(len(jobs))}
+	if after != nil {
+		jobs = jobs[slices.IndexFunc(append(jobs, dashboard.Job{}), func(j dashboard.Job) bool { return j.Status == "" || placeOf(&j).compare(*after) > 0 }):]
+	}
+	for i := range jobs[:min(size, len(jobs))] {
+		resp.Submissions = append(resp.Submissions, submissionFromRay(&jobs[i]))
+	}
+	if len(jobs) > size {
+		resp.NextPageToken = placeOf(&jobs[size-1]).token()
+	}
+	return resp, nil
+}
+
+// StopSubmission implements raygatev2.SubmissionServiceServer.
+func (s *Submissions) StopSubmission(ctx context.Context, req *raygatev2.StopSubmissionRequest) (*raygatev2.StopSubmissionResponse, error) {
+	_, c, err := s.open(ctx, req, "create")
+	if err != nil {
+		return nil, err
+	}
+	if err := stop(ctx, c, req.GetSubmissionId()); err != nil {
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	job, err := c.GetJob(ctx, req.GetSubmissionId())
+	if err != nil {
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	return &raygatev2.StopSubmissionResponse{Submission: submissionFromRay(job)}, nil
+}
+
+// stop asks Ray to stop a job that has not ended.
+func stop(ctx context.Context, c dashboard.Client, id string) error {
+	stopped, err := c.StopJob(ctx, id)
+	if err == nil && !stopped {
+		return wrongState("JOB_ENDED", "there is nothing to stop: the Ray job %s has ended", id)
+	}
+	return err
+}
+
+func wrongState(reason, format string, args ...any) error {
+	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// DeleteSubmission implements raygatev2.SubmissionServiceServer.
+func (s *Submissions) DeleteSubmission(ctx context.Context, req *raygatev2.DeleteSubmissionRequest) (*raygatev2.DeleteSubmissionResponse, error) {
+	_, c, err := s.open(ctx, req, "delete")
+	if err != nil {
+		return nil, err
+	}
+	if err = c.DeleteJob(ctx, req.GetSubmissionId()); err != nil {
+		// Ray answers as if it had failed itself when the job goes on.
+		if job, getErr := c.GetJob(ctx, req.GetSubmissionId()); getErr == nil && !job.Status.Final() {
+			err = wrongState("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
+		}
+		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	return &raygatev2.DeleteSubmissionResponse{}, nil
+}
+
+// GetSubmissionLogs implements raygatev2.SubmissionServiceServer.
+func (s *Submissions) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsRequest, stream grpc.ServerStreamingServer[raygatev2.GetSubmissionLogsResponse]) error {
+	ctx, q := stream.Context(), logQuery{req.GetFollow(), req.TailLines, req.GetOffset()}
+	if err := q.check(); err != nil {
+		return err
+	}
+	d, _, err := s.open(ctx, req, "get")
+	if err != nil {
+		return err
+	}
+	out := &logSender{
+		send: func(data []byte, next int64) error {
+			return stream.Send(&raygatev2.GetSubmissionLogsResponse{Data: data, NextOffset: next})
+		},
+		allowed: func() error { return s.proxy.StillAllowed(ctx, d) },
+	}
+	c := reopened{open: func(ctx context.Context) (dashboard.Client, error) {
+		_, c, err := s.open(ctx, req, "get")
+		return c, err
+	}}
+	return dashboardproxy.Status(ctx, req.GetCluster(), driverLog(ctx, c, req.GetSubmissionId(), q, out))
+}
+
+// submissionToRay reads what a client wants to submit. What only Ray can know is ignored.
+func submissionToRay(in *raygatev2.Submission) (dashboard.Submission, error) {
+	out := dashboard.Submission{
+		Entrypoint: in.GetEntrypoint(), SubmissionID: in.GetSubmissionId(), Metadata: in.GetMetadata(), EntrypointNumCPUs: in.GetEntrypointNumCpus(),
+		EntrypointNumGPUs: in.GetEntrypointNumGpus(), EntrypointMemory: in.GetEntrypointMemory(), EntrypointResources: in.GetEntrypointResources(),
+	}
+	if out.Entrypoint == "" {
+		return out, rpcstatus.BadField("submission.entrypoint", "required: the shell command to run")
+	}
+	if out.SubmissionID == "" {
+		out.SubmissionID = "raysubmit_" + rand.String(16)
+	} else if err := checkSubmissionID(out.SubmissionID); err != nil {
+		return out, err
+	}
+	if !(out.EntrypointNumCPUs >= 0) || !(out.EntrypointNumGPUs >= 0) || out.EntrypointMemory < 0 {
+		return out, rpcstatus.BadField("submission", "what is reserved for the entrypoint must not be negative")
+	}
+	if in.RuntimeEnv != nil {
+		var err error
+		if out.RuntimeEnv, err = in.RuntimeEnv.MarshalJSON(); err != nil {
+			return out, rpcstatus.BadField("submission.runtimeEnv", "has a number that JSON does not have")
+		}
+	}
+	return out, nil
+}
+
+func submissionFromRay(j *dashboard.Job) *raygatev2.Submission {
+	out := &raygatev2.Submission{
+		SubmissionId: j.SubmissionID, Entrypoint: j.Entrypoint, Metadata: j.Metadata, JobId: j.JobID, Type: j.Type, Status: string(j.Status),
+		Message: j.Message, ErrorType: j.ErrorType, StartTime: timestamp(j.StartTime), EndTime: timestamp(j.EndTime), DriverNodeId: j.DriverNodeID,
+	}
+	var env map[string]any
+	if json.Unmarshal(j.RuntimeEnv, &env) == nil && env != nil {
+		out.RuntimeEnv, _ = structpb.NewStruct(env) // of JSON it always succeeds
+	}
+	if j.DriverExitCode != nil {
+		out.DriverExitCode = new(int32(*j.DriverExitCode))
+	}
+	return out
+}
+
+// timestamp has whole seconds, as all times of this API.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: t.Unix()}
+}
+
+// place is where a job stands in a list: the newest first.
+type place struct {
+	started int64
+	id      string
+}
+
+func placeOf(j *dashboard.Job) place {
+	return place{j.StartTime.UnixMilli(), cmp.Or(j.SubmissionID, j.JobID)}
+}
+
+func (p place) compare(other place) int {
+	return cmp.Or(cmp.Compare(other.started, p.started), cmp.Compare(p.id, other.id))
+}
+
+func (p place) token() string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", p.started, p.id))
+}
+
+// parseSubmissionToken returns nil for no token.
+func parseSubmissionToken(token string) (*place, error) {
+	if token == "" {
+		return nil, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	started, id, found := strings.Cut(string(text), "/")
+	p := &place{id: id}
+	if err == nil {
+		p.started, err = strconv.ParseInt(started, 10, 64)
+	}
+	if err != nil || !found {
+		return nil, store.ErrPageToken
+	}
+	return p, nil
+}
