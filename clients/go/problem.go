@@ -41,10 +41,16 @@ type Violation struct {
 // domain is that of the gateway's errors.
 const domain = "raygate.io"
 
-// ProblemOf takes an error apart. It never returns nil; an error that no server made has the code Unknown.
+// ProblemOf takes an error apart. It never returns nil; an error that no server made has the code Unknown, or that of an ended context. What was
+// wrapped around the server's words is not in the Message.
 func ProblemOf(err error) *Problem {
-	st, ok := status.FromError(err)
-	if !ok {
+	var st *status.Status
+	if said, ok := errors.AsType[interface {
+		error
+		GRPCStatus() *status.Status
+	}](err); ok {
+		st = said.GRPCStatus()
+	} else {
 		st = status.FromContextError(err)
 	}
 	p := &Problem{Code: st.Code(), Message: st.Message()}

@@ -32,11 +32,11 @@ var remedies = map[string]string{
 
 func codeName(c codes.Code) string { return "code " + c.String() }
 
-// Problem prints an error of the gateway with all that it says: what is wrong, where, what to do.
-func Problem(w io.Writer, err error, hint string) {
+// Problem prints an error of a call about something with all that it says: what is wrong, where, what to do.
+func Problem(w io.Writer, about string, err error, hint string) {
 	p := raygate.ProblemOf(err)
 	if p.Code == codes.Unknown && p.Reason == "" {
-		fmt.Fprintf(w, "Error: %s\n", Clean(err.Error()))
+		fmt.Fprintf(w, "Error: %s: %s\n", about, Clean(err.Error()))
 		return
 	}
 	head := p.Message
@@ -46,7 +46,7 @@ func Problem(w io.Writer, err error, hint string) {
 	if len(p.Violations) == 1 {
 		head = ""
 	}
-	fmt.Fprintf(w, "Error (%s): %s\n", reasonOf(p), lineOf(head, p.Violations))
+	fmt.Fprintf(w, "Error (%s): %s: %s\n", reasonOf(p), about, lineOf(head, p.Violations))
 	if len(p.Violations) > 1 {
 		for _, v := range p.Violations {
 			fmt.Fprintf(w, "  %s\n", violationText(v))

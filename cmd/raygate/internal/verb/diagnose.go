@@ -62,13 +62,13 @@ func (d *diagnoseCommand) run(ctx context.Context, s *session, args []string) er
 	defer cancel()
 	if d.output.Form == "" {
 		if err := tryExplain(ctx, s, t, s.out); err != nil {
-			s.fail(fmt.Errorf("%s: %w", t, err), ExitFailed)
+			s.fail(t.String(), err, ExitFailed)
 		}
 		return nil
 	}
 	about, diagnosis, err := diagnose(ctx, s, t)
 	if err != nil {
-		s.fail(fmt.Errorf("%s: %w", t, err), ExitFailed)
+		s.fail(t.String(), err, ExitFailed)
 		return nil
 	}
 	return printDiagnosis(s.out, d.output.Form, about, diagnosis)

@@ -89,7 +89,7 @@ func (g *get) run(ctx context.Context, s *session, args []string) error {
 	for _, ref := range refs {
 		found, err := g.list(ctx, s, ref.Kind)
 		if err != nil {
-			s.fail(fmt.Errorf("listing %s: %w", ref.Kind.Plural, err), ExitFailed)
+			s.fail("listing "+ref.Kind.Plural, err, ExitFailed)
 			continue
 		}
 		items = append(items, found...)
@@ -124,7 +124,7 @@ func (g *get) named(ctx context.Context, s *session, refs []kind.Ref) error {
 	for _, ref := range refs {
 		m, err := s.of(ref.Kind).Get(ctx, ref.Name)
 		if err != nil {
-			s.fail(fmt.Errorf("%s: %w", ref, err), ExitFailed)
+			s.fail(ref.String(), err, ExitFailed)
 			continue
 		}
 		items = append(items, output.Item{Kind: ref.Kind, Message: m})

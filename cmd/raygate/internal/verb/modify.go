@@ -60,7 +60,7 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 		}
 		m, err := c.one(ctx, s, target{Ref: r, namespace: s.namespace}, validateOnly)
 		if err != nil {
-			s.fail(fmt.Errorf("%s: %w", r, err), ExitFailed)
+			s.fail(r.String(), err, ExitFailed)
 			continue
 		}
 		operation := c.done

@@ -96,14 +96,14 @@ func (s *session) bounded(ctx context.Context) (context.Context, context.CancelF
 // of returns the objects of a kind in the namespace that is meant.
 func (s *session) of(k *kind.Kind) *raygate.Messages { return s.client.Messages(k.Kind, s.namespace) }
 
-// fail prints an error of a call and goes on; the command ends with the exit code in the end.
-func (s *session) fail(err error, code int) {
+// fail prints an error of a call about something and goes on; the command ends with the exit code in the end.
+func (s *session) fail(about string, err error, code int) {
 	s.progress.Clear()
 	hint := ""
 	if raygate.ProblemOf(err).Reason == "UNAUTHENTICATED" {
 		hint = s.flags.WhyNoToken()
 	}
-	output.Problem(s.err, err, hint)
+	output.Problem(s.err, about, err, hint)
 	s.failed = max(s.failed, code)
 }
 

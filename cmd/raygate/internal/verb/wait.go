@@ -123,7 +123,7 @@ func (w *waiter) wait(ctx context.Context, t target, state string) bool {
 	case p.Reason == "WILL_NOT_HAPPEN":
 		code = ExitNever
 	}
-	w.fail(fmt.Errorf("%s: %w", t, err), code)
+	w.fail(t.String(), err, code)
 	if code != ExitFailed && state != "deleted" {
 		explain(ctx, w.session, t, w.err)
 	}

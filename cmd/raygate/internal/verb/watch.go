@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,7 @@ func (w *watch) run(ctx context.Context, s *session, args []string) error {
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return nil // Ctrl-C is how a watch ends
 		case err != nil:
-			s.fail(fmt.Errorf("watching %s: %w", ref.Kind.Plural, err), ExitFailed)
+			s.fail("watching "+ref.Kind.Plural, err, ExitFailed)
 			return nil
 		case event.Type == raygate.Reset:
 			s.progress.Note("Changes may have been missed; the objects as they are now:")

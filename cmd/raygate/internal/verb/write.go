@@ -118,7 +118,7 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 	for _, d := range documents {
 		m, err := w.one(ctx, s, d, validateOnly)
 		if err != nil {
-			s.fail(fmt.Errorf("%s: %w", d.where, err), ExitFailed)
+			s.fail(d.where, err, ExitFailed)
 			continue
 		}
 		operation := w.verb
@@ -253,7 +253,7 @@ func (d *delete) one(ctx context.Context, s *session, t target, propagation stri
 		UID: t.uid, Propagation: propagation, AllowMissing: d.ignoreMissing, ValidateOnly: validateOnly,
 	})
 	if err != nil {
-		s.fail(fmt.Errorf("%s: %w", t, err), ExitFailed)
+		s.fail(t.String(), err, ExitFailed)
 	}
 	if err != nil || uid == "" {
 		return false
@@ -308,7 +308,7 @@ func (d *delete) targets(ctx context.Context, s *session, args []string) ([]targ
 		items, err := list(ctx, s, r.Kind, d.selection, raygate.ListOptions{Basic: true})
 		cancel()
 		if err != nil {
-			s.fail(fmt.Errorf("listing %s: %w", r.Kind.Plural, err), ExitFailed)
+			s.fail("listing "+r.Kind.Plural, err, ExitFailed)
 			continue
 		}
 		for _, item := range items {
