@@ -109,6 +109,10 @@ func request(m protoreflect.MethodDescriptor, values fields) proto.Message {
 			if v != 0 {
 				req.Set(fd, protoreflect.ValueOfInt32(v))
 			}
+		case int64:
+			if v != 0 {
+				req.Set(fd, protoreflect.ValueOfInt64(v))
+			}
 		case *int32:
 			if v != nil {
 				req.Set(fd, protoreflect.ValueOfInt32(*v))

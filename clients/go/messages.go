@@ -170,6 +170,20 @@ func (m *Messages) Resume(ctx context.Context, name string, o WriteOptions) (pro
 	return m.one(ctx, "Resume", fields{"name": name, "etag": o.ETag, "validate_only": o.ValidateOnly})
 }
 
+// Stop asks Ray to stop the Ray job of a RayJob and does not wait until it has; the object stays. Other kinds are ErrNoSuchMethod.
+func (m *Messages) Stop(ctx context.Context, name string) (proto.Message, error) {
+	return m.one(ctx, "Stop", fields{"name": name})
+}
+
+// Trigger creates one RayJob of a RayCronJob now, and returns it. Other kinds are ErrNoSuchMethod.
+func (m *Messages) Trigger(ctx context.Context, name string, validateOnly bool) (*raygatev2.RayJob, error) {
+	resp, err := m.kind.call(ctx, m.client.conn, "Trigger", fields{"namespace": m.namespace, "name": name, "validate_only": validateOnly})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Interface().(interface{ GetJob() *raygatev2.RayJob }).GetJob(), nil
+}
+
 const (
 	// longestWait is how long the gateway waits at most.
 	longestWait = 10 * time.Minute

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
+
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // defaultRetries is how often a call is tried again.
@@ -23,7 +25,7 @@ func newBackoff(steps int) wait.Backoff {
 }
 
 // repeatable are the verbs that leave things the same when they are done twice.
-var repeatable = []string{"Get", "List", "Wait", "Diagnose", "Update", "Replace", "Apply", "Suspend", "Resume", "Scale"}
+var repeatable = []string{"Get", "List", "Wait", "Diagnose", "Update", "Replace", "Apply", "Suspend", "Resume", "Scale", "Stop"}
 
 // retry tries calls again that failed for a while. A request with an empty request_id gets one, so that a create whose answer was lost returns the
 // object first created.
@@ -79,6 +81,9 @@ func isRepeatable(method string, req any) bool {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return false
+	}
+	if create, ok := m.(*raygatev2.CreateSubmissionRequest); ok {
+		return create.GetSubmission().GetSubmissionId() != "" // Ray takes an id once
 	}
 	// What has an id is done once; a deletion by name alone might hit an object that was made since.
 	for _, id := range []protoreflect.Name{"request_id", "uid"} {

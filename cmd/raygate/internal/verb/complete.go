@@ -47,6 +47,21 @@ func completeObjects(flags *connect.Flags, needsName bool) cobra.CompletionFunc 
 	}
 }
 
+// completeJobs completes the name of a RayJob.
+func completeJobs(flags *connect.Flags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		jobs, _ := kind.OfObject(raygate.JobKind.Name)
+		prefix, before := begun, ""
+		if typeName, name, pair := strings.Cut(begun, "/"); pair {
+			prefix, before = name, typeName+"/"
+		}
+		return names(cmd.Context(), flags, jobs, prefix, before), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 func types(begun string, needsName bool) []string {
 	var all []string
 	for _, k := range kind.All() {
@@ -87,16 +102,19 @@ func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, befo
 }
 
 // completeFlags completes the values of flags that have a few.
-func completeFlags(cmd *cobra.Command) {
+func completeFlags(cmd *cobra.Command, flags *connect.Flags) {
 	values := map[string][]string{
 		"output": output.Forms, "dry-run": {"none", "server"}, "cascade": {"background", "foreground", "orphan"},
-		"for": {"ready", "complete", "suspended", "deleted", "condition="}, "order-by": {"name", "createTime", "state", "createTime desc"},
+		"for": {"ready", "complete", "suspended", "deleted", "condition="}, "source": {"driver", "submitter"},
+		"submission-mode": {"K8sJobMode", "HTTPMode", "SidecarMode"},
+		"order-by":        {"name", "createTime", "state", "createTime desc"},
 	}
 	for name, possible := range values {
 		if cmd.Flags().Lookup(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(possible, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+	completeCluster(cmd, flags)
 	_ = cmd.RegisterFlagCompletionFunc("context", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath, _ = cmd.Flags().GetString("kubeconfig")
@@ -112,5 +130,16 @@ func completeFlags(cmd *cobra.Command) {
 		}
 		slices.Sort(found)
 		return found, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeCluster completes the flag --cluster.
+func completeCluster(cmd *cobra.Command, flags *connect.Flags) {
+	if cmd.Flags().Lookup("cluster") == nil {
+		return
+	}
+	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		clusters, _ := kind.OfObject(raygate.ClusterKind.Name)
+		return names(cmd.Context(), flags, clusters, begun, ""), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -40,11 +40,12 @@ func All(getenv func(string) string) []*cobra.Command {
 	flags := &connect.Flags{Getenv: getenv}
 	var all []*cobra.Command
 	for _, command := range []func(*connect.Flags) *cobra.Command{
-		newGet, newWatch, newCreate, newApply, newDelete, newWait, newDiagnose, newScale, newSuspend, newResume,
+		newGet, newWatch, newCreate, newApply, newDelete, newWait, newDiagnose, newScale, newSuspend, newResume, newStop, newTrigger,
+		newLogs, newSubmit,
 	} {
 		cmd := command(flags)
 		flags.Add(cmd.Flags())
-		completeFlags(cmd)
+		completeFlags(cmd, flags)
 		all = append(all, cmd)
 	}
 	return all
@@ -52,6 +53,7 @@ func All(getenv func(string) string) []*cobra.Command {
 
 // session is one run of a command.
 type session struct {
+	cmd       *cobra.Command
 	flags     *connect.Flags
 	client    *raygate.Client
 	namespace string
@@ -64,7 +66,7 @@ type session struct {
 // run makes what a command does of a function that works with a session.
 func run(flags *connect.Flags, do func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		s := &session{flags: flags, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), progress: progress.New(cmd.ErrOrStderr())}
+		s := &session{cmd: cmd, flags: flags, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), progress: progress.New(cmd.ErrOrStderr())}
 		var err error
 		if s.namespace, err = flags.NamespaceOrDefault(); err != nil {
 			return err
@@ -76,7 +78,7 @@ func run(flags *connect.Flags, do func(ctx context.Context, s *session, args []s
 		err = do(cmd.Context(), s, args)
 		s.progress.Clear()
 		if errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
-			return &Failed{Code: 130} // by Ctrl-C, as shells say
+			return &Failed{Code: exitInterrupted}
 		}
 		if err == nil && s.failed > 0 {
 			return &Failed{Code: s.failed}

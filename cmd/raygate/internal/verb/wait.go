@@ -96,8 +96,34 @@ func newWaiter(s *session, limit waitLimit) *waiter {
 	return w
 }
 
+// reasonNever is the reason of the error of a state that cannot be reached any more.
+const reasonNever = "WILL_NOT_HAPPEN"
+
 // wait reports whether the object came to be in the state; if not, the reason has been printed.
 func (w *waiter) wait(ctx context.Context, t target, state string) bool {
+	err := w.quietly(ctx, t, state)
+	if err == nil {
+		return true
+	}
+	if ctx.Err() != nil {
+		return false // Ctrl-C
+	}
+	code := ExitFailed
+	switch p := raygate.ProblemOf(err); {
+	case p.Code == codes.DeadlineExceeded:
+		code = ExitTimeout
+	case p.Reason == reasonNever:
+		code = ExitNever
+	}
+	w.fail(t.String(), err, code)
+	if code != ExitFailed && state != "deleted" {
+		explain(ctx, w.session, t, w.err)
+	}
+	return false
+}
+
+// quietly waits and shows how the object gets there, but prints no error.
+func (w *waiter) quietly(ctx context.Context, t target, state string) error {
 	var left time.Duration
 	if !w.deadline.IsZero() {
 		left = max(time.Until(w.deadline), time.Millisecond)
@@ -110,24 +136,7 @@ func (w *waiter) wait(ctx context.Context, t target, state string) bool {
 	stop()
 	<-done
 	w.progress.Clear()
-	if err == nil {
-		return true
-	}
-	if ctx.Err() != nil {
-		return false // Ctrl-C
-	}
-	code := ExitFailed
-	switch p := raygate.ProblemOf(err); {
-	case p.Code == codes.DeadlineExceeded:
-		code = ExitTimeout
-	case p.Reason == "WILL_NOT_HAPPEN":
-		code = ExitNever
-	}
-	w.fail(t.String(), err, code)
-	if code != ExitFailed && state != "deleted" {
-		explain(ctx, w.session, t, w.err)
-	}
-	return false
+	return err
 }
 
 // follow shows the states of an object as they come. It is no more than a help: its errors are those of the wait as well.

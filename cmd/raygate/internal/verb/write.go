@@ -160,7 +160,7 @@ func waitForReady(ctx context.Context, s *session, targets []target, limit waitL
 	}
 }
 
-type delete struct {
+type deleteCommand struct {
 	selection
 	files         []string
 	all           bool
@@ -176,7 +176,7 @@ type delete struct {
 var propagations = map[string]string{"background": "BACKGROUND", "foreground": "FOREGROUND", "orphan": "ORPHAN"}
 
 func newDelete(flags *connect.Flags) *cobra.Command {
-	d := &delete{}
+	d := &deleteCommand{}
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR | TYPE --all | -f FILE...)",
 		Short: "Delete objects",
@@ -202,7 +202,7 @@ A job's cluster, and a cluster's Pods, go with it.`,
 	return cmd
 }
 
-func (d *delete) run(ctx context.Context, s *session, args []string) error {
+func (d *deleteCommand) run(ctx context.Context, s *session, args []string) error {
 	propagation, ok := propagations[d.cascade]
 	if !ok {
 		return fmt.Errorf("unknown --cascade=%s: use background, foreground or orphan", d.cascade)
@@ -246,7 +246,7 @@ type target struct {
 }
 
 // one deletes an object and reports whether there was one.
-func (d *delete) one(ctx context.Context, s *session, t target, propagation string, validateOnly bool) bool {
+func (d *deleteCommand) one(ctx context.Context, s *session, t target, propagation string, validateOnly bool) bool {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	uid, err := s.client.Messages(t.Kind.Kind, t.namespace).Delete(ctx, t.Name, raygate.DeleteOptions{
@@ -275,7 +275,7 @@ func printDeleted(w io.Writer, r kind.Ref, operation string, short bool) {
 }
 
 // targets are the objects that flags and arguments name.
-func (d *delete) targets(ctx context.Context, s *session, args []string) ([]target, error) {
+func (d *deleteCommand) targets(ctx context.Context, s *session, args []string) ([]target, error) {
 	switch {
 	case len(d.files) > 0 && (len(args) > 0 || d.given() || d.all):
 		return nil, errors.New("name the objects by files, or by type, and not both")
@@ -319,7 +319,7 @@ func (d *delete) targets(ctx context.Context, s *session, args []string) ([]targ
 	return targets, nil
 }
 
-func (d *delete) inFiles(s *session) ([]target, error) {
+func (d *deleteCommand) inFiles(s *session) ([]target, error) {
 	documents, err := readDocuments(s, d.files)
 	if err != nil {
 		return nil, err
