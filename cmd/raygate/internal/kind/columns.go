@@ -20,15 +20,12 @@ import (
 // none stands for what an object does not have.
 const none = "<none>"
 
-// now is the time that ages are reckoned to; tests set it.
-var now = time.Now
-
 var clusters = define(raygate.ClusterKind, convert.RayCluster, "ready", view[*rayv1.RayCluster]{
 	columns: []column[*rayv1.RayCluster]{
 		{"Status", false, func(rc *rayv1.RayCluster) any { return clusterState(rc) }},
 		{"Ready Workers", false, func(rc *rayv1.RayCluster) any { return workers(&rc.Status) }},
 		{"Age", false, age[*rayv1.RayCluster]},
-		{"Reason", false, func(rc *rayv1.RayCluster) any { return orNone(clusterReason(rc)) }},
+		{"Reason", false, func(rc *rayv1.RayCluster) any { return clusterReason(rc) }},
 		{"Ray Version", true, func(rc *rayv1.RayCluster) any { return orNone(rc.Spec.RayVersion) }},
 		{"CPUs", true, func(rc *rayv1.RayCluster) any { return rc.Status.DesiredCPU.String() }},
 		{"Memory", true, func(rc *rayv1.RayCluster) any { return rc.Status.DesiredMemory.String() }},
@@ -51,7 +48,7 @@ var jobs = define(raygate.JobKind, convert.RayJob, "complete", view[*rayv1.RayJo
 		{"Ready Workers", false, func(rj *rayv1.RayJob) any { return workers(&rj.Status.RayClusterStatus) }},
 		{"Duration", false, func(rj *rayv1.RayJob) any { return jobDuration(rj) }},
 		{"Age", false, age[*rayv1.RayJob]},
-		{"Reason", false, func(rj *rayv1.RayJob) any { return orNone(string(rj.Status.Reason)) }},
+		{"Reason", false, func(rj *rayv1.RayJob) any { return string(rj.Status.Reason) }},
 		{"Job ID", true, func(rj *rayv1.RayJob) any { return orNone(rj.Status.JobId) }},
 		{"Failed", true, func(rj *rayv1.RayJob) any { return number(rj.Status.Failed) }},
 		{"Entrypoint", true, func(rj *rayv1.RayJob) any { return short(rj.Spec.Entrypoint) }},
@@ -72,7 +69,7 @@ var services = define(raygate.ServiceKind, convert.RayService, "ready", view[*ra
 		{"Endpoints", false, func(rs *rayv1.RayService) any { return int64(rs.Status.NumServeEndpoints) }},
 		{"Ready Workers", false, func(rs *rayv1.RayService) any { return workers(&activeCluster(rs).RayClusterStatus) }},
 		{"Age", false, age[*rayv1.RayService]},
-		{"Reason", false, func(rs *rayv1.RayService) any { return orNone(serviceReason(rs)) }},
+		{"Reason", false, func(rs *rayv1.RayService) any { return serviceReason(rs) }},
 		{"Active Cluster", true, func(rs *rayv1.RayService) any { return orNone(rs.Status.ActiveServiceStatus.RayClusterName) }},
 		{"Pending Cluster", true, func(rs *rayv1.RayService) any { return orNone(rs.Status.PendingServiceStatus.RayClusterName) }},
 		{"Applications", true, func(rs *rayv1.RayService) any { return applications(activeCluster(rs).Applications) }},
@@ -96,7 +93,10 @@ var cronJobs = define(raygate.CronJobKind, convert.RayCronJob, "", view[*rayv1.R
 		if value(cj.Spec.Suspend) {
 			return "suspended"
 		}
-		return "last scheduled: " + since(cj.Status.LastScheduleTime)
+		if cj.Status.LastScheduleTime == nil {
+			return "not scheduled yet"
+		}
+		return "last scheduled at " + cj.Status.LastScheduleTime.Format(time.RFC3339)
 	},
 })
 
@@ -140,12 +140,13 @@ func jobState(rj *rayv1.RayJob) string {
 	return cmp.Or(string(rj.Status.JobDeploymentStatus), "New")
 }
 
-func jobDuration(rj *rayv1.RayJob) string {
+// jobDuration is how long a job ran, or since when it runs.
+func jobDuration(rj *rayv1.RayJob) any {
 	switch start, end := rj.Status.StartTime, rj.Status.EndTime; {
 	case start == nil:
 		return none
 	case end == nil:
-		return duration.HumanDuration(now().Sub(start.Time))
+		return start.Time
 	default:
 		return duration.HumanDuration(end.Sub(start.Time))
 	}
@@ -199,17 +200,14 @@ func workers(s *rayv1.RayClusterStatus) string {
 
 func age[T convert.Object](object T) any {
 	created := object.GetCreationTimestamp()
-	if created.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(now().Sub(created.Time))
+	return since(&created)
 }
 
-func since(t *metav1.Time) string {
-	if t == nil {
+func since(t *metav1.Time) any {
+	if t.IsZero() {
 		return none
 	}
-	return duration.HumanDuration(now().Sub(t.Time))
+	return t.Time
 }
 
 func orNone(s string) string { return cmp.Or(s, none) }

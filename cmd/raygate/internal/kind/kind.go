@@ -34,7 +34,7 @@ type Column struct {
 	Name string
 	// Wide columns are shown with -o wide only.
 	Wide bool
-	// Value of an object: a string or a number.
+	// Value of an object: a string, a number, or a time, which is shown as how long ago it was.
 	Value func(proto.Message) any
 }
 

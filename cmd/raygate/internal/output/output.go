@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/raygate/raygate/clients/go"
@@ -39,6 +41,9 @@ type Flags struct {
 	NoHeaders bool
 	// WithNamespace adds the column of the namespace.
 	WithNamespace bool
+
+	// now is the time that ages are reckoned to; nil is time.Now.
+	now func() time.Time
 }
 
 // Add registers the flags of a command that prints objects.
@@ -124,7 +129,7 @@ func (f *Flags) tables(w io.Writer, items []Item) error {
 			fmt.Fprintln(w)
 		}
 		of := slices.DeleteFunc(slices.Clone(items), func(item Item) bool { return item.Kind != k })
-		if err := f.tablePrinter(k, len(kinds) > 1).PrintObj(tableOf(k, of...), w); err != nil {
+		if err := f.tablePrinter(k, len(kinds) > 1).PrintObj(f.tableOf(k, of...), w); err != nil {
 			return err
 		}
 	}
@@ -137,7 +142,7 @@ func (f *Flags) tablePrinter(k *kind.Kind, withKind bool) printers.ResourcePrint
 	})
 }
 
-func tableOf(k *kind.Kind, items ...Item) *metav1.Table {
+func (f *Flags) tableOf(k *kind.Kind, items ...Item) *metav1.Table {
 	table := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}}}
 	for _, c := range k.Columns {
 		priority := int32(0)
@@ -146,11 +151,19 @@ func tableOf(k *kind.Kind, items ...Item) *metav1.Table {
 		}
 		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: c.Name, Type: "string", Priority: priority})
 	}
+	now := time.Now
+	if f.now != nil {
+		now = f.now
+	}
 	for _, item := range items {
 		u := item.unstructured()
 		row := metav1.TableRow{Cells: []any{u.GetName()}, Object: runtime.RawExtension{Object: u}}
 		for _, c := range k.Columns {
-			row.Cells = append(row.Cells, c.Value(item.Message))
+			value := c.Value(item.Message)
+			if at, ok := value.(time.Time); ok {
+				value = duration.HumanDuration(now().Sub(at))
+			}
+			row.Cells = append(row.Cells, value)
 		}
 		table.Rows = append(table.Rows, row)
 	}
@@ -194,7 +207,7 @@ func (e *Events) Print(event raygate.Event[proto.Message]) error {
 	case Name:
 		return e.flags.names(e.w, []Item{item})
 	}
-	shown := &metav1.WatchEvent{Type: event.Type, Object: runtime.RawExtension{Object: tableOf(e.kind, item)}}
+	shown := &metav1.WatchEvent{Type: event.Type, Object: runtime.RawExtension{Object: e.flags.tableOf(e.kind, item)}}
 	if err := e.table.PrintObj(shown, e.tabs); err != nil {
 		return err
 	}

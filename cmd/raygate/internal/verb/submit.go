@@ -260,6 +260,7 @@ func (c *submitCommand) print(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
+		delete(document.GetFields(), "status")
 		data, err := yaml.Marshal(document.AsMap())
 		if err != nil {
 			return err
