@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -111,7 +111,7 @@ func (e *evidence) look(r *Resource) {
 }
 
 func logsOf(ctx context.Context, r *Resource, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {
-	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, metav1.ParameterCodec).Do(ctx).Raw()
+	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, scheme.ParameterCodec).Do(ctx).Raw()
 }
 
 // add adds a finding. One that was found before on another object of the kind is counted there.

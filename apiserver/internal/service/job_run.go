@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
@@ -205,7 +206,7 @@ func (s *Jobs) submitterLog(ctx context.Context, a attempt, q logQuery, out *log
 	if q.tail != nil {
 		log.TailLines, out.lost = new(int64(*q.tail)), true
 	}
-	text, err := s.Core.Get().Namespace(a.item.Namespace).Resource("pods").Name(pod.Name).SubResource("log").VersionedParams(log, metav1.ParameterCodec).Stream(ctx)
+	text, err := s.Core.Get().Namespace(a.item.Namespace).Resource("pods").Name(pod.Name).SubResource("log").VersionedParams(log, scheme.ParameterCodec).Stream(ctx)
 	if apierrors.IsBadRequest(err) { // the container waits to start
 		return wrongState("LOG_NOT_READY", "Pod %s has no log yet: %v", pod.Name, err)
 	}

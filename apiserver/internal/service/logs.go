@@ -14,8 +14,8 @@ import (
 const (
 	// maxPart bounds one message of a log.
 	maxPart = 64 << 10
-	// patience is how many attempts in a row to read a log may fail: some five minutes.
-	patience = 25
+	// patience is how many attempts in a row to read a log may fail: some five minutes of one that is followed, a second of another.
+	patience, shortPatience = 25, 2
 	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
 	rayLogLimit = 16 << 20
 	// maxMark is how much of the end of what Ray returned marks that place in the whole log.
@@ -86,8 +86,12 @@ func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, o
 	if err != nil {
 		return err
 	}
+	o := dashboard.FollowOptions{Patience: shortPatience}
+	if q.follow {
+		o.Patience = patience
+	}
 	rest := func(w io.Writer) error {
-		_, err := dashboard.Follow(ctx, c, id, w, dashboard.FollowOptions{Patience: patience})
+		_, err := dashboard.Follow(ctx, c, id, w, o)
 		if errors.Is(err, errEnough) {
 			return nil
 		}

@@ -76,8 +76,8 @@ func (s *Submissions) open(ctx context.Context, req inCluster, verb string) (*da
 }
 
 func checkSubmissionID(id string) error {
-	if id == "" || len(id) > maxSubmissionID {
-		return rpcstatus.BadField("submission_id", "required, and no more than %d bytes", maxSubmissionID)
+	if id == "" || id == "." || id == ".." || len(id) > maxSubmissionID {
+		return rpcstatus.BadField("submission_id", "required, no more than %d bytes, and not a dot or two, which no path can hold", maxSubmissionID)
 	}
 	return nil
 }
