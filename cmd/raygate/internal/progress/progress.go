@@ -29,7 +29,8 @@ type Reporter struct {
 
 	mu    sync.Mutex
 	began time.Time
-	text  string
+	text  string // what the line that changes shows; empty for none
+	last  string // what was shown last where there is no such line
 	stop  chan struct{}
 	done  chan struct{}
 }
@@ -52,14 +53,14 @@ func New(w io.Writer) *Reporter {
 func (r *Reporter) Show(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if text == r.text {
+	if !r.terminal {
+		if text != r.last {
+			fmt.Fprintln(r.w, text)
+		}
+		r.last = text
 		return
 	}
 	r.text = text
-	if !r.terminal {
-		fmt.Fprintln(r.w, text)
-		return
-	}
 	r.draw()
 	if r.stop == nil {
 		r.stop, r.done = make(chan struct{}), make(chan struct{})

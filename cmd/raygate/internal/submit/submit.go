@@ -35,7 +35,7 @@ func Entrypoint(words []string) (string, error) {
 	for i, word := range words {
 		quoted[i] = word
 		if !plain.MatchString(word) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+			quoted[i] = quote(word)
 		}
 	}
 	return strings.Join(quoted, " "), nil
@@ -44,6 +44,8 @@ func Entrypoint(words []string) (string, error) {
 // Options say what is submitted, and how.
 type Options struct {
 	Entrypoint string
+	// Shell says that the entrypoint is a shell command of the user's, and not a program with arguments.
+	Shell bool
 	// Env are environment variables, Metadata is kept with the job.
 	Env, Metadata map[string]string
 	// WorkingDir is a URI that Ray fetches; RuntimeEnv is the rest of the runtime environment as YAML.
@@ -118,6 +120,19 @@ func (o *Options) Submission() (*raygatev2.Submission, error) {
 	return s, nil
 }
 
+// oneCommand is the entrypoint as a single command: the operator hands it to the shell of the submitter as it is, where only what stands before
+// the first operator would be the job.
+func oneCommand(entrypoint string) string {
+	for word := range strings.FieldsSeq(entrypoint) {
+		if !plain.MatchString(strings.Trim(word, `"'`)) {
+			return "bash -c " + quote(entrypoint)
+		}
+	}
+	return entrypoint
+}
+
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
 // RayJob is a job with a cluster of its own.
 func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	env, err := o.runtimeEnv()
@@ -132,13 +147,20 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--worker-%w", err)
 	}
+	entrypoint := o.Entrypoint
+	if o.Shell {
+		entrypoint = oneCommand(entrypoint)
+	}
 	job := &rayv1.RayJob{Spec: rayv1.RayJobSpec{
-		Entrypoint: o.Entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
-		ShutdownAfterJobFinishes: !o.Keep, TTLSecondsAfterFinished: o.TTL,
+		Entrypoint: entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
+		ShutdownAfterJobFinishes: !o.Keep,
 		RayClusterSpec: &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
 	}}
 	if job.GenerateName = "submit-"; o.Name != "" {
 		job.Name, job.GenerateName = o.Name, ""
+	}
+	if !o.Keep {
+		job.Spec.TTLSecondsAfterFinished = o.TTL
 	}
 	if o.Workers > 0 {
 		job.Spec.RayClusterSpec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{{

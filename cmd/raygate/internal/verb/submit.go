@@ -115,18 +115,27 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 		return err
 	}
 	var job followed
-	var err error
-	switch {
-	case c.cluster != "":
-		job, err = c.toCluster(ctx, s)
-	case c.dry.mode != "none":
-		return c.print(ctx, s)
-	default:
-		job, err = c.asRayJob(ctx, s)
-	}
-	if err != nil {
-		s.fail("submitting", err, ExitNotRun)
-		return nil
+	if c.cluster != "" {
+		wanted, err := c.Submission()
+		if err != nil {
+			return err
+		}
+		if job, err = toCluster(ctx, s, c.cluster, wanted); err != nil {
+			s.fail("submitting to raycluster/"+c.cluster, err, ExitNotRun)
+			return nil
+		}
+	} else {
+		wanted, err := c.RayJob()
+		if err != nil {
+			return err
+		}
+		if c.dry.mode != "none" {
+			return c.print(ctx, s, wanted)
+		}
+		if job, err = asRayJob(ctx, s, wanted); err != nil {
+			s.fail("creating a RayJob", err, ExitNotRun)
+			return nil
+		}
 	}
 	fmt.Fprintln(s.err, job.name()+" submitted")
 	if c.detach {
@@ -154,6 +163,7 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 	if c.Entrypoint, err = submit.Entrypoint(args); err != nil {
 		return err
 	}
+	c.Shell = len(args) == 1
 	if c.cluster != "" {
 		for _, name := range newClusterFlags {
 			if s.cmd.Flags().Changed(name) {
@@ -232,11 +242,7 @@ func (s *session) ask(question string) bool {
 }
 
 // print prints the RayJob that would be created.
-func (c *submitCommand) print(ctx context.Context, s *session) error {
-	job, err := c.RayJob()
-	if err != nil {
-		return err
-	}
+func (c *submitCommand) print(ctx context.Context, s *session, job *rayv1.RayJob) error {
 	m, err := convert.RayJob.Message(job)
 	if err != nil {
 		return err
@@ -247,7 +253,7 @@ func (c *submitCommand) print(ctx context.Context, s *session) error {
 		ctx, cancel := s.bounded(ctx)
 		defer cancel()
 		if shown, err = s.of(jobs).Create(ctx, m, raygate.CreateOptions{ValidateOnly: true}); err != nil {
-			s.fail("submitting", err, ExitNotRun)
+			s.fail("creating a RayJob", err, ExitNotRun)
 			return nil
 		}
 	} else if m.Metadata.GetGenerateName() != "" && c.output.Form == output.Name {
@@ -279,19 +285,15 @@ type submission struct {
 	id      string
 }
 
-func (c *submitCommand) toCluster(ctx context.Context, s *session) (followed, error) {
-	wanted, err := c.Submission()
-	if err != nil {
-		return nil, err
-	}
+func toCluster(ctx context.Context, s *session, cluster string, wanted *raygatev2.Submission) (followed, error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	jobs := s.client.Submissions(s.namespace, c.cluster)
+	jobs := s.client.Submissions(s.namespace, cluster)
 	made, err := jobs.Create(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
-	return &submission{session: s, jobs: jobs, cluster: c.cluster, id: made.GetSubmissionId()}, nil
+	return &submission{session: s, jobs: jobs, cluster: cluster, id: made.GetSubmissionId()}, nil
 }
 
 func (j *submission) name() string { return "job " + j.id + " on raycluster/" + j.cluster }

@@ -21,11 +21,7 @@ type rayJob struct {
 	target
 }
 
-func (c *submitCommand) asRayJob(ctx context.Context, s *session) (followed, error) {
-	job, err := c.RayJob()
-	if err != nil {
-		return nil, err
-	}
+func asRayJob(ctx context.Context, s *session, job *rayv1.RayJob) (followed, error) {
 	m, err := convert.RayJob.Message(job)
 	if err != nil {
 		return nil, err
