@@ -154,7 +154,7 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	job := &rayv1.RayJob{Spec: rayv1.RayJobSpec{
 		Entrypoint: entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
 		ShutdownAfterJobFinishes: !o.Keep,
-		RayClusterSpec: &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
+		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
 	}}
 	if job.GenerateName = "submit-"; o.Name != "" {
 		job.Name, job.GenerateName = o.Name, ""

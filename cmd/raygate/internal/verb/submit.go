@@ -186,6 +186,11 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 			return fmt.Errorf("reading the runtime environment: %w", err)
 		}
 	}
+	for name, n := range map[string]int32{"workers": c.Workers, "backoff-limit": c.BackoffLimit, "deadline": c.Deadline, "ttl": c.TTL} {
+		if n < 0 {
+			return fmt.Errorf("--%s must not be negative", name)
+		}
+	}
 	if c.Resources, err = submit.ParseResources(c.resources); err != nil {
 		return err
 	}

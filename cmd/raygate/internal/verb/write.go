@@ -58,7 +58,7 @@ func newCreate(flags *connect.Flags) *cobra.Command {
 objects that are not of Ray are left out, with a note.
 
 All mistakes in an object are reported at once, with their paths. Objects without a
-namespace go to the one of -n; one that has another is refused.`,
+namespace go to the one that is meant; with -n, one of another namespace is refused.`,
 		Example: `  raygate create -f cluster.yaml
   helm template my-chart | raygate create -f - --dry-run=server
   raygate create -f job.yaml --wait --timeout 1h`,
