@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -56,78 +58,40 @@ func (j *rayJob) stop(ctx context.Context) error {
 // follow prints the log of each attempt, until the job has ended.
 func (j *rayJob) follow(ctx context.Context) (int, error) {
 	for attempt := 1; ; attempt++ {
-		exit := 1
-		err := j.jobLog(ctx, j.target, raygate.LogOptions{Follow: true})
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		now, getErr := j.now(ctx)
-		if getErr != nil {
-			return 0, getErr
-		}
-		reason := raygate.ProblemOf(err).Reason
-		if err != nil && reason != reasonNotStarted {
-			j.progress.Note("The log broke off: " + reasonOf(err))
-		}
-		id := now.GetStatus().GetJobId()
-		if code, known := j.exitCode(ctx, now); known {
-			exit = code
-		}
-		settled, err := j.settle(ctx, id)
+		// Which attempt it is has to be known before its log is read: the next one begins as soon as this has failed.
+		started, err := j.until(ctx, func(s *raygatev2.RayJobStatus) bool {
+			state := rayv1.JobDeploymentStatus(s.GetJobDeploymentStatus())
+			return state == rayv1.JobDeploymentStatusRunning || state.IsTerminal()
+		})
 		if err != nil {
 			return 0, err
 		}
-		state := rayv1.JobDeploymentStatus(settled.GetStatus().GetJobDeploymentStatus())
-		if !state.IsTerminal() {
-			j.progress.Note(fmt.Sprintf("%s: attempt %d failed, and is made again", j.target, attempt))
-			continue
+		err = j.jobLog(ctx, j.target, raygate.LogOptions{Follow: true})
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
 		}
-		return j.end(ctx, settled, exit), nil
-	}
-}
-
-func (j *rayJob) now(ctx context.Context) (*raygatev2.RayJob, error) {
-	ctx, cancel := j.bounded(ctx)
-	defer cancel()
-	m, err := j.client.Messages(j.Kind.Kind, j.target.namespace).Get(ctx, j.Name)
-	if err != nil {
-		return nil, err
-	}
-	return m.(*raygatev2.RayJob), nil
-}
-
-// exitCodeLimit bounds how long Ray is asked for an exit code: the cluster may be on its way out.
-const exitCodeLimit = 5 * time.Second
-
-// exitCode asks Ray for the exit code of the present attempt, which a RayJob does not have.
-func (j *rayJob) exitCode(ctx context.Context, job *raygatev2.RayJob) (code int, known bool) {
-	status := job.GetStatus()
-	if status.GetJobId() == "" || status.GetRayClusterName() == "" {
-		return 0, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, exitCodeLimit)
-	defer cancel()
-	jobs := j.client.Submissions(j.target.namespace, status.GetRayClusterName())
-	for {
-		said, err := jobs.Get(ctx, status.GetJobId())
+		if err != nil && raygate.ProblemOf(err).Reason != reasonNotStarted {
+			j.progress.Note("The log broke off: " + firstLine(reasonOf(err)))
+		}
+		exit := j.exitCode(ctx, started)
+		id := started.GetStatus().GetJobId()
+		settled, err := j.until(ctx, func(s *raygatev2.RayJobStatus) bool {
+			return rayv1.JobDeploymentStatus(s.GetJobDeploymentStatus()).IsTerminal() || s.GetJobId() != id && s.GetJobId() != ""
+		})
 		if err != nil {
-			return 0, false
+			return 0, err
 		}
-		if code, ended := exitCodeOf(said); ended {
-			return code, true
+		if rayv1.JobDeploymentStatus(settled.GetStatus().GetJobDeploymentStatus()).IsTerminal() && settled.GetStatus().GetJobId() == id {
+			return j.end(ctx, settled, exit), nil
 		}
-		select {
-		case <-time.After(pollInterval / 4):
-		case <-ctx.Done():
-			return 0, false
-		}
+		j.progress.Note(fmt.Sprintf("%s: attempt %d failed, and is made again", j.target, attempt))
 	}
 }
 
 var errGone = errors.New("the RayJob was deleted before it ended")
 
-// settle waits until the job has ended, or has a later attempt than the one with this id.
-func (j *rayJob) settle(ctx context.Context, id string) (*raygatev2.RayJob, error) {
+// until follows the job until its status is as wanted, and shows how it gets there.
+func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) bool) (*raygatev2.RayJob, error) {
 	for event, err := range j.client.Messages(j.Kind.Kind, j.target.namespace).Watch(ctx, raygate.WatchOptions{Filter: filterFor(j.Name)}) {
 		switch {
 		case err != nil:
@@ -138,15 +102,44 @@ func (j *rayJob) settle(ctx context.Context, id string) (*raygatev2.RayJob, erro
 			continue
 		}
 		job := event.Object.(*raygatev2.RayJob)
-		state := rayv1.JobDeploymentStatus(job.GetStatus().GetJobDeploymentStatus())
-		now := job.GetStatus().GetJobId()
-		if state.IsTerminal() || now != id && now != "" {
+		j.progress.Show(j.target.String() + ": " + j.Kind.Summary(proto.Message(job)))
+		if is(job.GetStatus()) {
 			return job, nil
 		}
-		j.progress.Show(j.target.String() + ": " + j.Kind.Summary(proto.Message(job)))
 	}
 	return nil, ctx.Err()
 }
+
+// exitCodeLimit bounds how long Ray is asked for an exit code: the cluster may be on its way out.
+const exitCodeLimit = 5 * time.Second
+
+// exitCode asks Ray for the exit code of an attempt, which a RayJob does not have; 0 also when Ray does not know.
+func (j *rayJob) exitCode(ctx context.Context, attempt *raygatev2.RayJob) int {
+	status := attempt.GetStatus()
+	if status.GetJobId() == "" || status.GetRayClusterName() == "" {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, exitCodeLimit)
+	defer cancel()
+	jobs := j.client.Submissions(j.target.namespace, status.GetRayClusterName())
+	for {
+		said, err := jobs.Get(ctx, status.GetJobId())
+		if err != nil {
+			return 0
+		}
+		if code, ended := exitCodeOf(said); ended {
+			return code
+		}
+		select {
+		case <-time.After(pollInterval / 4):
+		case <-ctx.Done():
+			return 0
+		}
+	}
+}
+
+// exitCodeIn finds the exit code in what Ray says of a job that failed; the cluster that could tell it may be gone.
+var exitCodeIn = regexp.MustCompile(`exit code (\d{1,3})\b`)
 
 // end says how the job ended and returns its exit code.
 func (j *rayJob) end(ctx context.Context, job *raygatev2.RayJob, exit int) int {
@@ -161,7 +154,10 @@ func (j *rayJob) end(ctx context.Context, job *raygatev2.RayJob, exit int) int {
 		return ExitNotRun
 	}
 	j.progress.Note(fmt.Sprintf("%s: %s %s: %s", j.target, status.GetJobDeploymentStatus(), status.GetReason(), firstLine(status.GetMessage())))
-	if exit == 0 {
+	if found := exitCodeIn.FindStringSubmatch(status.GetMessage()); exit <= 1 && found != nil {
+		exit, _ = strconv.Atoi(found[1])
+	}
+	if exit < 1 || exit > 255 {
 		return 1 // of an attempt that Ray did not see fail, such as one past its deadline
 	}
 	return exit
