@@ -193,8 +193,8 @@ type served struct {
 
 func allServed() []served {
 	var all []served
-	for i, rest := range restServices {
-		sd := rest.Descriptor
+	for i := range kinds {
+		sd := restServices[i].Descriptor
 		name := strings.TrimPrefix(kinds[i].Checks.Kind, "Ray")
 		create := sd.Methods().ByName(protoreflect.Name("Create" + name))
 		body := proto.GetExtension(create.Options(), annotations.E_Http).(*annotations.HttpRule).GetBody()

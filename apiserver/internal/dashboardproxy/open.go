@@ -67,6 +67,7 @@ func New(o Options) (*Proxy, error) {
 	if p.apiServer, _, err = rest.DefaultServerUrlFor(config); err != nil {
 		return nil, fmt.Errorf("reading the address of the API server: %w", err)
 	}
+	p.apiServer = p.apiServer.JoinPath("/") // so that what is joined begins with a slash
 	if p.transport, err = rest.TransportFor(config); err != nil {
 		return nil, fmt.Errorf("making the transport to dashboards: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // slowCall is from where on a unary call is worth a line at any verbosity.
@@ -51,6 +52,9 @@ func logCall(ctx context.Context, log klog.Logger, message, method string, req a
 	if r, ok := req.(interface{ GetNamespace() string }); ok {
 		fields = append(fields, "namespace", r.GetNamespace())
 	}
+	if r, ok := req.(interface{ GetCluster() string }); ok {
+		fields = append(fields, "cluster", r.GetCluster())
+	}
 	if name := objectName(req); name != "" {
 		fields = append(fields, "name", name)
 	}
@@ -68,8 +72,11 @@ func logCall(ctx context.Context, log klog.Logger, message, method string, req a
 
 // objectName returns the name in a request, or in the metadata of the object that it carries.
 func objectName(req any) string {
-	if r, ok := req.(interface{ GetName() string }); ok {
+	switch r := req.(type) {
+	case interface{ GetName() string }:
 		return r.GetName()
+	case interface{ GetSubmissionId() string }:
+		return r.GetSubmissionId()
 	}
 	m, ok := req.(proto.Message)
 	if !ok {
@@ -77,12 +84,11 @@ func objectName(req any) string {
 	}
 	var name string
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.Message() == nil || f.IsList() || f.IsMap() || f.Message().Fields().ByName("metadata") == nil {
+		if f.Message() == nil || f.IsList() || f.IsMap() {
 			return true
 		}
-		meta := v.Message().Get(f.Message().Fields().ByName("metadata")).Message().Interface()
-		if named, ok := meta.(interface{ GetName() string }); ok {
-			name = named.GetName()
+		if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
+			name = object.GetMetadata().GetName()
 		}
 		return name == ""
 	})

@@ -50,7 +50,6 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 	e.lookAtIntent()
 	e.lookAtRules(r)
 	e.lookAtEnd()
-	e.lookAtProgress()
 	e.lookAtPods(job.Status.Reason == rayv1.AppFailed)
 	lookAtEvents(e.evidence, r)
 	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() {
@@ -58,6 +57,7 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 			return false, nil, err
 		}
 	}
+	e.lookAtProgress()
 	return state == rayv1.JobDeploymentStatusRunning || state == rayv1.JobDeploymentStatusComplete, e.findings, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -99,7 +100,7 @@ func newWorld(t *testing.T) *world {
 	w.http = httptest.NewServer(rest.New(rest.Options{APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}}))
 	t.Cleanup(w.http.Close)
 	rc := raytest.RayCluster("default/demo")
-	rc.Status.State, rc.Status.Head.ServiceName = rayv1.ClusterStateReady, "demo-head-svc"
+	rc.Status.State, rc.Status.Head.ServiceName, rc.Status.ObservedGeneration = rayv1.ClusterStateReady, "demo-head-svc", rc.Generation
 	w.put("RayCluster", rc)
 	return w
 }
@@ -120,7 +121,7 @@ func (w *world) change(f func()) {
 
 // job stores a RayJob in a state of its life.
 func (w *world) job(state rayv1.JobDeploymentStatus, ray rayv1.JobStatus, edits ...func(*rayv1.RayJob)) {
-	j := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "u", ResourceVersion: "5", Generation: 1}}
+	j := &rayv1.RayJob{TypeMeta: metav1.TypeMeta{Kind: "RayJob"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "u", ResourceVersion: "5", Generation: 1}}
 	j.Spec.Entrypoint, j.Spec.RayClusterSpec = "x", &raytest.RayCluster("x/y").Spec
 	j.Status = rayv1.RayJobStatus{JobDeploymentStatus: state, JobStatus: ray, JobId: "train-1", RayClusterName: "demo", ObservedGeneration: 1}
 	for _, edit := range edits {
@@ -219,8 +220,12 @@ func (o objects) Create(_ context.Context, obj *store.Object, c store.CreateOpti
 }
 
 // List implements resource.Store.
-func (o objects) List(context.Context, store.ListOptions) (*store.Page, error) {
-	return &store.Page{}, nil
+func (o objects) List(ctx context.Context, l store.ListOptions) (*store.Page, error) {
+	page := &store.Page{}
+	if item, err := o.Get(ctx, types.NamespacedName{Name: "train"}, store.ReadOptions{}); err == nil && l.Selector.Matches(labels.Set(item.Labels)) {
+		page.Items = append(page.Items, item)
+	}
+	return page, nil
 }
 
 // The rest of resource.Store is not called.
