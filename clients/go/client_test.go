@@ -34,6 +34,7 @@ type fake struct {
 	watches  []*raygatev2.WatchClustersRequest
 	streams  [][]*raygatev2.WatchClustersResponse // of one watch each, followed by an error of failures
 	tokens   []string
+	also     func(*grpc.Server) // registers more services; nil for none
 }
 
 func (f *fake) next(ctx context.Context) error {
@@ -95,6 +96,9 @@ func (f *fake) start(t *testing.T, change func(*Config)) *Client {
 	}
 	s := grpc.NewServer()
 	raygatev2.RegisterClusterServiceServer(s, f)
+	if f.also != nil {
+		f.also(s)
+	}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	c := Config{Address: l.Addr().String()}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,7 +89,7 @@ func (r *Reporter) tick(stop <-chan struct{}, done chan<- struct{}) {
 func (r *Reporter) draw() {
 	line := fmt.Sprintf("%s  %s", duration.HumanDuration(time.Since(r.began)), r.text)
 	if most := r.width() - 1; len(line) > most {
-		line = line[:max(most, 0)]
+		line = strings.ToValidUTF8(line[:max(most, 0)], "")
 	}
 	fmt.Fprintf(r.w, "\r\x1b[K%s", line)
 }

@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -102,7 +101,7 @@ func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) boo
 			continue
 		}
 		job := event.Object.(*raygatev2.RayJob)
-		j.progress.Show(j.target.String() + ": " + j.Kind.Summary(proto.Message(job)))
+		j.progress.Show(j.target.String() + ": " + output.Clean(j.Kind.Summary(job)))
 		if is(job.GetStatus()) {
 			return job, nil
 		}

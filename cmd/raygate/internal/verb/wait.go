@@ -13,6 +13,7 @@ import (
 	"github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
 // waitLimit bounds how long a command waits.
@@ -147,7 +148,7 @@ func (w *waiter) follow(ctx context.Context, messages *raygate.Messages, t targe
 			return
 		}
 		if event.Object != nil && event.Type != raygate.Deleted {
-			w.progress.Show(t.String() + ": " + summaryOf(t.Kind, event))
+			w.progress.Show(t.String() + ": " + output.Clean(summaryOf(t.Kind, event)))
 		}
 	}
 }
