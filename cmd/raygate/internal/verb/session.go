@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -109,14 +108,10 @@ func (s *session) fail(about string, err error, code int) {
 	s.failed = max(s.failed, code)
 }
 
-// oneKind refuses refs that are no single kind.
-func oneKind(refs []kind.Ref, what string) (*kind.Kind, error) {
-	for _, r := range refs {
-		if r.Kind != refs[0].Kind {
-			return nil, fmt.Errorf("%s one type at a time", what)
-		}
-	}
-	return refs[0].Kind, nil
+// target is an object in a namespace. The uid is empty when it is not known.
+type target struct {
+	kind.Ref
+	namespace, uid string
 }
 
 // named refuses refs without a name.
@@ -131,12 +126,4 @@ func named(args []string) ([]kind.Ref, error) {
 		}
 	}
 	return refs, nil
-}
-
-// usageDuration refuses negative times.
-func usageDuration(flag string, d time.Duration) error {
-	if d < 0 {
-		return fmt.Errorf("--%s must not be negative", flag)
-	}
-	return nil
 }
