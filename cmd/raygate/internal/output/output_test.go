@@ -161,3 +161,14 @@ func TestDiagnosis(t *testing.T) {
 	}
 	golden(t, "diagnosis.txt", b.String())
 }
+
+func TestHasUnknown(t *testing.T) {
+	job := &raygatev2.RayJob{Spec: &raygatev2.RayJobSpec{RayClusterSpec: &raygatev2.RayClusterSpec{WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: "a"}}}}}
+	if HasUnknown(job) {
+		t.Error("nothing is unknown")
+	}
+	job.Spec.RayClusterSpec.WorkerGroupSpecs[0].ProtoReflect().SetUnknown([]byte{0xf8, 0xff, 0x01, 0x01})
+	if !HasUnknown(job) {
+		t.Error("a field of the future is not seen")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,14 @@ func (g *get) run(ctx context.Context, s *session, args []string) error {
 		}
 		return nil
 	}
-	return g.output.Objects(s.out, items, false)
+	return g.print(s, items, false)
+}
+
+func (g *get) print(s *session, items []output.Item, single bool) error {
+	if g.output.Full() && slices.ContainsFunc(items, func(i output.Item) bool { return output.HasUnknown(i.Message) }) {
+		fmt.Fprintln(s.err, "Warning: the gateway is newer than this program, which does not print all fields; do not apply what is printed")
+	}
+	return g.output.Objects(s.out, items, single)
 }
 
 // nothing says that no object was found.
@@ -132,7 +140,7 @@ func (g *get) named(ctx context.Context, s *session, refs []kind.Ref) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return g.output.Objects(s.out, items, len(refs) == 1)
+	return g.print(s, items, len(refs) == 1)
 }
 
 func (g *get) list(ctx context.Context, s *session, k *kind.Kind) ([]output.Item, error) {
