@@ -163,7 +163,7 @@ func TestDiagnosis(t *testing.T) {
 }
 
 func TestHasUnknown(t *testing.T) {
-	job := &raygatev2.RayJob{Spec: &raygatev2.RayJobSpec{RayClusterSpec: &raygatev2.RayClusterSpec{WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: "a"}}}}}
+	job := &raygatev2.RayJob{Spec: &raygatev2.RayJobSpec{RayClusterSpec: &raygatev2.RayClusterSpec{WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: new("a")}}}}}
 	if HasUnknown(job) {
 		t.Error("nothing is unknown")
 	}
