@@ -10,3 +10,4 @@ step "protos" hack/generate-proto.sh
 step "admission policies" go run ./hack/policygen
 step "rule catalogue" go run ./hack/rulesdoc
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update
+step "commands of raygate" go test ./cmd/raygate/internal/cli -run "^TestReference$" -count=1 -update

@@ -1,4 +1,4 @@
-// Command raygate checks Ray objects in files, with the rules that the operator and the gateway apply.
+// Command raygate works with Ray objects through the gateway, and checks them in files with the rules that operator and gateway apply.
 package main
 
 import (

@@ -75,11 +75,12 @@ func (d *decoder) decode(v any, rv reflect.Value, path *field.Path) {
 	}
 }
 
-// decodePointer leaves nil what a mistake left empty: a pointer to nothing would be a value that nobody wrote.
+// decodePointer leaves nil what a mistake left empty: a pointer to nothing would be a value that nobody wrote. An object was written whatever is in it.
 func (d *decoder) decodePointer(v any, rv reflect.Value, path *field.Path) {
 	elem, before := reflect.New(rv.Type().Elem()), len(d.list)
 	d.decode(v, elem.Elem(), path)
-	if len(d.list) == before || !elem.Elem().IsZero() {
+	_, object := v.(map[string]any)
+	if object || len(d.list) == before || !elem.Elem().IsZero() {
 		rv.Set(elem)
 	}
 }

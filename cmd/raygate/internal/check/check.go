@@ -2,6 +2,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,60 +59,92 @@ type Result struct {
 	Findings   []Finding
 }
 
-// header is what every object has. Errors in it are told by the strict decoding.
-type header struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Namespace    string `json:"namespace"`
-		Name         string `json:"name"`
-		GenerateName string `json:"generateName"`
-	} `json:"metadata"`
-}
+// Version is the version of the group that objects are written in.
+var Version = rayv1.GroupVersion.String()
 
 // oldVersion is served for old clients.
 const oldVersion = "v1alpha1"
 
+// Header is what a document says of itself. Kind is empty when it is no object of Ray that can be read on; the findings say why.
+type Header struct {
+	Kind, Namespace, Name string
+	// Unreadable tells that the document is no YAML or JSON at all.
+	Unreadable bool
+	Findings   []Finding
+}
+
 // Document checks one document. It never fails: whatever is wrong is a finding.
 func Document(doc manifest.Document, o validation.Options) Result {
-	r := reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
+	r, checks, h := begin(doc)
+	if h.Kind == "" {
+		return Result{Unreadable: h.Unreadable, Findings: r.findings}
+	}
+	apply(r, checks, doc.JSON, o)
+	return Result{Checked: true, Findings: r.findings}
+}
+
+// Form checks whether a document is an object of Ray, and its form: what a server cannot say of an object that cannot be sent. Rules are left to
+// the server.
+func Form(doc manifest.Document) Header {
+	r, checks, h := begin(doc)
+	if h.Kind != "" {
+		_, form, err := decode(checks, doc.JSON)
+		if err != nil {
+			r.add(Error, "", err.Error(), "")
+		}
+		for _, v := range validation.Violations(form) {
+			r.add(Error, v.Field, v.Message, "")
+		}
+	}
+	h.Findings = r.findings
+	return h
+}
+
+// begin reads the head of a document.
+func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
+	r := &reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
 	if doc.Problem != nil {
 		r.add(Error, "", doc.Problem.Error(), "")
-		return Result{Unreadable: doc.Unreadable, Findings: r.findings}
+		return r, validation.Checks{}, Header{Unreadable: doc.Unreadable}
 	}
-	var h header
+	// What every object has. Mistakes in it are told by the strict decoding.
+	var h struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Namespace    string `json:"namespace"`
+			Name         string `json:"name"`
+			GenerateName string `json:"generateName"`
+		} `json:"metadata"`
+	}
 	// A wrong type in the header leaves it partly filled, which is good enough for a heading.
 	headerErr := kjson.UnmarshalCaseSensitivePreserveInts(doc.JSON, &h)
-	r.base.Kind, r.base.Namespace, r.base.Name = h.Kind, h.Metadata.Namespace, h.Metadata.Name
-	if r.base.Name == "" {
-		r.base.Name = h.Metadata.GenerateName
-	}
+	r.base.Kind, r.base.Namespace, r.base.Name = h.Kind, h.Metadata.Namespace, cmp.Or(h.Metadata.Name, h.Metadata.GenerateName)
 	if h.Kind == "" || h.APIVersion == "" {
 		message := "is no Kubernetes object: apiVersion and kind are needed"
 		if headerErr != nil {
 			message += ", as text, in an object" // the error itself is about Go types
 		}
 		r.add(Error, "", message, "")
-		return Result{Findings: r.findings}
+		return r, validation.Checks{}, Header{}
 	}
 	group, version, _ := strings.Cut(h.APIVersion, "/")
 	checks, known := validation.ForKind(h.Kind)
 	switch {
 	case group != rayv1.GroupVersion.Group:
 		r.add(Note, "", "skipped, not a Ray object", "")
-		return Result{Findings: r.findings}
+		return r, checks, Header{}
 	case !known:
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", h.Kind), "")
-		return Result{Findings: r.findings}
+		return r, checks, Header{}
 	case version == oldVersion:
 		// KubeRay serves it, and its fields are those of v1.
 		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", h.APIVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", h.APIVersion, rayv1.GroupVersion), "")
-		return Result{Findings: r.findings}
+		return r, checks, Header{}
 	}
-	apply(&r, checks, doc.JSON, o)
-	return Result{Checked: true, Findings: r.findings}
+	return r, checks, Header{Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: r.base.Name}
 }
 
 // apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.

@@ -2,19 +2,25 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/version"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/verb"
 )
 
-// Exit codes.
+// Exit codes; package verb has those of calls.
 const (
 	exitOK         = 0
 	exitFindings   = 1
-	exitUnreadable = 2
+	exitUnreadable = verb.ExitUsage
 )
 
 // errFindings says that the input was read and found wrong. The report has been printed.
@@ -23,17 +29,25 @@ var errFindings = errors.New("errors were found")
 // errUnreadable says that part of the input is no YAML or JSON. The report has been printed.
 var errUnreadable = errors.New("input could not be read")
 
-// Run runs the command line and returns the exit code: 0 for no errors, 1 for errors in the objects, 2 for input that
-// cannot be read and for wrong use.
+// Run runs the command line and returns the exit code: 0 for no errors, 1 for errors in the objects and calls that failed, 2 for input that
+// cannot be read and for wrong use, others as the help of a command says.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// The first Ctrl-C ends a command in good order, the second one ends it at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	switch err := root.Execute(); {
+	err := root.ExecuteContext(ctx)
+	failed, ok := errors.AsType[*verb.Failed](err)
+	switch {
 	case err == nil:
 		return exitOK
+	case ok:
+		return failed.Code
 	case errors.Is(err, errFindings):
 		return exitFindings
 	case errors.Is(err, errUnreadable):
@@ -47,14 +61,29 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "raygate",
-		Short: "Check Ray objects for Kubernetes before applying them",
-		Long: `raygate checks RayCluster, RayJob, RayService and RayCronJob objects on your machine,
-without a cluster, with the rules that the operator, the webhook and the gateway of
-raygate apply.`,
+		Short: "Ray clusters, jobs and services on Kubernetes, from the command line",
+		Long: `raygate works with RayCluster, RayJob, RayService and RayCronJob objects through the
+gateway of raygate, with your rights in Kubernetes, and checks them in files without one.
+
+Where the gateway is, is said by --server, $RAYGATE_SERVER or, for a local cluster, its
+settings file (. .local/env). Who you are, by --token, $RAYGATE_TOKEN or a kubeconfig.
+
+Exit code: 0 done, 1 refused or failed, 2 wrong use or unreadable input, 3 not in time,
+4 cannot happen any more, 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newValidate(), newVersion())
+	root.AddGroup(&cobra.Group{ID: "gateway", Title: "Commands that talk to a gateway:"}, &cobra.Group{ID: "local", Title: "Commands that need none:"})
+	for _, cmd := range verb.All(os.Getenv) {
+		cmd.GroupID = "gateway"
+		root.AddCommand(cmd)
+	}
+	for _, cmd := range []*cobra.Command{newValidate(), newVersion()} {
+		cmd.GroupID = "local"
+		root.AddCommand(cmd)
+	}
+	root.SetCompletionCommandGroupID("local")
+	root.SetHelpCommandGroupID("local")
 	return root
 }
 

@@ -1,0 +1,205 @@
+package raygate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"k8s.io/utils/clock"
+)
+
+// defaultPort is the gRPC port of the gateway.
+const defaultPort = "8887"
+
+// Config says where the gateway is and who calls. Address is required.
+type Config struct {
+	// Address is HOST or HOST:PORT; the port is 8887 when it is left out. In front of it may stand https:// or http://, where the latter means a
+	// connection in the clear. Without either it is TLS, but in the clear to a loopback address.
+	Address string
+	// TLS says whom to trust and, for gateways that ask for one, which certificate to show. Nil means the system's authorities.
+	TLS *tls.Config
+	// Token is sent with each call. Nil sends none.
+	Token TokenSource
+	// AllowPlaintextToken lets tokens travel in the clear beyond loopback, which is refused without it.
+	AllowPlaintextToken bool
+	// UserAgent begins with the name of the program; the gateway takes it as field manager where none is given. Empty means raygate-go.
+	UserAgent string
+	// Retries is how often a call that failed for a while is tried again: 5 when 0, never when negative.
+	Retries int
+	// OnWarning gets the warnings of the gateway and of Kubernetes about calls that succeeded. Nil drops them.
+	OnWarning func(text string)
+	// DialOptions are added, for interceptors, proxies and the like.
+	DialOptions []grpc.DialOption
+	// Clock for back-off. Nil means the real one.
+	Clock clock.Clock
+}
+
+// Client is a connection to a gateway. It may be used by many goroutines.
+type Client struct {
+	conn  *grpc.ClientConn
+	clock clock.Clock
+}
+
+// Dial prepares a connection, which is made with the first call. The error is about the Config alone.
+func Dial(c Config) (*Client, error) {
+	host, plaintext, err := parseAddress(c.Address)
+	if err != nil {
+		return nil, err
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "raygate-go"
+	}
+	retries := c.Retries
+	switch {
+	case retries == 0:
+		retries = defaultRetries
+	case retries < 0:
+		retries = 0
+	}
+	transport := insecure.NewCredentials()
+	if !plaintext {
+		transport = credentials.NewTLS(c.TLS)
+	}
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(transport), grpc.WithUserAgent(c.UserAgent),
+		// So that a watch notices a gateway that is gone without a word.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithChainUnaryInterceptor(retry(retries, c.Clock), warn(c.OnWarning)),
+	}
+	if c.Token != nil {
+		if plaintext && !c.AllowPlaintextToken && !isLoopback(host) {
+			return nil, fmt.Errorf("connecting to %s: the token would travel in the clear; use https://, or allow it", host)
+		}
+		options = append(options, grpc.WithPerRPCCredentials(bearer{c.Token, plaintext}))
+	}
+	conn, err := grpc.NewClient("dns:///"+host, append(options, c.DialOptions...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", host, err)
+	}
+	return &Client{conn: conn, clock: c.Clock}, nil
+}
+
+// Close ends the connection and all calls on it.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Conn is the connection, for the generated clients.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+
+// parseAddress returns HOST:PORT and whether the connection is in the clear.
+func parseAddress(address string) (host string, plaintext bool, err error) {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "", address
+	}
+	rest = strings.TrimSuffix(rest, "/")
+	name, port, splitErr := net.SplitHostPort(rest)
+	switch {
+	case splitErr != nil:
+		name, port = strings.Trim(rest, "[]"), defaultPort
+	case port == "":
+		port = defaultPort
+	}
+	switch {
+	case address == "":
+		return "", false, errors.New("no address of a gateway was given")
+	case !isHost(name) || strings.Trim(port, "0123456789") != "":
+		return "", false, fmt.Errorf("%q is not the address of a gateway: use HOST or HOST:PORT, with https:// or http:// in front if need be", address)
+	}
+	host = net.JoinHostPort(name, port)
+	switch scheme {
+	case "":
+		return host, isLoopback(host), nil
+	case "https":
+		return host, false, nil
+	case "http":
+		return host, true, nil
+	}
+	return "", false, fmt.Errorf("%q: unknown scheme %q, use https or http", address, scheme)
+}
+
+// isHost takes addresses, and names with the letters that names have; whether there is such a host shows in time.
+func isHost(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789.-_") == ""
+}
+
+func isLoopback(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// TrustFile returns a TLS configuration that trusts the certificates in a PEM file and no others.
+func TrustFile(path string) (*tls.Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading certificate authority: %w", err)
+	}
+	c := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	if !c.RootCAs.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("reading certificate authority: there is no PEM certificate in %s", path)
+	}
+	return c, nil
+}
+
+// bearer sends a token with each call.
+type bearer struct {
+	token     TokenSource
+	plaintext bool
+}
+
+var _ credentials.PerRPCCredentials = bearer{}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	token, err := b.token(ctx)
+	if err != nil || token == "" {
+		return nil, err
+	}
+	return map[string]string{"authorization": "Bearer " + token}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (b bearer) RequireTransportSecurity() bool { return !b.plaintext }
+
+// warn hands warnings on, which come as the header of RFC 7234.
+func warn(to func(string)) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, resp any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if to == nil {
+			return invoke(ctx, method, req, resp, cc, opts...)
+		}
+		var header metadata.MD
+		err := invoke(ctx, method, req, resp, cc, append(opts, grpc.Header(&header))...)
+		for _, value := range header.Get("warning") {
+			_, text, _ := strings.Cut(value, `"`)
+			to(strings.TrimSuffix(text, `"`))
+		}
+		return err
+	}
+}
+
+// IsPlaintext reports whether a connection to an address would be in the clear.
+func IsPlaintext(address string) (bool, error) {
+	_, plaintext, err := parseAddress(address)
+	return plaintext, err
+}

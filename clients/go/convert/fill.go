@@ -1,0 +1,186 @@
+package convert
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/raygate/raygate/pkg/kubedoc"
+)
+
+// newOf returns a new value for a nil pointer.
+func newOf[T any](pointer T) T {
+	return reflect.New(reflect.TypeOf(pointer).Elem()).Interface().(T)
+}
+
+// Fill writes the JSON of a resource into the message that mirrors it. Integers in tree are int64, as sigs.k8s.io/json and unstructured objects have
+// them. What is null, or has no field in the message, is left out; a value of another type than its field is an error that names the path.
+func Fill(m proto.Message, tree map[string]any) error { return fillMessage(m.ProtoReflect(), tree) }
+
+func fillMessage(m protoreflect.Message, tree map[string]any) error {
+	for name, value := range tree {
+		fd := m.Descriptor().Fields().ByJSONName(name)
+		if fd == nil || value == nil {
+			continue
+		}
+		if err := fillField(m, fd, value); err != nil {
+			return within(name, err)
+		}
+	}
+	return nil
+}
+
+func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
+	switch {
+	case fd.IsList():
+		items, ok := value.([]any)
+		if !ok {
+			return mismatch(value, "a list")
+		}
+		if len(items) == 0 {
+			return nil
+		}
+		list := m.Mutable(fd).List()
+		for i, item := range items {
+			v, err := valueOf(item, fd, list.NewElement)
+			if err != nil {
+				return within("["+strconv.Itoa(i)+"]", err)
+			}
+			list.Append(v)
+		}
+	case fd.IsMap():
+		members, ok := value.(map[string]any)
+		if !ok {
+			return mismatch(value, "an object")
+		}
+		if len(members) == 0 {
+			return nil
+		}
+		to := m.Mutable(fd).Map()
+		for key, member := range members {
+			v, err := valueOf(member, fd.MapValue(), to.NewValue)
+			if err != nil {
+				return within("["+key+"]", err)
+			}
+			to.Set(protoreflect.ValueOfString(key).MapKey(), v)
+		}
+	default:
+		v, err := valueOf(value, fd, func() protoreflect.Value { return m.NewField(fd) })
+		if err != nil {
+			return err
+		}
+		m.Set(fd, v)
+	}
+	return nil
+}
+
+func valueOf(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) { //nolint:gocyclo // one case per kind of field
+	var none protoreflect.Value
+	switch fd.Kind() { //nolint:exhaustive // the messages have fields of these kinds
+	case protoreflect.MessageKind:
+		out := empty()
+		return out, fillOne(out.Message(), value)
+	case protoreflect.StringKind:
+		switch v := value.(type) {
+		case string:
+			return protoreflect.ValueOfString(v), nil
+		case int64: // a quantity
+			return protoreflect.ValueOfString(strconv.FormatInt(v, 10)), nil
+		}
+		return none, mismatch(value, "a string")
+	case protoreflect.BoolKind:
+		b, ok := value.(bool)
+		if !ok {
+			return none, mismatch(value, "a boolean")
+		}
+		return protoreflect.ValueOfBool(b), nil
+	case protoreflect.Int32Kind:
+		n, ok := integer(value)
+		if !ok || int64(int32(n)) != n {
+			return none, mismatch(value, "a 32-bit integer")
+		}
+		return protoreflect.ValueOfInt32(int32(n)), nil
+	case protoreflect.Int64Kind:
+		n, ok := integer(value)
+		if !ok {
+			return none, mismatch(value, "an integer")
+		}
+		return protoreflect.ValueOfInt64(n), nil
+	case protoreflect.FloatKind:
+		switch v := value.(type) {
+		case int64:
+			return protoreflect.ValueOfFloat32(float32(v)), nil
+		case float64:
+			return protoreflect.ValueOfFloat32(float32(v)), nil
+		}
+		return none, mismatch(value, "a number")
+	}
+	return none, fmt.Errorf("fields of kind %s have no JSON here", fd.Kind())
+}
+
+func fillOne(m protoreflect.Message, value any) error {
+	if stamp, ok := m.Interface().(*timestamppb.Timestamp); ok {
+		text, _ := value.(string)
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return mismatch(value, "a time in RFC 3339")
+		}
+		stamp.Seconds, stamp.Nanos = t.Unix(), int32(t.Nanosecond())
+		return nil
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		return mismatch(value, "an object")
+	}
+	if document, ok := m.Interface().(*structpb.Struct); ok {
+		document.Fields = kubedoc.FromJSON(tree).Fields
+		return nil
+	}
+	return fillMessage(m, tree)
+}
+
+// integer takes 3 and 3.0, which are one to JSON.
+func integer(value any) (int64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), v == float64(int64(v))
+	}
+	return 0, false
+}
+
+// fieldError is a value in the wrong place.
+type fieldError struct{ path, text string }
+
+// Error implements error.
+func (e *fieldError) Error() string { return e.path + ": " + e.text }
+
+func mismatch(value any, want string) error {
+	text := fmt.Sprint(value)
+	if len(text) > 64 {
+		text = strings.ToValidUTF8(text[:64], "") + "..."
+	}
+	return &fieldError{text: text + " is not " + want}
+}
+
+// within puts the name of what contains a value before its path.
+func within(name string, err error) error {
+	e, ok := err.(*fieldError) //nolint:errorlint // made by mismatch and never wrapped
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: %w", name, err)
+	case e.path == "" || e.path[0] == '[':
+		e.path = name + e.path
+	default:
+		e.path = name + "." + e.path
+	}
+	return e
+}

@@ -1,0 +1,89 @@
+package raygate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// LogOptions of a log.
+type LogOptions struct {
+	// Follow goes on until the log has ended.
+	Follow bool
+	// Tail begins with so many last lines; nil begins at Offset.
+	Tail *int32
+	// Offset is where to begin, in bytes.
+	Offset int64
+	// Source of a RayJob's log: driver (also when empty) or submitter.
+	Source string
+}
+
+// JobLogs returns the log of the present attempt of a RayJob, in parts that may begin and end within a line. When the stream ends too early another one
+// goes on behind the last part. The error has the code FailedPrecondition and the reason JOB_NOT_STARTED while there is no log yet.
+func (c *Client) JobLogs(ctx context.Context, namespace, name string, o LogOptions) iter.Seq2[[]byte, error] {
+	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{"namespace": namespace, "name": name, "source": o.Source}, o)
+}
+
+func (c *Client) logs(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o LogOptions) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		backoff, read := newBackoff(defaultRetries), false
+		for tries := 0; ; tries++ {
+			progress, err := c.oneLog(ctx, method, about, &o, func(data []byte) bool { return yield(data, nil) })
+			if progress {
+				tries, read, backoff = 0, true, newBackoff(defaultRetries)
+			}
+			if progress && o.Offset > 0 {
+				o.Tail = nil // the place is known now
+			}
+			p := ProblemOf(err)
+			switch {
+			case err == nil, errors.Is(err, errLeft):
+				return
+			case ctx.Err() != nil, !passes(p, err), read && o.Tail != nil, tries >= defaultRetries, !sleep(ctx, c.clock, max(p.RetryAfter, backoff.Step())):
+				yield(nil, errors.Join(ctx.Err(), err))
+				return
+			}
+		}
+	}
+}
+
+// oneLog hands on the parts of one stream and keeps o.Offset behind the last of them; nil is the end of the log.
+func (c *Client) oneLog(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o *LogOptions, yield func([]byte) bool) (progress bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path(method))
+	if err != nil {
+		return false, err
+	}
+	values := fields{"follow": o.Follow, "tail_lines": o.Tail, "offset": o.Offset}
+	for name, value := range about {
+		values[name] = value
+	}
+	if err := stream.SendMsg(request(method, values)); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
+		return false, err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return false, err
+	}
+	for {
+		resp := newMessage(method.Output())
+		switch err := stream.RecvMsg(resp.Interface()); {
+		case errors.Is(err, io.EOF):
+			return progress, nil
+		case err != nil:
+			return progress, err
+		}
+		part := resp.Interface().(interface {
+			GetData() []byte
+			GetNextOffset() int64
+		})
+		progress, o.Offset = true, part.GetNextOffset()
+		if !yield(part.GetData()) {
+			return progress, errLeft
+		}
+	}
+}

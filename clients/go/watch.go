@@ -1,0 +1,158 @@
+package raygate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+)
+
+// Types of events.
+const (
+	// Added, Modified and Deleted come with an object.
+	Added    = "ADDED"
+	Modified = "MODIFIED"
+	Deleted  = "DELETED"
+	// Synced says that all objects there were have been sent, or, after a new connection, that nothing was missed.
+	Synced = "SYNCED"
+	// Heartbeat says that nothing happened.
+	Heartbeat = "HEARTBEAT"
+	// Reset says that changes may have been missed: forget everything, Added events for all objects follow.
+	Reset = "RESET"
+)
+
+// Event is something that a watch saw.
+type Event[T any] struct {
+	Type string
+	// Object of Added, Modified and Deleted; the last version of a deleted one.
+	Object T
+	// Token with which another watch goes on behind this event.
+	Token string
+	// Stale is how long the gateway has had no contact with the Kubernetes API server, in a Heartbeat.
+	Stale time.Duration
+}
+
+// WatchOptions of a watch.
+type WatchOptions struct {
+	// LabelSelector in the syntax of kubectl; empty means all.
+	LabelSelector string
+	// Filter as in ListOptions.
+	Filter string
+	// Basic as in ListOptions.
+	Basic bool
+	// ResumeToken is the Token of an event of an earlier watch; empty starts with the objects there are.
+	ResumeToken string
+	// SkipInitial leaves out the objects there are when the watch begins.
+	SkipInitial bool
+	// OnReconnect is called with the reason when a stream ended and before the next is made. Nil is fine.
+	OnReconnect func(err error)
+}
+
+// Watch returns the objects there are and then each change of them, until ctx ends or the loop is left. When the stream ends, by the gateway's going
+// away, its age or a slow reader, another goes on behind the last event. An error ends the watch: the last pair holds it.
+func (m *Messages) Watch(ctx context.Context, o WatchOptions) iter.Seq2[Event[proto.Message], error] {
+	return func(yield func(Event[proto.Message], error) bool) {
+		w := &watch{m: m, o: o, token: o.ResumeToken, yield: yield}
+		if err := w.run(ctx); err != nil {
+			yield(Event[proto.Message]{}, err)
+		}
+	}
+}
+
+// errLeft ends a watch whose loop was left.
+var errLeft = errors.New("the loop was left")
+
+type watch struct {
+	m     *Messages
+	o     WatchOptions
+	token string
+	yield func(Event[proto.Message], error) bool
+	// seen is set by the first message of a stream, begun by that of the first stream.
+	seen, begun bool
+}
+
+func (w *watch) run(ctx context.Context) error {
+	backoff := newBackoff(defaultRetries)
+	for tries := 0; ; tries++ {
+		w.seen = false
+		err := w.stream(ctx)
+		switch {
+		case errors.Is(err, errLeft):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if w.seen {
+			tries, backoff = 0, newBackoff(defaultRetries)
+		}
+		p := ProblemOf(err)
+		switch {
+		case w.token != "" && slices.ContainsFunc(p.Violations, func(v Violation) bool { return v.Field == "resume_token" }):
+			// Another gateway's, or one that is no more. What was missed is not known.
+			w.token = ""
+			if !w.yield(Event[proto.Message]{Type: Reset}, nil) {
+				return nil
+			}
+		case !passes(p, err) || !w.begun && tries >= defaultRetries:
+			return err
+		}
+		if w.o.OnReconnect != nil {
+			w.o.OnReconnect(err)
+		}
+		if !sleep(ctx, w.m.client.clock, max(p.RetryAfter, backoff.Step())) {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// passes tells whether the end of a stream is not the end of the watch.
+func passes(p *Problem, err error) bool {
+	return errors.Is(err, io.EOF) || p.Code == codes.Unavailable || p.Code == codes.ResourceExhausted
+}
+
+// stream hands on the messages of one stream. It never returns nil.
+func (w *watch) stream(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	view := "FULL"
+	if w.o.Basic {
+		view = "BASIC"
+	}
+	method := w.m.kind.method("Watch")
+	stream, err := w.m.client.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path(method))
+	if err != nil {
+		return err
+	}
+	req := request(method, fields{
+		"namespace": w.m.namespace, "label_selector": w.o.LabelSelector, "filter": w.o.Filter, "view": view, "resume_token": w.token, "skip_initial": w.o.SkipInitial,
+	})
+	if err := stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
+		return err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		resp := newMessage(method.Output())
+		if err := stream.RecvMsg(resp.Interface()); err != nil {
+			return err
+		}
+		w.seen, w.begun = true, true
+		said := resp.Interface().(interface {
+			GetType() string
+			GetResumeToken() string
+			GetStaleSeconds() int64
+		})
+		w.token = said.GetResumeToken()
+		e := Event[proto.Message]{Type: said.GetType(), Object: w.m.kind.object(resp), Token: w.token, Stale: time.Duration(said.GetStaleSeconds()) * time.Second}
+		if !w.yield(e, nil) {
+			return errLeft
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/cli"
+	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/programs"
+)
+
+// The built gateway on a real control plane. There is no operator: the tests set what statuses say.
+var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+
+func TestMain(m *testing.M) { controlPlane.Main(m) }
+
+// gateway is a running gateway and what looks at it from the side.
+type gateway struct {
+	env     *envtest.Env
+	program *programs.Program
+	address string
+	dynamic dynamic.Interface
+	kube    kubernetes.Interface
+}
+
+func startGateway(t *testing.T, authentication string) *gateway {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	ports, err := programs.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	g := &gateway{env: controlPlane.Env(t), address: at(0)}
+	g.program = &programs.Program{
+		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(t.TempDir(), "gateway.log"), Ready: "http://" + at(1) + "/readyz",
+		Args: []string{"--kubeconfig", g.env.Kubeconfig, "--authentication=" + authentication, "--grpc-address=" + at(0), "--http-address=" + at(1), "--metrics-address=" + at(2)},
+	}
+	if err := g.program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.program.Stop)
+	if g.dynamic, err = dynamic.NewForConfig(g.env.Config); err != nil {
+		t.Fatal(err)
+	}
+	if g.kube, err = kubernetes.NewForConfig(g.env.Config); err != nil {
+		t.Fatal(err)
+	}
+	// Nothing of this machine's user plays a part.
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("RAYGATE_SERVER", g.address)
+	for _, name := range []string{"RAYGATE_TOKEN", "RAYGATE_TOKEN_FILE", "RAYGATE_CERTIFICATE_AUTHORITY"} {
+		t.Setenv(name, "")
+	}
+	return g
+}
+
+// namespace makes one and returns its name.
+func (g *gateway) namespace(t *testing.T) string {
+	t.Helper()
+	ns, err := g.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "cli-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// of returns the objects of a kind, past the gateway.
+func (g *gateway) of(plural, namespace string) dynamic.ResourceInterface {
+	return g.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace)
+}
+
+// setStatus does the operator's work.
+func (g *gateway) setStatus(t *testing.T, plural, namespace, name string, status map[string]any) {
+	t.Helper()
+	for {
+		object, err := g.of(plural, namespace).Get(context.Background(), name, metav1.GetOptions{})
+		if err == nil {
+			object.Object["status"] = status
+			_, err = g.of(plural, namespace).UpdateStatus(context.Background(), object, metav1.UpdateOptions{})
+		}
+		switch {
+		case err == nil:
+			return
+		case !strings.Contains(err.Error(), "has been modified"):
+			t.Errorf("setting the status of %s: %v", name, err)
+			return
+		}
+	}
+}
+
+// result is what a command said.
+type result struct {
+	code        int
+	out, errOut string
+}
+
+func raygate(args ...string) result { return raygateWith("", args...) }
+
+func raygateWith(stdin string, args ...string) result {
+	var out, errOut bytes.Buffer
+	code := cli.Run(args, strings.NewReader(stdin), &out, &errOut)
+	return result{code, out.String(), errOut.String()}
+}
+
+// want fails the test unless the command ended so and said all the texts.
+func (r result) want(t *testing.T, code int, texts ...string) result {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d\n%s%s", r.code, code, r.out, r.errOut)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.out+r.errOut, text) {
+			t.Errorf("%q is not in:\n%s%s", text, r.out, r.errOut)
+		}
+	}
+	return r
+}
+
+func (r result) json(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(r.out), &u.Object); err != nil {
+		t.Fatalf("%v in:\n%s%s", err, r.out, r.errOut)
+	}
+	return u
+}
+
+func manifest(name string) string {
+	return `apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ` + name + `, labels: {team: a}}
+spec:
+  rayVersion: "2.52.0"
+  headGroupSpec:
+    rayStartParams: {}
+    template: {spec: {containers: [{name: ray-head, image: "rayproject/ray:2.52.0", resources: {limits: {cpu: "1", memory: 1Gi}}}]}}
+  workerGroupSpecs:
+  - groupName: cpu
+    replicas: 2
+    minReplicas: 0
+    maxReplicas: 10
+    template: {spec: {containers: [{name: ray-worker, image: "rayproject/ray:2.52.0", resources: {limits: {cpu: "1", memory: 1Gi}}}]}}
+`
+}
+
+// syncBuffer is written by a command while a test reads it.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+func (s *syncBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return s.b.String() }
+
+func (s *syncBuffer) eventually(t *testing.T, what string, times int) {
+	t.Helper()
+	for deadline := time.Now().Add(envtest.WaitTimeout); strings.Count(s.String(), what) < times; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q is not there %d times:\n%s", what, times, s)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+// Package connect makes the connection to the gateway that flags, environment and kubeconfig name.
+package connect
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/component-base/version"
+
+	"github.com/raygate/raygate/clients/go"
+)
+
+// LocalServer is where the gateway of a local cluster listens.
+const LocalServer = "127.0.0.1:8887"
+
+// Flags say where the gateway is and who calls.
+type Flags struct {
+	Server, Token, TokenFile, Kubeconfig, Context string
+	CertificateAuthority, TLSServerName           string
+	ClientCertificate, ClientKey                  string
+	Insecure, PlaintextToken                      bool
+	Namespace                                     string
+	RequestTimeout                                time.Duration
+
+	// Getenv is os.Getenv but in tests.
+	Getenv func(string) string
+
+	kubeconfig *raygate.Identity
+	noTokenWhy string
+}
+
+// Add registers the flags.
+func (f *Flags) Add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.Server, "server", "", "address of the gateway's gRPC port: HOST[:PORT], with https:// or http:// in front if need be (default $"+raygate.EnvServer+", $"+raygate.EnvLocalServer+" or "+LocalServer+")")
+	fs.StringVar(&f.Token, "token", "", "bearer token that Kubernetes accepts (default $"+raygate.EnvToken+"); $"+raygate.EnvToken+" keeps it out of the list of processes")
+	fs.StringVar(&f.TokenFile, "token-file", "", "file with the bearer token (default $"+raygate.EnvTokenFile+")")
+	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig whose user calls and whose namespace is meant (default as for kubectl)")
+	fs.StringVar(&f.Context, "context", "", "context of the kubeconfig (default the current one)")
+	fs.StringVar(&f.CertificateAuthority, "certificate-authority", "", "file with the certificates to trust (default $"+raygate.EnvCertificateAuthority+" or those of the system)")
+	fs.StringVar(&f.TLSServerName, "tls-server-name", "", "name that the gateway's certificate must have (default the host of --server)")
+	fs.StringVar(&f.ClientCertificate, "client-certificate", "", "file with a client certificate, for gateways that ask for one (default that of the kubeconfig)")
+	fs.StringVar(&f.ClientKey, "client-key", "", "file with the key of the client certificate")
+	fs.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "do not check the gateway's certificate: whoever sits in between gets the token")
+	fs.BoolVar(&f.PlaintextToken, "insecure-plaintext-token", false, "send the token over http:// beyond this machine")
+	fs.StringVarP(&f.Namespace, "namespace", "n", "", "namespace (default that of the kubeconfig's context, or default)")
+	fs.DurationVar(&f.RequestTimeout, "request-timeout", 30*time.Second, "how long a single call may take, attempts included; 0 is without limit. Waiting, watching and logs are not bounded by it")
+}
+
+// NamespaceOrDefault returns the namespace that is meant.
+func (f *Flags) NamespaceOrDefault() (string, error) {
+	namespace := f.Namespace
+	if namespace == "" {
+		// No kubeconfig at all is fine; one that was named must be there.
+		id, err := f.identity()
+		if err != nil && f.explicit() {
+			return "", err
+		}
+		if err == nil {
+			namespace = id.Namespace
+		}
+	}
+	namespace = cmp.Or(namespace, "default")
+	if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
+		return "", fmt.Errorf("%q is not a namespace: %s", namespace, strings.Join(bad, "; "))
+	}
+	return namespace, nil
+}
+
+// explicit reports whether flags name a kubeconfig or a context.
+func (f *Flags) explicit() bool { return f.Kubeconfig != "" || f.Context != "" }
+
+func (f *Flags) identity() (*raygate.Identity, error) {
+	if f.kubeconfig != nil {
+		return f.kubeconfig, nil
+	}
+	id, err := raygate.Kubeconfig(f.Kubeconfig, f.Context)
+	f.kubeconfig = id
+	return id, err
+}
+
+// Dial prepares the connection. onWarning gets the warnings of calls.
+func (f *Flags) Dial(onWarning func(string)) (*raygate.Client, error) {
+	c, err := raygate.ConfigFromEnvironment(f.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	c.Address = cmp.Or(f.Server, c.Address, LocalServer)
+	c.UserAgent = "raygate/" + version.Get().GitVersion
+	c.OnWarning = onWarning
+	c.AllowPlaintextToken = f.PlaintextToken
+	if c.TLS, err = f.tls(c.TLS); err != nil {
+		return nil, err
+	}
+	if err := f.credentials(&c); err != nil {
+		return nil, err
+	}
+	return raygate.Dial(c)
+}
+
+func (f *Flags) tls(fromEnvironment *tls.Config) (*tls.Config, error) {
+	c := fromEnvironment
+	if f.CertificateAuthority != "" {
+		var err error
+		if c, err = raygate.TrustFile(f.CertificateAuthority); err != nil {
+			return nil, err
+		}
+	}
+	if c == nil {
+		c = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if f.Insecure && f.CertificateAuthority != "" {
+		return nil, errors.New("--insecure-skip-tls-verify and --certificate-authority exclude each other")
+	}
+	c.InsecureSkipVerify = f.Insecure
+	c.ServerName = f.TLSServerName
+	if (f.ClientCertificate == "") != (f.ClientKey == "") {
+		return nil, errors.New("--client-certificate and --client-key belong together")
+	}
+	if f.ClientCertificate != "" {
+		pair, err := tls.LoadX509KeyPair(f.ClientCertificate, f.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("reading client certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// credentials chooses who calls: a token that was given, else the user of the kubeconfig, else the ServiceAccount of the Pod.
+func (f *Flags) credentials(c *raygate.Config) error {
+	switch {
+	case f.Token != "" && f.TokenFile != "":
+		return errors.New("--token and --token-file exclude each other")
+	case f.Token != "":
+		c.Token = raygate.StaticToken(f.Token)
+		return nil
+	case f.TokenFile != "":
+		if _, err := os.Stat(f.TokenFile); err != nil {
+			return fmt.Errorf("reading token: %w", err)
+		}
+		c.Token = raygate.TokenFile(f.TokenFile)
+		return nil
+	case c.Token != nil && !f.explicit():
+		return nil
+	}
+	id, err := f.identity()
+	switch {
+	case err != nil && f.explicit():
+		return err
+	case err != nil:
+		f.noTokenWhy = "there is no token: give --token, --token-file or --kubeconfig"
+		return nil
+	}
+	if c.TLS.Certificates == nil {
+		c.TLS.GetClientCertificate = id.Certificate
+	}
+	plaintext, err := raygate.IsPlaintext(c.Address)
+	switch {
+	case err != nil:
+		return err
+	case plaintext && !f.explicit():
+		// Whoever listens on this machine is not to get the token of a cluster that nobody named.
+		f.noTokenWhy = "the kubeconfig's token is not sent in the clear unless --kubeconfig or --context asks for it"
+	default:
+		c.Token = func(ctx context.Context) (string, error) {
+			token, err := id.Token(ctx)
+			if token == "" && err == nil {
+				f.noTokenWhy = "the kubeconfig's user has no token, and the gateway cannot pass a certificate on: give --token, as from `kubectl create token`"
+			}
+			return token, err
+		}
+	}
+	return nil
+}
+
+// WhyNoToken says why no token was sent; empty when one was.
+func (f *Flags) WhyNoToken() string { return f.noTokenWhy }

@@ -1,0 +1,157 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/raygate/raygate/clients/go"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// remedies say what to do about an error, by its reason and else by its code.
+var remedies = map[string]string{
+	"REQUEST_ID_REUSED":              "use a request id once",
+	"CONFLICT":                       "somebody else changed the object or owns a field: read it again; apply has --force-conflicts",
+	"QUOTA_EXCEEDED":                 "free some of the namespace's quota, or ask for more",
+	"KIND_NOT_INSTALLED":             "install the CustomResourceDefinitions of raygate",
+	"NAMESPACE_NOT_FOUND":            "create the namespace, or name another with -n",
+	"WRONG_STATE":                    "",
+	codeName(codes.NotFound):         "look at what there is with `raygate get`, in other namespaces with -A",
+	codeName(codes.Unauthenticated):  "give a token that Kubernetes accepts: --token, --token-file or --kubeconfig",
+	codeName(codes.PermissionDenied): "ask for a Role that allows it; the gateway acts with your rights",
+	codeName(codes.Unavailable):      "check --server, and that the gateway runs (`make up` for a local one)",
+	codeName(codes.Unimplemented):    "the gateway is older than this program, or does not offer this",
+	codeName(codes.DeadlineExceeded): "",
+}
+
+func codeName(c codes.Code) string { return "code " + c.String() }
+
+// Problem prints an error of a call about something with all that it says: what is wrong, where, what to do.
+func Problem(w io.Writer, about string, err error, hint string) {
+	p := raygate.ProblemOf(err)
+	if p.Code == codes.Unknown && p.Reason == "" {
+		fmt.Fprintf(w, "Error: %s: %s\n", about, Clean(err.Error()))
+		return
+	}
+	head := p.Message
+	if len(p.Violations) > 1 {
+		head = fmt.Sprintf("%d problems", len(p.Violations)) // the message repeats them, cut short
+	}
+	if len(p.Violations) == 1 {
+		head = ""
+	}
+	fmt.Fprintf(w, "Error (%s): %s: %s\n", reasonOf(p), about, lineOf(head, p.Violations))
+	if len(p.Violations) > 1 {
+		for _, v := range p.Violations {
+			fmt.Fprintf(w, "  %s\n", violationText(v))
+		}
+	}
+	for _, text := range p.Preconditions {
+		fmt.Fprintf(w, "  %s\n", Clean(text))
+	}
+	remedy, found := remedies[p.Reason]
+	if !found {
+		remedy = remedies[codeName(p.Code)]
+	}
+	if hint != "" {
+		remedy = hint
+	}
+	if remedy != "" {
+		fmt.Fprintf(w, "  remedy: %s\n", remedy)
+	}
+	if p.RetryAfter > 0 {
+		fmt.Fprintf(w, "  try again in %s\n", p.RetryAfter.Round(time.Second/10))
+	}
+	if p.RequestID != "" && (p.Code == codes.Internal || p.Code == codes.Unavailable) {
+		fmt.Fprintf(w, "  request id: %s\n", p.RequestID)
+	}
+}
+
+func reasonOf(p *raygate.Problem) string {
+	if p.Reason != "" {
+		return p.Reason
+	}
+	return p.Code.String()
+}
+
+func lineOf(head string, violations []raygate.Violation) string {
+	if len(violations) == 1 {
+		return violationText(violations[0])
+	}
+	return Clean(head)
+}
+
+func violationText(v raygate.Violation) string {
+	text := v.Description
+	if v.Field != "" {
+		text = v.Field + ": " + text
+	}
+	// Reasons in capitals say nothing that the line does not say; ids of rules can be looked up.
+	if v.Rule != "" && strings.Contains(v.Rule, "-") {
+		text += " [" + v.Rule + "]"
+	}
+	return Clean(text)
+}
+
+// Diagnosis prints why an object is not ready.
+func Diagnosis(w io.Writer, about string, d *raygate.Diagnosis) {
+	switch {
+	case len(d.Findings) == 0 && d.Ready:
+		fmt.Fprintf(w, "%s is ready; nothing is wrong\n", about)
+		return
+	case len(d.Findings) == 0:
+		fmt.Fprintf(w, "%s is not ready, and nothing says why\n", about)
+		return
+	case d.Ready:
+		fmt.Fprintf(w, "%s is ready, but:\n", about)
+	default:
+		fmt.Fprintf(w, "%s is not ready:\n", about)
+	}
+	for _, f := range d.Findings {
+		fmt.Fprintf(w, "  %s %s", f.GetSeverity(), f.GetReason())
+		if o := f.GetObject(); o.GetName() != "" {
+			fmt.Fprintf(w, " (%s %s)", o.GetKind(), o.GetName())
+		}
+		fmt.Fprintf(w, ": %s\n", indent(f.GetMessage()))
+		if f.GetRemedy() != "" {
+			fmt.Fprintf(w, "    remedy: %s\n", indent(f.GetRemedy()))
+		}
+	}
+}
+
+// Clean makes a text from elsewhere fit for a terminal: what would move the cursor or change colours is left out.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// indent cleans a text and keeps the lines of a text below its first.
+func indent(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(Clean(text), "\n"), "\n", "\n      ")
+}
+
+// maxEvents bounds what is printed of events.
+const maxEvents = 10
+
+// Warnings prints the newest warning events of an object, for kinds that have no diagnosis; it reports whether there were any.
+func Warnings(w io.Writer, about string, events []*raygatev2.Event) bool {
+	events = slices.DeleteFunc(events, func(e *raygatev2.Event) bool { return e.GetType() != "Warning" })
+	if len(events) == 0 {
+		return false
+	}
+	fmt.Fprintf(w, "Kubernetes says about %s:\n", about)
+	for _, e := range events[:min(len(events), maxEvents)] {
+		fmt.Fprintf(w, "  %s (%s %s): %s\n", e.GetReason(), e.GetObject().GetKind(), e.GetObject().GetName(), indent(e.GetMessage()))
+	}
+	return true
+}

@@ -1,0 +1,126 @@
+// Package progress tells people what a command waits for: on a terminal in one line that changes, elsewhere in a line for each change.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// interval is how often the line is written anew, so that the time in it goes on.
+const interval = time.Second
+
+// IsTerminal reports whether people see what is written to w.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Reporter shows one state at a time. Its methods may be called by many goroutines.
+type Reporter struct {
+	w        io.Writer
+	terminal bool
+	width    func() int
+
+	mu    sync.Mutex
+	began time.Time
+	text  string // what the line that changes shows; empty for none
+	last  string // what was shown last where there is no such line
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+// New returns a Reporter that writes to w, which is standard error as a rule, so that what a command prints can be used by programs.
+func New(w io.Writer) *Reporter {
+	r := &Reporter{w: w, terminal: IsTerminal(w), began: time.Now(), width: func() int { return 80 }}
+	if f, ok := w.(*os.File); ok && r.terminal {
+		r.width = func() int {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+			return 80
+		}
+	}
+	return r
+}
+
+// Show shows a state. The same one again is not shown again.
+func (r *Reporter) Show(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.terminal {
+		if text != r.last {
+			fmt.Fprintln(r.w, text)
+		}
+		r.last = text
+		return
+	}
+	r.text = text
+	r.draw()
+	if r.stop == nil {
+		r.stop, r.done = make(chan struct{}), make(chan struct{})
+		go r.tick(r.stop, r.done)
+	}
+}
+
+func (r *Reporter) tick(stop <-chan struct{}, done chan<- struct{}) {
+	defer close(done)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			r.mu.Lock()
+			r.draw()
+			r.mu.Unlock()
+		}
+	}
+}
+
+// draw writes the line over the one before.
+func (r *Reporter) draw() {
+	line := fmt.Sprintf("%s  %s", duration.HumanDuration(time.Since(r.began)), r.text)
+	if most := r.width() - 1; len(line) > most {
+		line = strings.ToValidUTF8(line[:max(most, 0)], "")
+	}
+	fmt.Fprintf(r.w, "\r\x1b[K%s", line)
+}
+
+// Note writes a line that stays, above the one that changes.
+func (r *Reporter) Note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.terminal && r.text != "" {
+		fmt.Fprint(r.w, "\r\x1b[K")
+	}
+	fmt.Fprintln(r.w, text)
+	if r.terminal && r.text != "" {
+		r.draw()
+	}
+}
+
+// Clear removes the line that changes, before other output. Show may follow.
+func (r *Reporter) Clear() {
+	r.mu.Lock()
+	stop, done := r.stop, r.done
+	r.stop, r.done = nil, nil
+	r.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-done
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.terminal && r.text != "" {
+		fmt.Fprint(r.w, "\r\x1b[K")
+	}
+	r.text = ""
+}

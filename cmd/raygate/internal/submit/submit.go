@@ -1,0 +1,237 @@
+// Package submit makes what is submitted of a command line: the shell command of an entrypoint, a Submission for a running cluster, or a RayJob that
+// brings its own. It asks nobody and writes nothing.
+package submit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// plain needs no quotes in a shell.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// Entrypoint makes a shell command of words. One word is a shell command already; several are quoted, so that the program gets them as they are.
+func Entrypoint(words []string) (string, error) {
+	switch {
+	case len(words) == 0 || strings.TrimSpace(words[0]) == "":
+		return "", errors.New("say behind -- what to run, as in: raygate submit -- python train.py")
+	case len(words) == 1:
+		return words[0], nil
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if !plain.MatchString(word) {
+			quoted[i] = quote(word)
+		}
+	}
+	return strings.Join(quoted, " "), nil
+}
+
+// Options say what is submitted, and how.
+type Options struct {
+	Entrypoint string
+	// Shell says that the entrypoint is a shell command of the user's, and not a program with arguments.
+	Shell bool
+	// Env are environment variables, Metadata is kept with the job.
+	Env, Metadata map[string]string
+	// WorkingDir is a URI that Ray fetches; RuntimeEnv is the rest of the runtime environment as YAML.
+	WorkingDir string
+	RuntimeEnv []byte
+	// CPUs, GPUs and Resources are reserved for the entrypoint, Memory in bytes and for a running cluster only.
+	CPUs, GPUs float32
+	Memory     int64
+	Resources  map[string]float64
+
+	// The rest is for a RayJob.
+	Name, RayVersion, Image string
+	Head, Worker            Size
+	Workers                 int32
+	BackoffLimit            int32
+	Deadline                int32
+	// TTL is how long the cluster stays after the end, in seconds.
+	TTL  int32
+	Keep bool
+	Mode string
+}
+
+// Size of a Pod.
+type Size struct {
+	CPU, Memory, GPU string
+}
+
+// runtimeEnv is the runtime environment; nil when there is none.
+func (o *Options) runtimeEnv() (map[string]any, error) {
+	env := map[string]any{}
+	if err := yaml.Unmarshal(o.RuntimeEnv, &env); err != nil {
+		return nil, fmt.Errorf("reading the runtime environment: %w", err)
+	}
+	if env == nil {
+		env = map[string]any{}
+	}
+	if o.WorkingDir != "" {
+		env["working_dir"] = o.WorkingDir
+	}
+	if len(o.Env) > 0 {
+		vars, ok := env["env_vars"].(map[string]any)
+		if !ok && env["env_vars"] != nil {
+			return nil, errors.New("reading the runtime environment: env_vars is no object")
+		}
+		if vars == nil {
+			vars = map[string]any{}
+		}
+		for name, value := range o.Env {
+			vars[name] = value
+		}
+		env["env_vars"] = vars
+	}
+	if len(env) == 0 {
+		return nil, nil
+	}
+	return env, nil
+}
+
+// Submission is what is submitted to a running cluster.
+func (o *Options) Submission() (*raygatev2.Submission, error) {
+	s := &raygatev2.Submission{
+		SubmissionId: o.Name, Entrypoint: o.Entrypoint, Metadata: o.Metadata, EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, EntrypointMemory: o.Memory,
+		EntrypointResources: o.Resources,
+	}
+	env, err := o.runtimeEnv()
+	if err != nil || env == nil {
+		return s, err
+	}
+	if s.RuntimeEnv, err = structpb.NewStruct(env); err != nil {
+		return nil, fmt.Errorf("reading the runtime environment: %w", err)
+	}
+	return s, nil
+}
+
+// oneCommand is the entrypoint as a single command: the operator hands it to the shell of the submitter as it is, where only what stands before
+// the first operator would be the job.
+func oneCommand(entrypoint string) string {
+	for word := range strings.FieldsSeq(entrypoint) {
+		if !plain.MatchString(strings.Trim(word, `"'`)) {
+			return "bash -c " + quote(entrypoint)
+		}
+	}
+	return entrypoint
+}
+
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// RayJob is a job with a cluster of its own.
+func (o *Options) RayJob() (*rayv1.RayJob, error) {
+	env, err := o.runtimeEnv()
+	if err != nil {
+		return nil, err
+	}
+	head, err := template("ray-head", o.Image, o.Head)
+	if err != nil {
+		return nil, fmt.Errorf("--head-%w", err)
+	}
+	worker, err := template("ray-worker", o.Image, o.Worker)
+	if err != nil {
+		return nil, fmt.Errorf("--worker-%w", err)
+	}
+	entrypoint := o.Entrypoint
+	if o.Shell {
+		entrypoint = oneCommand(entrypoint)
+	}
+	job := &rayv1.RayJob{Spec: rayv1.RayJobSpec{
+		Entrypoint: entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
+		ShutdownAfterJobFinishes: !o.Keep,
+		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
+	}}
+	if job.GenerateName = "submit-"; o.Name != "" {
+		job.Name, job.GenerateName = o.Name, ""
+	}
+	if !o.Keep {
+		job.Spec.TTLSecondsAfterFinished = o.TTL
+	}
+	if o.Workers > 0 {
+		job.Spec.RayClusterSpec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{{
+			GroupName: "workers", Replicas: new(o.Workers), MinReplicas: new(o.Workers), MaxReplicas: new(o.Workers), RayStartParams: map[string]string{}, Template: worker,
+		}}
+	}
+	if o.BackoffLimit > 0 {
+		job.Spec.BackoffLimit = new(o.BackoffLimit)
+	}
+	if o.Deadline > 0 {
+		job.Spec.ActiveDeadlineSeconds = new(o.Deadline)
+	}
+	if env != nil {
+		text, err := yaml.Marshal(env)
+		if err != nil {
+			return nil, fmt.Errorf("writing the runtime environment: %w", err)
+		}
+		job.Spec.RuntimeEnvYAML = string(text)
+	}
+	job.Spec.EntrypointResources = resourcesJSON(o.Resources)
+	return job, nil
+}
+
+// resourcesJSON is how a RayJob has custom resources.
+func resourcesJSON(all map[string]float64) string {
+	if len(all) == 0 {
+		return ""
+	}
+	text, err := yaml.Marshal(all)
+	if err != nil {
+		return ""
+	}
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// template is a Pod with one container. Requests are the limits, so that Ray counts on what the Pod has.
+func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
+	list := corev1.ResourceList{}
+	for _, want := range []struct {
+		flag, value string
+		name        corev1.ResourceName
+	}{{"cpu", size.CPU, corev1.ResourceCPU}, {"memory", size.Memory, corev1.ResourceMemory}, {"gpu", size.GPU, "nvidia.com/gpu"}} {
+		if want.value == "" || want.value == "0" {
+			continue
+		}
+		quantity, err := resource.ParseQuantity(want.value)
+		if err != nil {
+			return corev1.PodTemplateSpec{}, fmt.Errorf("%s: %q is not a quantity such as 500m, 2 or 16Gi", want.flag, want.value)
+		}
+		list[want.name] = quantity
+	}
+	container := corev1.Container{Name: name, Image: image, Resources: corev1.ResourceRequirements{Requests: list, Limits: maps.Clone(list)}}
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, nil
+}
+
+// ParseResources reads NAME=AMOUNT.
+func ParseResources(pairs map[string]string) (map[string]float64, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	all := make(map[string]float64, len(pairs))
+	for name, text := range pairs {
+		amount, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(amount >= 0) || amount > 1e15 {
+			return nil, fmt.Errorf("%s=%s: the amount of a resource is a number", name, text)
+		}
+		all[name] = amount
+	}
+	return all, nil
+}

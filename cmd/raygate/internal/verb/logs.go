@@ -1,0 +1,138 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+)
+
+type logsCommand struct {
+	follow          bool
+	tail            int32
+	source, cluster string
+}
+
+func newLogs(flags *connect.Flags) *cobra.Command {
+	c := &logsCommand{}
+	cmd := &cobra.Command{
+		Use:   "logs (JOB | rayjob/JOB | --cluster CLUSTER SUBMISSION)",
+		Short: "Print the log of a job",
+		Long: `Print what a job writes, as it is written: the log of the present attempt of a RayJob, or
+of a job that was submitted to a running cluster.
+
+With -f a job that has not started yet is waited for, and the log is followed until the
+job has ended. A connection that breaks is made again, and the log goes on where it was.`,
+		Example: `  raygate logs -f train
+  raygate logs train --tail 100
+  raygate logs train --source submitter
+  raygate logs -f --cluster demo raysubmit_4f3a`,
+		Args: cobra.ExactArgs(1),
+		RunE: run(flags, c.run),
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&c.follow, "follow", "f", false, "go on until the job has ended")
+	f.Int32Var(&c.tail, "tail", -1, "begin with so many last lines; -1 is all")
+	f.StringVar(&c.source, "source", "driver", "driver: what the entrypoint writes; submitter: what the Pod writes that hands the job to Ray")
+	f.StringVar(&c.cluster, "cluster", "", "the cluster that the job was submitted to; without it the job is a RayJob")
+	cmd.ValidArgsFunction = completeJobs(flags)
+	return cmd
+}
+
+func (c *logsCommand) run(ctx context.Context, s *session, args []string) error {
+	o := raygate.LogOptions{Follow: c.follow, Source: c.source}
+	switch {
+	case c.tail < -1:
+		return errors.New("--tail must not be negative")
+	case c.tail >= 0:
+		o.Tail = &c.tail
+	}
+	var err error
+	about := args[0]
+	if c.cluster != "" {
+		if c.source != "driver" {
+			return errors.New("what is submitted to a running cluster has no submitter: --source and --cluster exclude each other")
+		}
+		o.Source = ""
+		err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, args[0], o))
+	} else {
+		t, badName := jobTarget(s, args[0])
+		if badName != nil {
+			return badName
+		}
+		about = t.String()
+		err = s.jobLog(ctx, t, o)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.fail(about, err, ExitFailed)
+		return nil
+	}
+	return err
+}
+
+// jobTarget reads NAME or TYPE/NAME of a RayJob.
+func jobTarget(s *session, arg string) (target, error) {
+	if !strings.Contains(arg, "/") {
+		arg = "rayjob/" + arg
+	}
+	refs, err := kind.ParseRefs([]string{arg})
+	if err != nil {
+		return target{}, err
+	}
+	if !refs[0].Kind.Can("Stop") {
+		return target{}, fmt.Errorf("%s have no logs of their own: name a RayJob", refs[0].Kind.Plural)
+	}
+	return target{Ref: refs[0], namespace: s.namespace}, nil
+}
+
+// copyLog prints a log.
+func (s *session) copyLog(log iter.Seq2[[]byte, error]) error {
+	for part, err := range log {
+		if err != nil {
+			return err
+		}
+		s.progress.Clear()
+		if _, err := s.out.Write(part); err != nil {
+			return fmt.Errorf("writing the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// Reasons of the error of a log that there is not yet.
+const (
+	reasonNotStarted = "JOB_NOT_STARTED"
+	reasonNotReady   = "LOG_NOT_READY"
+)
+
+// jobLog prints the log of a RayJob's present attempt. When it is followed, its beginning is waited for.
+func (s *session) jobLog(ctx context.Context, t target, o raygate.LogOptions) error {
+	ended := false
+	for {
+		err := s.copyLog(s.client.JobLogs(ctx, t.namespace, t.Name, o))
+		reason := raygate.ProblemOf(err).Reason
+		if err == nil || !o.Follow || ended || reason != reasonNotStarted && reason != reasonNotReady {
+			return err
+		}
+		if reason == reasonNotReady {
+			s.progress.Show(t.String() + ": waiting for the log")
+		} else if err := newWaiter(s, waitLimit{}).quietly(ctx, t, "ready"); raygate.ProblemOf(err).Reason == reasonNever {
+			ended = true // there may be a log all the same
+		} else if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(time.Second / 2):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

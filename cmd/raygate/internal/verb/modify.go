@@ -1,0 +1,164 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
+)
+
+// modify is what scale, suspend and resume have in common.
+type modify struct {
+	verb, done string
+	// state to wait for; empty means what one waits for by default.
+	state  string
+	do     func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error)
+	output output.Flags
+	dry    dryRun
+	wait   bool
+	limit  waitLimit
+}
+
+func (c *modify) add(flags *connect.Flags, cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&c.output.Form, "output", "o", "", "form of the output: json, yaml or name (default a line for each object)")
+	f.BoolVar(&c.wait, "wait", false, "wait until it has taken effect")
+	c.limit.add(f)
+	c.dry.add(f)
+	cmd.ValidArgsFunction = completeObjects(flags, true)
+}
+
+func (c *modify) run(ctx context.Context, s *session, args []string) error {
+	if err := c.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
+		return err
+	}
+	refs, err := named(args)
+	if err != nil {
+		return err
+	}
+	validateOnly, err := c.dry.server()
+	if err != nil {
+		return err
+	}
+	if err := c.limit.check(); err != nil {
+		return err
+	}
+	if c.wait && validateOnly {
+		return errors.New("--wait and --dry-run exclude each other: nothing is written that could take effect")
+	}
+	var changed []target
+	for _, r := range refs {
+		if !r.Kind.Can(c.verb) {
+			return fmt.Errorf("%s cannot be %s", r.Kind.Plural, c.done)
+		}
+		m, err := c.one(ctx, s, target{Ref: r, namespace: s.namespace}, validateOnly)
+		if err != nil {
+			s.fail(r.String(), err, ExitFailed)
+			continue
+		}
+		operation := c.done
+		if validateOnly {
+			operation += " (server dry run)"
+		}
+		if err := c.output.Done(s.out, output.Item{Kind: r.Kind, Message: m}, operation); err != nil {
+			return err
+		}
+		changed = append(changed, target{Ref: r, namespace: s.namespace})
+	}
+	if !c.wait {
+		return nil
+	}
+	if c.state == "" {
+		waitForReady(ctx, s, changed, c.limit)
+		return nil
+	}
+	w := newWaiter(s, c.limit)
+	for _, t := range changed {
+		if w.wait(ctx, t, c.state) {
+			fmt.Fprintf(s.out, "%s is %s\n", t, c.state)
+		}
+	}
+	return nil
+}
+
+func (c *modify) one(ctx context.Context, s *session, t target, validateOnly bool) (proto.Message, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	return c.do(ctx, s.client.Messages(t.Kind.Kind, t.namespace), t.Name, raygate.WriteOptions{ValidateOnly: validateOnly})
+}
+
+func newScale(flags *connect.Flags) *cobra.Command {
+	o := raygate.ScaleOptions{}
+	var replicas, least, most int32
+	c := &modify{verb: "Scale", done: "scaled", do: func(ctx context.Context, m *raygate.Messages, name string, w raygate.WriteOptions) (proto.Message, error) {
+		o.WriteOptions = w
+		return m.Scale(ctx, name, o)
+	}}
+	cmd := &cobra.Command{
+		Use:   "scale (TYPE NAME... | TYPE/NAME...) --replicas N",
+		Short: "Change the size of a worker group",
+		Long: `Change the size of a worker group of clusters or services: how many workers it has, or
+between which bounds the autoscaler may choose. What is not given stays.`,
+		Example: `  raygate scale raycluster/demo --replicas 5
+  raygate scale cluster demo --group gpu --min-replicas 0 --max-replicas 20 --wait`,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Group, "group", "", "name of the worker group; may be left out when there is one only")
+	numbers := map[string]*int32{"replicas": &replicas, "min-replicas": &least, "max-replicas": &most}
+	f.Int32Var(&replicas, "replicas", 0, "workers that the group is to have")
+	f.Int32Var(&least, "min-replicas", 0, "fewest workers that the autoscaler may choose")
+	f.Int32Var(&most, "max-replicas", 0, "most workers that the autoscaler may choose")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := func(name string) *int32 {
+			if f.Changed(name) {
+				return numbers[name]
+			}
+			return nil
+		}
+		o.Replicas, o.MinReplicas, o.MaxReplicas = given("replicas"), given("min-replicas"), given("max-replicas")
+		if !slices.ContainsFunc([]*int32{o.Replicas, o.MinReplicas, o.MaxReplicas}, func(n *int32) bool { return n != nil }) {
+			return errors.New("give at least one of --replicas, --min-replicas and --max-replicas")
+		}
+		return run(flags, c.run)(cmd, args)
+	}
+	c.add(flags, cmd)
+	return cmd
+}
+
+func newSuspend(flags *connect.Flags) *cobra.Command {
+	c := &modify{verb: "Suspend", done: "suspended", state: "suspended", do: func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error) {
+		return m.Suspend(ctx, name, o)
+	}}
+	cmd := &cobra.Command{
+		Use:   "suspend (TYPE NAME... | TYPE/NAME...)",
+		Short: "Suspend objects: their Pods go, they stay",
+		Long: `Suspend objects. The Pods of a cluster, and the cluster of a job or service, are deleted
+until it is resumed; a cron job makes no jobs meanwhile.`,
+		Example: `  raygate suspend raycluster/demo --wait`,
+		RunE:    run(flags, c.run),
+	}
+	c.add(flags, cmd)
+	return cmd
+}
+
+func newResume(flags *connect.Flags) *cobra.Command {
+	c := &modify{verb: "Resume", done: "resumed", do: func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error) {
+		return m.Resume(ctx, name, o)
+	}}
+	cmd := &cobra.Command{
+		Use:     "resume (TYPE NAME... | TYPE/NAME...)",
+		Short:   "Resume suspended objects",
+		Long:    `Resume suspended objects. With --wait, jobs are waited for until they are complete, others until they are ready.`,
+		Example: `  raygate resume raycluster/demo --wait`,
+		RunE:    run(flags, c.run),
+	}
+	c.add(flags, cmd)
+	return cmd
+}

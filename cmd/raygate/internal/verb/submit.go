@@ -1,0 +1,280 @@
+package verb
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/clients/go/convert"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
+	"github.com/raygate/raygate/cmd/raygate/internal/progress"
+	"github.com/raygate/raygate/cmd/raygate/internal/submit"
+)
+
+// Exit codes of submit beside those of the job.
+const (
+	// ExitNotRun: the job could not be run, or raygate could not find out how it ended.
+	ExitNotRun = 125
+	// exitInterrupted is by Ctrl-C, as shells say.
+	exitInterrupted = 130
+)
+
+type submitCommand struct {
+	submit.Options
+	cluster         string
+	runtimeEnvFile  string
+	resources       map[string]string
+	detach          bool
+	stopOnInterrupt bool
+	dry             dryRun
+	output          output.Flags
+}
+
+func newSubmit(flags *connect.Flags) *cobra.Command {
+	c := &submitCommand{}
+	cmd := &cobra.Command{
+		Use:   "submit [flags] -- COMMAND",
+		Short: "Run a command as a job, print its log, and end as it ends",
+		Long: `Run a command as a Ray job: on a running cluster, or as a RayJob with a cluster of its
+own, which goes when the job has ended. The log is followed; what happens before and
+after it is said on standard error.
+
+A single word behind -- is a shell command; several are a program and its arguments.
+
+Ctrl-C asks whether to stop the job, and leaves it running otherwise; without a terminal
+it says how to stop it, or stops it with --stop-on-interrupt.
+
+Exit code: that of the command; 1 if the job failed and its exit code is not known, 125 if
+it did not run or it is not known how it ended, 130 interrupted, 2 wrong use.`,
+		Example: `  # On a running cluster
+  raygate submit --cluster demo -- python train.py --epochs 3
+
+  # With a cluster of its own: two workers with a GPU each
+  raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
+
+  # As a manifest, to be kept
+  raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
+		RunE: run(flags, c.run),
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.cluster, "cluster", "", "running cluster to submit to; without it the job gets a cluster of its own")
+	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default one that is made up)")
+	f.StringToStringVar(&c.Env, "env", nil, "environment variables of the job, as NAME=VALUE")
+	f.StringToStringVar(&c.Metadata, "metadata", nil, "what Ray keeps with the job, as NAME=VALUE")
+	f.StringVar(&c.WorkingDir, "working-dir", "", "URI of an archive that Ray fetches as the working directory")
+	f.StringVar(&c.runtimeEnvFile, "runtime-env", "", "file with the runtime environment, as YAML")
+	f.Float32Var(&c.CPUs, "entrypoint-cpus", 0, "CPUs reserved for the command")
+	f.Float32Var(&c.GPUs, "entrypoint-gpus", 0, "GPUs reserved for the command")
+	f.Int64Var(&c.Memory, "entrypoint-memory", 0, "memory reserved for the command, in bytes; only with --cluster")
+	f.StringToStringVar(&c.resources, "entrypoint-resources", nil, "custom resources reserved for the command, as NAME=AMOUNT")
+	f.StringVar(&c.RayVersion, "ray-version", "2.52.0", "version of Ray of the new cluster")
+	f.StringVar(&c.Image, "image", "", "image of the new cluster (default rayproject/ray of that version)")
+	f.StringVar(&c.Head.CPU, "head-cpu", "1", "CPU of the head Pod")
+	f.StringVar(&c.Head.Memory, "head-memory", "4Gi", "memory of the head Pod")
+	f.StringVar(&c.Head.GPU, "head-gpu", "0", "NVIDIA GPUs of the head Pod")
+	f.Int32Var(&c.Workers, "workers", 0, "worker Pods of the new cluster")
+	f.StringVar(&c.Worker.CPU, "worker-cpu", "1", "CPU of each worker Pod")
+	f.StringVar(&c.Worker.Memory, "worker-memory", "4Gi", "memory of each worker Pod")
+	f.StringVar(&c.Worker.GPU, "worker-gpu", "0", "NVIDIA GPUs of each worker Pod")
+	f.StringVar(&c.Mode, "submission-mode", "", "how the RayJob is submitted: K8sJobMode, HTTPMode or SidecarMode (default that of the operator)")
+	f.Int32Var(&c.BackoffLimit, "backoff-limit", 0, "how often a job that failed is tried again, on a new cluster")
+	f.Int32Var(&c.Deadline, "deadline", 0, "seconds after which the job has failed; 0 is without limit")
+	f.Int32Var(&c.TTL, "ttl", 30, "seconds that the new cluster stays after the end")
+	f.BoolVar(&c.Keep, "keep", false, "keep the new cluster after the end")
+	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
+	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
+	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: ask the gateway, which writes nothing")
+	f.StringVarP(&c.output.Form, "output", "o", "yaml", "form of the RayJob that --dry-run prints: yaml, json or name")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	return cmd
+}
+
+// newClusterFlags make no sense for a cluster that runs.
+var newClusterFlags = []string{
+	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "submission-mode", "backoff-limit", "deadline",
+	"ttl", "keep", "dry-run",
+}
+
+func (c *submitCommand) run(ctx context.Context, s *session, args []string) error {
+	if err := c.complete(s, args); err != nil {
+		return err
+	}
+	var job followed
+	if c.cluster != "" {
+		wanted, err := c.Submission()
+		if err != nil {
+			return err
+		}
+		if job, err = toCluster(ctx, s, c.cluster, wanted); err != nil {
+			s.fail("submitting to raycluster/"+c.cluster, err, ExitNotRun)
+			return nil
+		}
+	} else {
+		wanted, err := c.RayJob()
+		if err != nil {
+			return err
+		}
+		if c.dry.mode != "none" {
+			return c.print(ctx, s, wanted)
+		}
+		if job, err = asRayJob(ctx, s, wanted); err != nil {
+			s.fail("creating a RayJob", err, ExitNotRun)
+			return nil
+		}
+	}
+	fmt.Fprintln(s.err, job.name()+" submitted")
+	if c.detach {
+		s.note(job)
+		return nil
+	}
+	code, err := job.follow(ctx)
+	s.progress.Clear()
+	switch {
+	case ctx.Err() != nil:
+		s.failed = exitInterrupted
+		c.interrupted(s, job)
+		return nil
+	case err != nil:
+		s.fail(job.name(), err, ExitNotRun)
+		s.note(job)
+		return nil
+	}
+	s.failed = code
+	return nil
+}
+
+// complete reads what flags only point to.
+func (c *submitCommand) complete(s *session, args []string) (err error) {
+	if c.Entrypoint, err = submit.Entrypoint(args); err != nil {
+		return err
+	}
+	c.Shell = len(args) == 1
+	if c.cluster != "" {
+		for _, name := range newClusterFlags {
+			if s.cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is for a new cluster and goes not together with --cluster", name)
+			}
+		}
+	} else if c.Memory != 0 {
+		return errors.New("--entrypoint-memory needs --cluster: a RayJob cannot say it")
+	}
+	if c.dry.mode != "client" {
+		if _, err := c.dry.server(); err != nil {
+			return err
+		}
+	}
+	if err := c.output.Check(output.YAML, output.JSON, output.Name); err != nil {
+		return err
+	}
+	if c.runtimeEnvFile != "" {
+		if c.RuntimeEnv, err = os.ReadFile(c.runtimeEnvFile); err != nil {
+			return fmt.Errorf("reading the runtime environment: %w", err)
+		}
+	}
+	for name, n := range map[string]int32{"workers": c.Workers, "backoff-limit": c.BackoffLimit, "deadline": c.Deadline, "ttl": c.TTL} {
+		if n < 0 {
+			return fmt.Errorf("--%s must not be negative", name)
+		}
+	}
+	if c.Resources, err = submit.ParseResources(c.resources); err != nil {
+		return err
+	}
+	if c.Image == "" {
+		c.Image = "rayproject/ray:" + c.RayVersion
+	}
+	return nil
+}
+
+// followed is a job that runs.
+type followed interface {
+	// name is how people find it again.
+	name() string
+	// logs and stops are the commands that print its log and stop it.
+	commands() (logs, stop string)
+	// follow prints its log and returns its exit code.
+	follow(ctx context.Context) (int, error)
+	stop(ctx context.Context) error
+}
+
+// note says how to find a job again.
+func (s *session) note(job followed) {
+	logs, stop := job.commands()
+	fmt.Fprintf(s.err, "The job goes on. Its log: %s\nTo stop it: %s\n", logs, stop)
+}
+
+// stopLimit bounds how long a command that was interrupted tries to stop its job.
+const stopLimit = 15 * time.Second
+
+// interrupted stops the job when that is wanted. Another Ctrl-C ends the program, and leaves the job running.
+func (c *submitCommand) interrupted(s *session, job followed) {
+	if !c.stopOnInterrupt && !s.ask("\nStop the job? [y/N] ") {
+		s.note(job)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	if err := job.stop(ctx); err != nil {
+		s.fail("stopping "+job.name(), err, exitInterrupted)
+		s.note(job)
+		return
+	}
+	fmt.Fprintln(s.err, job.name()+" asked to stop")
+}
+
+// ask asks a question on the terminal; without one the answer is no.
+func (s *session) ask(question string) bool {
+	if in, ok := s.in.(*os.File); !ok || !progress.IsTerminal(in) || !progress.IsTerminal(s.err) {
+		return false
+	}
+	fmt.Fprint(s.err, question)
+	answer, _ := bufio.NewReader(s.in).ReadString('\n')
+	return strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes")
+}
+
+// print prints the RayJob that would be created.
+func (c *submitCommand) print(ctx context.Context, s *session, job *rayv1.RayJob) error {
+	m, err := convert.RayJob.Message(job)
+	if err != nil {
+		return err
+	}
+	jobs, _ := kind.OfObject(raygate.JobKind.Name)
+	shown := proto.Message(m)
+	if c.dry.mode == "server" {
+		ctx, cancel := s.bounded(ctx)
+		defer cancel()
+		if shown, err = s.of(jobs).Create(ctx, m, raygate.CreateOptions{ValidateOnly: true}); err != nil {
+			s.fail("creating a RayJob", err, ExitNotRun)
+			return nil
+		}
+	} else if m.Metadata.GetGenerateName() != "" && c.output.Form == output.Name {
+		return errors.New("give a --name to print it")
+	}
+	if c.dry.mode == "client" && c.output.Form == output.YAML {
+		// For people, who will keep it: without what is empty.
+		job.TypeMeta = metav1.TypeMeta{APIVersion: m.GetApiVersion(), Kind: m.GetKind()}
+		document, err := submit.Document(job)
+		if err != nil {
+			return err
+		}
+		data, err := yaml.Marshal(document)
+		if err != nil {
+			return err
+		}
+		_, err = s.out.Write(data)
+		return err
+	}
+	return c.output.Done(s.out, output.Item{Kind: jobs, Message: shown}, "")
+}

@@ -1,0 +1,159 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
+)
+
+// dryRun is the flag of that name.
+type dryRun struct{ mode string }
+
+func (d *dryRun) add(fs *pflag.FlagSet) {
+	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: everything happens but the write")
+	fs.Lookup("dry-run").NoOptDefVal = "server"
+}
+
+func (d *dryRun) server() (bool, error) {
+	switch d.mode {
+	case "none":
+		return false, nil
+	case "server":
+		return true, nil
+	case "client":
+		return false, errors.New("--dry-run=client is `raygate validate`; use --dry-run=server to ask the gateway")
+	}
+	return false, fmt.Errorf("unknown --dry-run=%s: use none or server", d.mode)
+}
+
+// write is what create and apply have in common.
+type write struct {
+	verb   string
+	files  []string
+	output output.Flags
+	dry    dryRun
+	// wait waits until what was written is ready.
+	wait  bool
+	limit waitLimit
+	apply raygate.ApplyOptions
+}
+
+func newCreate(flags *connect.Flags) *cobra.Command {
+	w := &write{verb: "created"}
+	cmd := &cobra.Command{
+		Use:   "create -f FILE...",
+		Short: "Create objects from files",
+		Long: `Create the Ray objects in YAML or JSON files. Files may hold several documents and lists;
+objects that are not of Ray are left out, with a note.
+
+All mistakes in an object are reported at once, with their paths. Objects without a
+namespace go to the one that is meant; with -n, one of another namespace is refused.`,
+		Example: `  raygate create -f cluster.yaml
+  helm template my-chart | raygate create -f - --dry-run=server
+  raygate create -f job.yaml --wait --timeout 1h`,
+		RunE: run(flags, w.run),
+	}
+	w.add(cmd)
+	return cmd
+}
+
+func newApply(flags *connect.Flags) *cobra.Command {
+	w := &write{verb: "applied"}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE...",
+		Short: "Apply the fields in files to objects, or create them",
+		Long: `Apply the Ray objects in YAML or JSON files by server-side apply: Kubernetes keeps who
+set which field, so that a field that is left out the next time is removed, and one that
+somebody else set is a conflict unless --force-conflicts takes it over.`,
+		Example: `  raygate apply -f manifests/
+  raygate get raycluster/demo -o yaml | sed s/v1/v2/ | raygate apply -f - --force-conflicts`,
+		RunE: run(flags, w.run),
+	}
+	w.add(cmd)
+	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "who owns the fields")
+	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take fields over that others own")
+	return cmd
+}
+
+func (w *write) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVarP(&w.files, "filename", "f", nil, "files and directories; - is standard input")
+	f.StringVarP(&w.output.Form, "output", "o", "", "form of the output: json, yaml or name (default a line for each object)")
+	f.BoolVar(&w.wait, "wait", false, "wait until the objects are ready, jobs until they are complete")
+	w.limit.add(f)
+	w.dry.add(f)
+	cmd.Args = cobra.NoArgs
+}
+
+func (w *write) run(ctx context.Context, s *session, _ []string) error {
+	if err := w.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
+		return err
+	}
+	validateOnly, err := w.dry.server()
+	if err != nil {
+		return err
+	}
+	if err := w.limit.check(); err != nil {
+		return err
+	}
+	if w.wait && validateOnly {
+		return errors.New("--wait and --dry-run exclude each other: nothing is written that could become ready")
+	}
+	documents, err := readDocuments(s, w.files)
+	if err != nil {
+		return err
+	}
+	var written []target
+	for _, d := range documents {
+		m, err := w.one(ctx, s, d, validateOnly)
+		if err != nil {
+			s.fail(d.where, err, ExitFailed)
+			continue
+		}
+		operation := w.verb
+		if validateOnly {
+			operation += " (server dry run)"
+		}
+		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, operation); err != nil {
+			return err
+		}
+		written = append(written, target{Ref: kind.Ref{Kind: d.kind, Name: nameOf(m)}, namespace: d.namespace})
+	}
+	if w.wait {
+		waitForReady(ctx, s, written, w.limit)
+	}
+	return nil
+}
+
+func (w *write) one(ctx context.Context, s *session, d *document, validateOnly bool) (proto.Message, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if w.verb == "created" {
+		return s.client.Messages(d.kind.Kind, d.namespace).Create(ctx, d.message, raygate.CreateOptions{ValidateOnly: validateOnly})
+	}
+	if nameOf(d.message) == "" {
+		return nil, errors.New("metadata.name: required: apply needs the name, use create with generateName")
+	}
+	o := w.apply
+	o.ValidateOnly = validateOnly
+	return s.client.Messages(d.kind.Kind, d.namespace).Apply(ctx, nameOf(d.message), d.message, o)
+}
+
+// waitForReady waits for objects that were just written, each until it is what one waits for by default.
+func waitForReady(ctx context.Context, s *session, targets []target, limit waitLimit) {
+	w := newWaiter(s, limit)
+	for _, t := range targets {
+		if t.Kind.Ready != "" && w.wait(ctx, t, t.Kind.Ready) {
+			fmt.Fprintf(s.out, "%s is %s\n", t, t.Kind.Ready)
+		}
+	}
+}
