@@ -47,7 +47,7 @@ type watchCache struct {
 	first    uint64        // number of log[0] since the start
 	since    uint64        // every change after this resourceVersion is in log
 	moved    chan struct{} // closed and replaced when version grows
-	// lastContact is the last time the API server answered or sent something; lost says that a request after it failed.
+	// lastContact is the last time the API server answered or sent something, at first when the cache was made; lost says that a request after it failed.
 	lastContact time.Time
 	lost        bool
 	// absent is set while the API server does not know the kind.
@@ -77,7 +77,7 @@ func (ch *change) size() int {
 func newWatchCache(kind *Kind, o Options) *watchCache {
 	return &watchCache{
 		kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
-		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{},
+		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}, lastContact: o.Clock.Now(),
 	}
 }
 
