@@ -44,6 +44,8 @@ type evidence struct {
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
 	log func(pod, container string) string
+	// dashboard asks the one behind a Service whether it is there. Nil means that nobody asks.
+	dashboard func(service string) error
 }
 
 // Diagnose says whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
@@ -86,6 +88,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
+	e.dashboard = func(service string) error { return r.askDashboard(ctx, e.item.Namespace, service) }
 	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
 	e.look(r)
 	return ready, e.findings, nil
@@ -94,7 +97,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 // look goes through the places where something may be wrong, the most decisive first.
 func (e *evidence) look(r *Resource) {
 	for _, at := range []func(*evidence, *Resource){
-		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtEvents, lookAtConditions,
+		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtDashboard, lookAtEvents, lookAtConditions,
 	} {
 		at(e, r)
 	}
