@@ -23,7 +23,7 @@ import (
 const (
 	watchers           = 1000
 	watcherConnections = 10
-	watcherEvents      = 40
+	watcherEvents      = 100
 	// watchMethod is called by watchers, at the gateway and at the bare server.
 	watchMethod = "/raygate.v2.ClusterService/WatchClusters"
 )

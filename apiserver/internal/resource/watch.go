@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -49,18 +50,49 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		return err
 	}
 	fields := message.ProtoReflect().Descriptor().Fields()
-	return r.Store.Watch(ctx, o, func(e store.Event) error {
+	byREST := document.BodyOf(ctx) != nil
+	encode := func(e store.Event) (protoreflect.Message, error) {
 		m := message.ProtoReflect().New()
 		m.Set(fields.ByName("type"), protoreflect.ValueOfString(eventTypes[e.Type]))
 		m.Set(fields.ByName("resume_token"), protoreflect.ValueOfString(e.Token))
 		m.Set(fields.ByName("stale_seconds"), protoreflect.ValueOfInt64(int64((e.Age+time.Second-1)/time.Second)))
 		if e.Item != nil {
 			if err := r.answer(ctx, m.Interface(), full, e.Item); err != nil {
-				return err
+				return nil, err
 			}
 		}
+		return m, nil
+	}
+	return r.Store.Watch(ctx, o, func(e store.Event) error {
+		if e.Type != store.Modified || byREST {
+			m, err := encode(e)
+			if err != nil {
+				return err
+			}
+			return send(m.Interface())
+		}
+		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
+		data, err := r.Views.Get(&e.Item.Views, modifiedForm(full), func() ([]byte, error) {
+			m, err := encode(e)
+			if err != nil {
+				return nil, err
+			}
+			return proto.Marshal(m.Interface())
+		})
+		if err != nil {
+			return err
+		}
+		m := message.ProtoReflect().New()
+		m.SetUnknown(data)
 		return send(m.Interface())
 	})
+}
+
+func modifiedForm(full bool) document.Form {
+	if full {
+		return document.ModifiedFull
+	}
+	return document.ModifiedBasic
 }
 
 var eventTypes = map[store.EventType]string{

@@ -63,6 +63,8 @@ type change struct {
 	// resume is the version to resume from once this change has been sent. It is version, but for deletions found by a list:
 	// they share one version, and resuming from it would lose those not sent yet.
 	resume uint64
+	// token of resume, made once for all watchers.
+	token string
 }
 
 // size is what the log holds that would be free without it: next is among the items, or the prev of a later change.
@@ -256,6 +258,7 @@ func (c *watchCache) append(ch change) {
 		c.log = slices.Clone(c.log[cut:])
 		c.first += uint64(cut)
 	}
+	ch.token = resumeToken(ch.resume)
 	c.log = append(c.log, ch)
 	c.logBytes += ch.size()
 	c.advanceAlways(ch.version)

@@ -193,7 +193,7 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 		rest = rest[:watchBatch]
 	}
 	w.next += uint64(len(rest))
-	return append([]change(nil), rest...), c.version, c.moved, nil
+	return rest[:len(rest):len(rest)], c.version, c.moved, nil // the log only grows, and is copied when its beginning is cut off
 }
 
 func (w *watcher) sendChange(ch change) error {
@@ -217,7 +217,7 @@ func (w *watcher) sendChange(ch change) error {
 			return err
 		}
 	}
-	e := Event{Item: item, Token: resumeToken(ch.resume)}
+	e := Event{Item: item, Token: ch.token}
 	switch {
 	case is && was:
 		e.Type = Modified
