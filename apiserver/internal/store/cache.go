@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
@@ -25,6 +26,10 @@ const (
 	defaultLogLength = 4096
 	defaultLogBytes  = 64 << 20
 )
+
+// reconnect is how long the cache waits between two attempts to reach the API server. The default of client-go grows to a minute, and that is how long
+// readers would see what is old after the API server is back.
+var reconnect = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 10, Cap: 5 * time.Second}
 
 // watchCache holds all objects of one kind and the latest changes, fed by one reflector.
 //
@@ -86,7 +91,7 @@ func newWatchCache(kind *Kind, o Options) *watchCache {
 // run feeds the cache until ctx ends.
 func (c *watchCache) run(ctx context.Context, lw cache.ListerWatcher) {
 	cache.NewReflectorWithOptions(lw, &Item{}, c, cache.ReflectorOptions{
-		Name: c.kind.Resource,
+		Name: c.kind.Resource, Backoff: new(reconnect),
 	}).RunWithContext(ctx)
 }
 

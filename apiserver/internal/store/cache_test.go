@@ -513,3 +513,12 @@ func TestPageTokensWhenTheClockJumps(t *testing.T) {
 		}
 	}
 }
+
+// However long the API server was away, the cache looks for it every few seconds.
+func TestReconnect(t *testing.T) {
+	for attempt, b := 0, reconnect; attempt < 1000; attempt++ {
+		if d := b.Step(); d > 10*time.Second || d < 500*time.Millisecond {
+			t.Fatalf("attempt %d comes after %s", attempt, d)
+		}
+	}
+}
