@@ -43,7 +43,7 @@ var parameters = object{
 	"namespace": "default", "name": "minimal", "requestId": "3f2c8a1e-5d2b-4c61-9a34-0b1c2d3e4f50", "pageSize": 100, "labelSelector": "team=a,tier!=web",
 	"orderBy": "createTime desc", "view": "FULL", "etag": "4711", "fieldManager": "my-program", "propagation": "FOREGROUND", "timeout": "600s",
 	"updateMask": "spec.suspend", "filter": `name : "exp-"`, "validateOnly": true, "force": true, "allowOverwrite": true, "allowMissing": true,
-	"skipInitial": true, "includeChildren": true,
+	"skipInitial": true, "includeChildren": true, "cluster": "minimal", "submissionId": "raysubmit_1", "submission_id": "raysubmit_1",
 }
 
 // patch is what update and apply send, besides the kind: less than the whole.
@@ -102,6 +102,9 @@ func conditionOf(kind string) string {
 }
 
 func requestExample(method, kind string, of samples, schema string, schemas object) any {
+	if of[kind] == nil { // no kind of Kubernetes
+		return fromSchema(schema, schemas, 0)
+	}
 	switch {
 	case strings.HasPrefix(method, "Create"):
 		return of[kind]
@@ -118,6 +121,9 @@ func requestExample(method, kind string, of samples, schema string, schemas obje
 }
 
 func answerExample(method, kind string, of samples, schema string, schemas object) any {
+	if of[kind] == nil {
+		return fromSchema(schema, schemas, 0)
+	}
 	switch {
 	case strings.HasSuffix(schema, "."+kind):
 		return stored(of[kind], !strings.HasPrefix(method, "Create"))
@@ -235,12 +241,15 @@ type shared struct {
 
 // set shows an example in the JSON forms of a body; the YAML of it says the same.
 func (s shared) set(body object, name string, example any) {
+	content, _ := body["content"].(object)
+	if content["application/json"] == nil && content["application/x-ndjson"] == nil {
+		return // text
+	}
 	data, _ := json.Marshal(example) // made of JSON
 	if known, ok := s.names[string(data)]; ok {
 		name = known
 	}
 	s.names[string(data)], s.named[name] = name, object{"value": example}
-	content, _ := body["content"].(object)
 	for media, value := range content {
 		if strings.HasSuffix(media, "json") {
 			content[media] = overlaid(value.(object), object{"examples": object{"example": object{"$ref": "#/components/examples/" + name}}})
