@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,9 +177,7 @@ func stored(sample object, withStatus bool) object {
 // overlaid returns a with the members of b, which are merged where both are objects.
 func overlaid(a, b object) object {
 	out := object{}
-	for name, value := range a {
-		out[name] = value
-	}
+	maps.Copy(out, a)
 	for name, value := range b {
 		below, isObject := value.(object)
 		if old, ok := out[name].(object); ok && isObject {

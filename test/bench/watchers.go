@@ -53,26 +53,22 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	var wanted atomic.Pointer[[]byte]
 	want := func(n int) { wanted.Store(new(fmt.Appendf(nil, `"n%d"`, n))) }
 	want(0)
-	lines := func(c *http.Client, url string, into chan<- time.Time) func() error {
-		return func() error { return watchLines(ctx, c, url, &wanted, into) }
-	}
-	g.Go(lines(ends.raw, ends.directURL(at.namespace)+"?watch=1&fieldSelector=metadata.name%3D"+at.name, seen[0]))
-	g.Go(lines(ends.rest, ends.gatewayURL(at.namespace)+":watch?skipInitial=true&filter=name%20%3D%20"+at.name, seen[1]))
-	stream, err := ends.grpc.WatchClusters(ctx, &raygatev2.WatchClustersRequest{Namespace: at.namespace, SkipInitial: true, Filter: "name = " + at.name})
-	if err != nil {
-		return err
-	}
-	g.Go(func() error {
-		for {
-			event, err := stream.Recv()
-			if err != nil {
-				return err
+	for i, watch := range []func() error{
+		func() error {
+			return watchLines(ctx, ends.raw, ends.directURL(at.namespace)+"?watch=1&fieldSelector=metadata.name%3D"+at.name, &wanted, seen[0])
+		},
+		func() error {
+			return watchLines(ctx, ends.rest, ends.gatewayURL(at.namespace)+":watch?skipInitial=true&filter=name%20%3D%20"+at.name, &wanted, seen[1])
+		},
+		func() error { return watchMessages(ctx, ends.grpc, at, &wanted, seen[2]) },
+	} {
+		g.Go(func() error {
+			if err := watch(); ctx.Err() == nil {
+				return fmt.Errorf("watcher %d: %w", i, err)
 			}
-			if `"`+event.GetCluster().GetMetadata().GetLabels()[sequence]+`"` == string(*wanted.Load()) {
-				seen[2] <- time.Now()
-			}
-		}
-	})
+			return nil
+		})
+	}
 	var ms [3][]float64
 	g.Go(func() error {
 		defer cancel()
@@ -87,21 +83,18 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 				return err
 			}
 			for i := range seen {
-				select {
-				case when := <-seen[i]:
-					if n >= warmUp {
-						ms[i] = append(ms[i], float64(when.Sub(begin))/float64(time.Millisecond))
-					}
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(callLimit):
-					return fmt.Errorf("change %d did not come to watcher %d", n, i)
+				when, err := awaitChange(ctx, seen[i])
+				if err != nil {
+					return fmt.Errorf("change %d to watcher %d: %w", n, i, err)
+				}
+				if n >= warmUp {
+					ms[i] = append(ms[i], float64(when.Sub(begin))/float64(time.Millisecond))
 				}
 			}
 		}
 		return nil
 	})
-	if err := g.Wait(); err != nil && len(ms[2]) < s.opts.Calls {
+	if err := g.Wait(); err != nil {
 		return err
 	}
 	for _, p := range []int{50, 99} {
@@ -110,6 +103,34 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 		s.report.Add(s.name, fmt.Sprintf("write to gRPC watcher, p%d", p), "ms", []float64{percentile(ms[2], p)}, direct, nil)
 	}
 	return nil
+}
+
+func awaitChange(ctx context.Context, seen <-chan time.Time) (time.Time, error) {
+	select {
+	case when := <-seen:
+		return when, nil
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-time.After(callLimit):
+		return time.Time{}, errors.New("it did not come")
+	}
+}
+
+// watchMessages reads a watch by gRPC and tells when the wanted change comes.
+func watchMessages(ctx context.Context, c raygatev2.ClusterServiceClient, t target, wanted *atomic.Pointer[[]byte], seen chan<- time.Time) error {
+	stream, err := c.WatchClusters(ctx, &raygatev2.WatchClustersRequest{Namespace: t.namespace, SkipInitial: true, Filter: "name = " + t.name})
+	if err != nil {
+		return err
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if `"`+event.GetCluster().GetMetadata().GetLabels()[sequence]+`"` == string(*wanted.Load()) {
+			seen <- time.Now()
+		}
+	}
 }
 
 // watchLines reads a watch by HTTP and tells when the line with the wanted text comes.

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -42,7 +43,8 @@ func (r *Resource) askDashboard(ctx context.Context, namespace, service string) 
 	defer cancel()
 	err := r.Core.Get().Namespace(namespace).Resource("services").Name(service+":dashboard").SubResource("proxy").Suffix("api", "version").
 		MaxRetries(0).Do(ctx).Error()
-	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Code < http.StatusInternalServerError && !apierrors.IsNotFound(err) { //nolint:errorlint // what the client returns
+	var answered apierrors.APIStatus
+	if errors.As(err, &answered) && answered.Status().Code < http.StatusInternalServerError && !apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err

@@ -63,6 +63,7 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		}
 		return m, nil
 	}
+	ready := message.ProtoReflect().New() // encoded before send returns, so that one is enough
 	return r.Store.Watch(ctx, o, func(e store.Event) error {
 		if e.Type != store.Modified || byREST {
 			m, err := encode(e)
@@ -82,9 +83,8 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		if err != nil {
 			return err
 		}
-		m := message.ProtoReflect().New()
-		m.SetUnknown(data)
-		return send(m.Interface())
+		ready.SetUnknown(data)
+		return send(ready.Interface())
 	})
 }
 

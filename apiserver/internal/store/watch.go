@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 
@@ -193,7 +194,7 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 		rest = rest[:watchBatch]
 	}
 	w.next += uint64(len(rest))
-	return rest[:len(rest):len(rest)], c.version, c.moved, nil // the log only grows, and is copied when its beginning is cut off
+	return slices.Clip(rest), c.version, c.moved, nil // the log only grows, and is copied when its beginning is cut off
 }
 
 func (w *watcher) sendChange(ch change) error {
