@@ -67,6 +67,10 @@ reset: ## Stop, and forget all data of the local control plane
 generate: ## Write all generated files
 	@hack/generate.sh
 
+.PHONY: generate-python
+generate-python: ## Write the Python stubs in clients/python (needs Python, the first time PyPI)
+	@hack/generate-python.sh
+
 .PHONY: verify
 verify: ## Fail when generated files, formatting, protos or lint are off
 	@hack/verify.sh

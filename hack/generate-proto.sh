@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes third_party/, the Go code and the OpenAPI document of the protos, after buf has linted their sources.
+# Writes third_party/, the Go code, the OpenAPI document and the reference page of the protos, after buf has linted their sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,3 +9,4 @@ go tool -modfile=go.tools.mod buf lint
 rm -rf proto/gen/go
 go tool -modfile=go.tools.mod buf generate
 go run ./hack/openapi
+go tool -modfile=go.tools.mod buf generate --template hack/apidoc/buf.gen.yaml

@@ -24,14 +24,15 @@ type object = map[string]any
 
 func main() {
 	dir := flag.String("dir", "proto/gen/openapi", "directory with the documents per service; the merged one is written there")
+	from := flag.String("samples", "samples", "directory with the objects to show as examples")
 	flag.Parse()
-	if err := run(*dir); err != nil {
+	if err := run(*dir, *from); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
+func run(dir, from string) error {
 	paths, err := parts(filepath.Join(dir, "raygate"))
 	if err != nil {
 		return err
@@ -59,6 +60,12 @@ func run(dir string) error {
 		}
 	}
 	correct(doc)
+	of, err := readSamples(from)
+	if err != nil {
+		return err
+	}
+	addExamples(doc, of)
+	describeErrors(doc)
 
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -109,6 +109,13 @@ func (o *Options) Validate() error {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == bareCommand {
+		if err := serveBare(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var o Options
 	fs := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 	o.AddFlags(fs)

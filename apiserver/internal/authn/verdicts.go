@@ -36,7 +36,9 @@ type Verdicts[V any] struct {
 	yes    *cache.LRUExpireCache
 	no     *cache.LRUExpireCache
 	flight singleflight.Group
-	away   atomic.Int64 // in Unix nanoseconds: until when the API server is not asked for what has an old verdict
+	// away is until when the API server is not asked for what has an old verdict; nil when it is asked. A time, and not a number: it
+	// holds a monotonic reading, so that a clock that is set back does not make it longer.
+	away atomic.Pointer[time.Time]
 }
 
 type entry[V any] struct {
@@ -62,8 +64,8 @@ func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 
 // usable reports whether e stands without asking.
 func (v *Verdicts[V]) usable(e *entry[V]) bool {
-	now := v.clock.Now()
-	return now.Before(e.until) || now.UnixNano() < v.away.Load()
+	now, away := v.clock.Now(), v.away.Load()
+	return now.Before(e.until) || away != nil && now.Before(*away)
 }
 
 func (v *Verdicts[V]) find(key string) *entry[V] {
@@ -88,10 +90,10 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 		defer cancel()
 		answer, err := ask(ctx)
 		if err != nil {
-			v.away.Store(v.clock.Now().Add(awayPause).UnixNano())
+			v.away.Store(new(v.clock.Now().Add(awayPause)))
 			return nil, err
 		}
-		v.away.Store(0)
+		v.away.Store(nil)
 		return v.keep(key, answer), nil
 	})
 	var patience <-chan time.Time

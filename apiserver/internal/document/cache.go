@@ -14,6 +14,9 @@ const (
 	ProtoFull Form = iota
 	ProtoBasic
 	JSONBasic
+	// ModifiedFull and ModifiedBasic are whole messages of a watch, which are the same for all watchers.
+	ModifiedFull
+	ModifiedBasic
 	forms
 )
 

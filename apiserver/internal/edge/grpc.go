@@ -274,8 +274,13 @@ type rawCodec struct{}
 // Name implements encoding.CodecV2.
 func (rawCodec) Name() string { return "proto" }
 
-// Marshal implements encoding.CodecV2.
+// Marshal implements encoding.CodecV2. Bytes that a message carries encoded, and nothing else, are sent as they are: they are shared by all who get them.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(proto.Message); ok {
+		if ready := m.ProtoReflect().GetUnknown(); len(ready) > 0 && proto.Size(m) == len(ready) {
+			return mem.BufferSlice{mem.SliceBuffer(ready)}, nil
+		}
+	}
 	return encoding.GetCodecV2("proto").Marshal(v)
 }
 

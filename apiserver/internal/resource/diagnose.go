@@ -47,6 +47,8 @@ type evidence struct {
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
 	log func(pod, container string) string
+	// dashboard asks the one behind a Service whether it is there. Nil means that nobody asks.
+	dashboard func(service string) error
 }
 
 // Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
@@ -113,6 +115,7 @@ func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
+	e.dashboard = func(service string) error { return r.askDashboard(ctx, e.item.Namespace, service) }
 	return e, nil
 }
 
@@ -120,7 +123,7 @@ func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.
 func (e *evidence) look() {
 	for _, at := range []func(*evidence){
 		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation,
-		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
+		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtDashboard, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
 	} {
 		at(e)
 	}

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,12 +38,16 @@ func TestDiagnose(t *testing.T) {
 			rc.Status.Conditions = []metav1.Condition{{Type: name, Status: metav1.ConditionTrue, Reason: reason, Message: message}}
 		}
 	}
+	withHead := func(rc *rayv1.RayCluster) { rc.Status.Head.ServiceName = "demo-head-svc" }
+	readyPod := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	for name, tc := range map[string]struct {
 		change func(*rayv1.RayCluster)
 		pods   []corev1.Pod
 		events []corev1.Event
 		log    string
-		want   []string
+		// dashboard is what the dashboard answers, nil that it does.
+		dashboard error
+		want      []string
 	}{
 		"nothing wrong": {pods: head(corev1.PodStatus{})},
 		"suspended":     {change: func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) }, want: []string{"INFO Suspended"}},
@@ -78,11 +83,14 @@ func TestDiagnose(t *testing.T) {
 			podOf("w2", rayv1.WorkerNode, corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: rayv1.ContainerWaitGCSReady, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}),
 			podOf("demo-head", rayv1.HeadNode, waiting("ray-head", "ImagePullBackOff")),
 		}, want: []string{"ERROR ImagePullFailed", "INFO WaitingForHead"}},
-		"probe":      {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "Unhealthy"), want: []string{"WARNING ProbeFailing"}},
-		"mount":      {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "FailedMount"), want: []string{"ERROR VolumeMissing"}},
-		"overcome":   {pods: head(corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}), events: warning("Pod", "demo-head", "Unhealthy")},
-		"a failure":  {pods: head(corev1.PodStatus{}), events: warning("RayCluster", "demo", "FailedToCreateService"), want: []string{"WARNING FailedToCreateService"}},
-		"scheduling": {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "FailedScheduling")},
+		"dashboard away":                        {change: withHead, pods: head(readyPod), dashboard: errors.New("no endpoints"), want: []string{"WARNING DashboardUnreachable"}},
+		"dashboard of a head that is not ready": {change: withHead, pods: head(corev1.PodStatus{}), dashboard: errors.New("no endpoints")},
+		"dashboard there":                       {change: withHead, pods: head(readyPod)},
+		"probe":                                 {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "Unhealthy"), want: []string{"WARNING ProbeFailing"}},
+		"mount":                                 {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "FailedMount"), want: []string{"ERROR VolumeMissing"}},
+		"overcome":                              {pods: head(corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}), events: warning("Pod", "demo-head", "Unhealthy")},
+		"a failure":                             {pods: head(corev1.PodStatus{}), events: warning("RayCluster", "demo", "FailedToCreateService"), want: []string{"WARNING FailedToCreateService"}},
+		"scheduling":                            {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "FailedScheduling")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rc := examples.Base()
@@ -98,7 +106,7 @@ func TestDiagnose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &evidence{Resource: clusters(Options{}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }}
+			e := &evidence{Resource: clusters(Options{}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }, dashboard: func(string) error { return tc.dashboard }}
 			e.look()
 			var got []string
 			for _, f := range e.findings {

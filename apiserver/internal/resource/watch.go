@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -41,18 +42,47 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 	if err != nil {
 		return err
 	}
-	return st.Watch(ctx, o, func(e store.Event) error {
+	byREST := document.BodyOf(ctx) != nil
+	encode := func(e store.Event) (proto.Message, error) {
 		m := message.ProtoReflect().New().Interface()
 		set(m, "type", eventTypes[e.Type])
 		set(m, "resume_token", e.Token)
 		set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
-		if e.Item != nil {
-			if err := r.answer(ctx, m, full, e.Item); err != nil {
+		if e.Item == nil {
+			return m, nil
+		}
+		return m, r.answer(ctx, m, full, e.Item)
+	}
+	ready := message.ProtoReflect().New() // encoded before send returns, so that one is enough
+	return st.Watch(ctx, o, func(e store.Event) error {
+		if e.Type != store.Modified || byREST {
+			m, err := encode(e)
+			if err != nil {
 				return err
 			}
+			return send(m)
 		}
-		return send(m)
+		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
+		data, err := r.Views.Get(&e.Item.Views, modifiedForm(full), func() ([]byte, error) {
+			m, err := encode(e)
+			if err != nil {
+				return nil, err
+			}
+			return proto.Marshal(m)
+		})
+		if err != nil {
+			return err
+		}
+		ready.SetUnknown(data)
+		return send(ready.Interface())
 	})
+}
+
+func modifiedForm(full bool) document.Form {
+	if full {
+		return document.ModifiedFull
+	}
+	return document.ModifiedBasic
 }
 
 var eventTypes = map[store.EventType]string{

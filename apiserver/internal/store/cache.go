@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -23,6 +24,10 @@ const (
 	defaultLogLength = 4096
 	defaultLogBytes  = 64 << 20
 )
+
+// reconnect is how long the cache waits between two attempts to reach the API server. The default of client-go grows to a minute, and that is how long
+// readers would see what is old after the API server is back.
+var reconnect = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 10, Cap: 5 * time.Second}
 
 // watchCache holds all objects of one kind and the latest changes, fed by one reflector.
 //
@@ -45,7 +50,7 @@ type watchCache struct {
 	first    uint64        // number of log[0] since the start
 	since    uint64        // every change after this resourceVersion is in log
 	moved    chan struct{} // closed and replaced when version grows
-	// lastContact is the last time the API server answered or sent something; lost says that a request after it failed.
+	// lastContact is the last time the API server answered or sent something, at first when the cache was made; lost says that a request after it failed.
 	lastContact time.Time
 	lost        bool
 	// absent is set while the API server does not know the kind.
@@ -61,6 +66,8 @@ type change struct {
 	// resume is the version to resume from once this change has been sent. It is version, but for deletions found by a list:
 	// they share one version, and resuming from it would lose those not sent yet.
 	resume uint64
+	// token of resume, made once for all watchers.
+	token string
 }
 
 // size is what the log holds that would be free without it: next is among the items, or the prev of a later change.
@@ -75,7 +82,7 @@ func (ch *change) size() int {
 func newWatchCache(kind *Kind, o Options) *watchCache {
 	return &watchCache{
 		kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
-		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{},
+		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}, lastContact: o.Clock.Now(),
 	}
 }
 
@@ -244,6 +251,7 @@ func (c *watchCache) append(ch change) {
 		c.log = slices.Clone(c.log[cut:])
 		c.first += uint64(cut)
 	}
+	ch.token = resumeToken(ch.resume)
 	c.log = append(c.log, ch)
 	c.logBytes += ch.size()
 	c.advanceAlways(ch.version)

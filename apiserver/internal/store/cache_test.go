@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 // A store keeps any kind; its tests use ConfigMaps, which need no types of ours.
@@ -483,4 +484,41 @@ func FuzzTokens(f *testing.F) {
 		}
 		_, _ = ParseOrder(resume)
 	})
+}
+
+// A cache that was never filled is as old as itself, and not as time.
+func TestAgeOfACacheThatWasNeverFilled(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Unix(1e9, 0))
+	s := New(configMaps, Options{Clock: clock})
+	clock.Step(3 * time.Second)
+	s.cache.contact(errors.New("connection refused"))
+	if got := s.Age(); got != 3*time.Second {
+		t.Errorf("age %s, want 3s", got)
+	}
+}
+
+// A page token goes by the time on the wall, since another replica may read it: when that is set forward it has expired and says so; when it is set
+// back it works.
+func TestPageTokensWhenTheClockJumps(t *testing.T) {
+	for jump, want := range map[time.Duration]error{-24 * time.Hour: nil, 24 * time.Hour: ErrPageTokenExpired} {
+		clock := testingclock.NewFakeClock(time.Unix(1e9, 0))
+		s := newTestStore(t, Options{Clock: clock}, configMap("a", "one", 1), configMap("a", "two", 2))
+		page, err := s.List(t.Context(), ListOptions{PageSize: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.SetTime(clock.Now().Add(jump))
+		if _, err := s.List(t.Context(), ListOptions{PageSize: 1, PageToken: page.NextPageToken}); !errors.Is(err, want) {
+			t.Errorf("after %s: %v, want %v", jump, err, want)
+		}
+	}
+}
+
+// However long the API server was away, the cache looks for it every few seconds.
+func TestReconnect(t *testing.T) {
+	for attempt, b := 0, reconnect; attempt < 1000; attempt++ {
+		if d := b.Step(); d > 10*time.Second || d < 500*time.Millisecond {
+			t.Fatalf("attempt %d comes after %s", attempt, d)
+		}
+	}
 }

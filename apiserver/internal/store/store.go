@@ -104,7 +104,9 @@ func (s *Store) Run(ctx context.Context) {
 			return w, err
 		},
 	}
-	cache.NewReflectorWithOptions(source, &Item{}, s.cache, cache.ReflectorOptions{Name: s.kind.Resource}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(source, &Item{}, s.cache, cache.ReflectorOptions{
+		Name: s.kind.Resource, Backoff: new(reconnect),
+	}).RunWithContext(ctx)
 }
 
 // Ready returns nil once the cache has been filled.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 )
@@ -180,7 +181,7 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 		rest = rest[:watchBatch]
 	}
 	w.next += uint64(len(rest))
-	return append([]change(nil), rest...), c.version, c.moved, nil
+	return slices.Clip(rest), c.version, c.moved, nil // the log only grows, and is copied when its beginning is cut off
 }
 
 func (w *watcher) sendChange(ch change) error {
@@ -193,7 +194,7 @@ func (w *watcher) sendChange(ch change) error {
 		return nil
 	}
 	was, is := ch.prev != nil && w.o.has(ch.prev), ch.next != nil && w.o.has(ch.next)
-	e := Event{Item: item, Token: resumeToken(ch.resume)}
+	e := Event{Item: item, Token: ch.token}
 	switch {
 	case is && was:
 		e.Type = Modified

@@ -1,0 +1,128 @@
+"""Kubernetes manifests from messages, and messages from manifests.
+
+Kubernetes documents inside messages, such as a Pod template, are google.protobuf.Struct, whose only number is a float. Kubernetes has no floats: what
+is whole in a Struct was an integer. So to_dict returns int for whole numbers, where google.protobuf.json_format returns 6379.0 for a port and the
+text "3" for an int64.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from google.protobuf import json_format, struct_pb2, timestamp_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+M = TypeVar("M", bound=Message)
+
+_STRUCT = struct_pb2.Struct.DESCRIPTOR.full_name
+_TIMESTAMP = timestamp_pb2.Timestamp.DESCRIPTOR.full_name
+
+# Beyond this a float skips whole numbers.
+_LARGEST = 2**53
+
+
+def to_dict(message: Message) -> dict[str, Any]:
+    """Return a message as the manifest that kubectl would show: its JSON names, integers as int, times as RFC 3339 text.
+
+    A Struct becomes the document in it.
+    """
+    if message.DESCRIPTOR.full_name == _STRUCT:
+        return {name: _plain(value) for name, value in message.fields.items()}
+    manifest = {}
+    for field, value in message.ListFields():
+        if _is_map(field):
+            of = field.message_type.fields_by_name["value"]
+            manifest[field.json_name] = {str(key): _one(of, value[key]) for key in value}
+        elif _is_list(field):
+            manifest[field.json_name] = [_one(field, item) for item in value]
+        else:
+            manifest[field.json_name] = _one(field, value)
+    return manifest
+
+
+def from_dict(kind: type[M], manifest: Mapping[str, Any]) -> M:
+    """Return the message of a kind, such as cluster_pb2.RayCluster, that a manifest describes. kind may be Struct.
+
+    Raises google.protobuf.json_format.ParseError for a field that the message does not have, or of another type, and ValueError, with the path,
+    for an integer that a Struct cannot hold.
+    """
+    _check(kind.DESCRIPTOR, manifest, "")
+    return json_format.ParseDict(manifest, kind())
+
+
+def struct(document: Mapping[str, Any]) -> struct_pb2.Struct:
+    """Return a Kubernetes document, such as a Pod template, as the fields of messages take it."""
+    return from_dict(struct_pb2.Struct, document)
+
+
+def _one(field: FieldDescriptor, value: Any) -> Any:
+    if field.message_type is None:
+        return value
+    if field.message_type.full_name == _TIMESTAMP:
+        return value.ToJsonString()
+    return to_dict(value)
+
+
+def _plain(value: struct_pb2.Value) -> Any:
+    kind = value.WhichOneof("kind")
+    if kind == "number_value":
+        number = value.number_value
+        return int(number) if number.is_integer() else number
+    if kind == "struct_value":
+        return to_dict(value.struct_value)
+    if kind == "list_value":
+        return [_plain(item) for item in value.list_value.values]
+    if kind in ("string_value", "bool_value"):
+        return getattr(value, kind)
+    return None
+
+
+def _check(of: Descriptor, value: Any, path: str) -> None:
+    """Look for integers that would change on their way; what has another form than the message is left to json_format."""
+    if of.full_name == _STRUCT:
+        _check_document(value, path)
+        return
+    if not isinstance(value, Mapping):
+        return
+    for field in of.fields:
+        if field.message_type is None:
+            continue
+        for name in {field.json_name, field.name} & value.keys():
+            below, at = value[name], _join(path, name)
+            if _is_map(field):
+                entry = field.message_type.fields_by_name["value"]
+                if entry.message_type is not None and isinstance(below, Mapping):
+                    for key, item in below.items():
+                        _check(entry.message_type, item, _join(at, key))
+            elif _is_list(field):
+                if isinstance(below, (list, tuple)):
+                    for n, item in enumerate(below):
+                        _check(field.message_type, item, f"{at}[{n}]")
+            else:
+                _check(field.message_type, below, at)
+
+
+def _check_document(value: Any, path: str) -> None:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _check_document(item, _join(path, name))
+    elif isinstance(value, (list, tuple)):
+        for n, item in enumerate(value):
+            _check_document(item, f"{path}[{n}]")
+    elif isinstance(value, int) and abs(value) > _LARGEST:
+        raise ValueError(f"{path}: {value} is beyond 2**53 and would arrive as another number")
+
+
+def _join(path: str, name: Any) -> str:
+    return f"{path}.{name}" if path else str(name)
+
+
+def _is_list(field: FieldDescriptor) -> bool:
+    try:
+        return field.is_repeated
+    except AttributeError:  # before protobuf 6.33
+        return field.label == FieldDescriptor.LABEL_REPEATED
+
+
+def _is_map(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry

@@ -1,0 +1,318 @@
+import datetime
+
+from google.api import annotations_pb2 as _annotations_pb2
+from google.api import field_behavior_pb2 as _field_behavior_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from raygate.v2 import cluster_pb2 as _cluster_pb2
+from raygate.v2 import diagnosis_pb2 as _diagnosis_pb2
+from raygate.v2 import event_pb2 as _event_pb2
+from raygate.v2 import meta_pb2 as _meta_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class CreateClusterRequest(_message.Message):
+    __slots__ = ("namespace", "cluster", "request_id", "validate_only")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    cluster: _cluster_pb2.RayCluster
+    request_id: str
+    validate_only: bool
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ..., request_id: _Optional[str] = ..., validate_only: bool = ...) -> None: ...
+
+class CreateClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class GetClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "view")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    view: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., view: _Optional[str] = ...) -> None: ...
+
+class GetClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class ListClustersRequest(_message.Message):
+    __slots__ = ("namespace", "page_size", "page_token", "label_selector", "filter", "order_by", "view")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    LABEL_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    ORDER_BY_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    page_size: int
+    page_token: str
+    label_selector: str
+    filter: str
+    order_by: str
+    view: str
+    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., label_selector: _Optional[str] = ..., filter: _Optional[str] = ..., order_by: _Optional[str] = ..., view: _Optional[str] = ...) -> None: ...
+
+class ListClustersResponse(_message.Message):
+    __slots__ = ("api_version", "kind", "metadata", "items", "next_page_token", "total_size")
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_SIZE_FIELD_NUMBER: _ClassVar[int]
+    api_version: str
+    kind: str
+    metadata: _meta_pb2.ListMeta
+    items: _containers.RepeatedCompositeFieldContainer[_cluster_pb2.RayCluster]
+    next_page_token: str
+    total_size: int
+    def __init__(self, api_version: _Optional[str] = ..., kind: _Optional[str] = ..., metadata: _Optional[_Union[_meta_pb2.ListMeta, _Mapping]] = ..., items: _Optional[_Iterable[_Union[_cluster_pb2.RayCluster, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total_size: _Optional[int] = ...) -> None: ...
+
+class UpdateClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "cluster", "update_mask", "validate_only", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    cluster: _cluster_pb2.RayCluster
+    update_mask: _field_mask_pb2.FieldMask
+    validate_only: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., validate_only: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class UpdateClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class ReplaceClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "cluster", "validate_only", "allow_overwrite", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_OVERWRITE_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    cluster: _cluster_pb2.RayCluster
+    validate_only: bool
+    allow_overwrite: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ..., validate_only: bool = ..., allow_overwrite: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class ReplaceClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class ApplyClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "cluster", "field_manager", "force", "validate_only", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    FIELD_MANAGER_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    cluster: _cluster_pb2.RayCluster
+    field_manager: str
+    force: bool
+    validate_only: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ..., field_manager: _Optional[str] = ..., force: bool = ..., validate_only: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class ApplyClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class DeleteClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "uid", "etag", "propagation", "allow_missing", "validate_only")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    PROPAGATION_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_MISSING_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    uid: str
+    etag: str
+    propagation: str
+    allow_missing: bool
+    validate_only: bool
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ..., etag: _Optional[str] = ..., propagation: _Optional[str] = ..., allow_missing: bool = ..., validate_only: bool = ...) -> None: ...
+
+class DeleteClusterResponse(_message.Message):
+    __slots__ = ("uid",)
+    UID_FIELD_NUMBER: _ClassVar[int]
+    uid: str
+    def __init__(self, uid: _Optional[str] = ...) -> None: ...
+
+class WatchClustersRequest(_message.Message):
+    __slots__ = ("namespace", "label_selector", "filter", "view", "resume_token", "skip_initial")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    LABEL_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    RESUME_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SKIP_INITIAL_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    label_selector: str
+    filter: str
+    view: str
+    resume_token: str
+    skip_initial: bool
+    def __init__(self, namespace: _Optional[str] = ..., label_selector: _Optional[str] = ..., filter: _Optional[str] = ..., view: _Optional[str] = ..., resume_token: _Optional[str] = ..., skip_initial: bool = ...) -> None: ...
+
+class WatchClustersResponse(_message.Message):
+    __slots__ = ("type", "cluster", "resume_token", "stale_seconds")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    RESUME_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    STALE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    cluster: _cluster_pb2.RayCluster
+    resume_token: str
+    stale_seconds: int
+    def __init__(self, type: _Optional[str] = ..., cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ..., resume_token: _Optional[str] = ..., stale_seconds: _Optional[int] = ...) -> None: ...
+
+class WaitClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "timeout")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FOR_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    timeout: _duration_pb2.Duration
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., **kwargs) -> None: ...
+
+class WaitClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class ListClusterEventsRequest(_message.Message):
+    __slots__ = ("namespace", "name", "include_children", "page_size")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_CHILDREN_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    include_children: bool
+    page_size: int
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., include_children: bool = ..., page_size: _Optional[int] = ...) -> None: ...
+
+class ListClusterEventsResponse(_message.Message):
+    __slots__ = ("events",)
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]
+    def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
+
+class DiagnoseClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DiagnoseClusterResponse(_message.Message):
+    __slots__ = ("ready", "findings")
+    READY_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    findings: _containers.RepeatedCompositeFieldContainer[_diagnosis_pb2.Finding]
+    def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
+
+class ScaleClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "worker_group", "replicas", "min_replicas", "max_replicas", "validate_only", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKER_GROUP_FIELD_NUMBER: _ClassVar[int]
+    REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    MIN_REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    MAX_REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    worker_group: str
+    replicas: int
+    min_replicas: int
+    max_replicas: int
+    validate_only: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., worker_group: _Optional[str] = ..., replicas: _Optional[int] = ..., min_replicas: _Optional[int] = ..., max_replicas: _Optional[int] = ..., validate_only: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class ScaleClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class SuspendClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "validate_only", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    validate_only: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., validate_only: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class SuspendClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...
+
+class ResumeClusterRequest(_message.Message):
+    __slots__ = ("namespace", "name", "validate_only", "etag")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    validate_only: bool
+    etag: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., validate_only: bool = ..., etag: _Optional[str] = ...) -> None: ...
+
+class ResumeClusterResponse(_message.Message):
+    __slots__ = ("cluster",)
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    cluster: _cluster_pb2.RayCluster
+    def __init__(self, cluster: _Optional[_Union[_cluster_pb2.RayCluster, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Writes the Python stubs in clients/python/src/raygate/v2. With --check it writes nothing, and fails when they are not what it would write.
+# Both need Python and, the first time, PyPI (see hack/python.sh). Without them --check says so in one line and succeeds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+into=clients/python/src
+if ! python=$(hack/python.sh); then
+	[ "${1:-}" = --check ] || exit 1
+	echo "verify: the Python stubs are NOT compared with the protos, for the reason above" >&2
+	exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The protos of google/api and google/rpc come with googleapis-common-protos.
+cd proto
+protoc() { "$python" -m grpc_tools.protoc -I . -I ../third_party/googleapis "$@"; }
+protoc --python_out="$work" --pyi_out="$work" raygate/v2/*.proto
+protoc --grpc_python_out="$work" raygate/v2/*_service.proto
+cd ..
+cat >"$work/raygate/v2/__init__.py" <<'PY'
+"""Messages and stubs of the package raygate.v2; see docs/reference.md."""
+PY
+
+if [ "${1:-}" = --check ]; then
+	diff -rq -x __pycache__ "$work/raygate/v2" "$into/raygate/v2" || {
+		echo "verify: the Python stubs are not what 'make generate-python' writes" >&2
+		exit 1
+	}
+	exit 0
+fi
+rm -rf "$into/raygate/v2"
+mkdir -p "$into/raygate"
+cp -r "$work/raygate/v2" "$into/raygate/v2"

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// python returns an interpreter that has what the stubs need. Where there is none, or no network to fill it, the test is skipped with the reason.
+func python(t *testing.T) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "../../hack/python.sh")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 3 {
+		t.Skipf("the Python client is NOT tested: %s", strings.TrimSpace(stderr.String()))
+	}
+	if err != nil {
+		t.Fatalf("finding Python: %v: %s", err, stderr.Bytes())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// runPython runs it as a user would who has installed the package, and returns what it printed.
+func runPython(t *testing.T, ns string, args ...string) string {
+	t.Helper()
+	source, err := filepath.Abs("../../clients/python/src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python(t), args...)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_NAMESPACE="+ns)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("python %v: %v\n%s%s", args, err, stdout.Bytes(), stderr.Bytes())
+	}
+	return stdout.String() + stderr.String()
+}
+
+// The Python stubs and what stands beside them, against the built gateway.
+func TestPythonClient(t *testing.T) {
+	out := runPython(t, namespace(t), "-W", "error", "-m", "unittest", "discover", "-v", "-s", "../../clients/python/tests")
+	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") {
+		t.Errorf("not every test was run:\n%s", out)
+	}
+}
+
+func TestPythonSample(t *testing.T) {
+	ns := namespace(t)
+	data, err := os.ReadFile("../../samples/raycluster.minimal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = yaml.YAMLToJSON(data); err != nil { // so that the test needs no PyYAML
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(t.TempDir(), "cluster.json")
+	if err := os.WriteFile(manifest, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := runPython(t, ns, "../../samples/clients/python/clusters.py", "--namespace", ns, "--delete", manifest)
+	var printed struct {
+		Kind     string
+		Metadata struct{ Namespace string }
+	}
+	if err := json.Unmarshal([]byte(out), &printed); err != nil || printed.Kind != "RayCluster" || printed.Metadata.Namespace != ns {
+		t.Errorf("the sample printed %v: %s", err, out)
+	}
+	nothingLeft(t, ns)
+}
