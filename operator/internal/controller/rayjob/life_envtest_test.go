@@ -244,52 +244,6 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestLostJobs are what users of KubeRay report as lost.
-func TestLostJobs(t *testing.T) {
-	cases := map[string]struct {
-		happens func(*world, *rayv1.RayJob)
-		want    rayv1.JobDeploymentStatus
-		reason  rayv1.JobFailedReason
-	}{
-		"the head restarts and Ray has forgotten": {func(w *world, _ *rayv1.RayJob) { w.dash.Forget() }, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
-		"the submitter is deleted while the job goes on": {func(w *world, j *rayv1.RayJob) {
-			submitter := &batchv1.Job{ObjectMeta: w.At(j.Name)}
-			if err := w.Client.Delete(w.T.Context(), submitter, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-				w.T.Fatal(err)
-			}
-			w.gone(submitter)
-			time.Sleep(time.Second)
-			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-		}, rayv1.JobDeploymentStatusComplete, ""},
-		"the submitter fails while the job goes on": {func(w *world, j *rayv1.RayJob) {
-			w.endSubmitter(j.Name, corev1.PodFailed)
-			time.Sleep(2 * time.Second)
-			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-		}, rayv1.JobDeploymentStatusComplete, ""},
-		"the cluster is deleted": {func(w *world, j *rayv1.RayJob) {
-			if err := w.Client.Delete(w.T.Context(), &rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)}); err != nil {
-				w.T.Fatal(err)
-			}
-		}, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.startOperator()
-			w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(0))} })))
-			j := w.runs("demo")
-			w.submits(j)
-			w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
-			tc.happens(w, j)
-			j = w.eventuallyIn("demo", tc.want)
-			if j.Status.Reason != tc.reason || !j.Status.JobStatus.IsTerminal() || w.written("create Job") != 1 || w.written("create RayCluster") != 1 {
-				t.Errorf("reason %s, job %s, %d Jobs", j.Status.Reason, j.Status.JobStatus, w.written("create Job"))
-			}
-		})
-	}
-}
-
 func TestDeletionRules(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
