@@ -38,7 +38,7 @@ else
 	cksum_cmd() { shasum -a 256 | cut -d' ' -f1; }
 fi
 
-# -L: internal/raysim is a link into the main module.
+# -L: internal/raysim and internal/servesim are links into the main module.
 sources() { find -L "$@" -name '*.go' ! -name '*_test.go' | LC_ALL=C sort; }
 
 # up_to_date STAMP HASH FILE...: the stamp holds this hash and all files exist
