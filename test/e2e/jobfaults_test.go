@@ -235,6 +235,9 @@ func TestCronJobRuns(t *testing.T) {
 		}
 		return nil
 	})
+	if out := kubectl(t, nil, "get", "raycronjob", "minutely", "-n", ns); !strings.Contains(out, ":00Z") { // the next run
+		t.Errorf("kubectl shows no next run:\n%s", out)
+	}
 	cron := &rayv1.RayCronJob{}
 	if err := product.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "minutely"}, cron); err != nil {
 		t.Fatal(err)

@@ -180,6 +180,7 @@ func TestJobThroughEachDoor(t *testing.T) {
 					submitByHand(t, ns, "demo", program.entrypoint)
 				}
 				rest(t, "GET", jobsOf(ns)+"/demo:wait?for=complete&timeout=150s", "", nil).want(t, 200)
+				kubectl(t, nil, "wait", "rayjob/demo", "-n", ns, "--for=condition=Complete", "--timeout=10s")
 				j := awaitEnd(t, ns, "demo", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
 				if got := driverLog(t, j); got != program.want {
 					t.Errorf("the log of the driver is %q, want %q", got, program.want)

@@ -112,7 +112,7 @@ func endAttempt(s *step) {
 	old := s.plan.Status
 	s.plan.Status = rayv1.RayJobStatus{
 		JobDeploymentStatus: old.JobDeploymentStatus, StartTime: old.StartTime, EndTime: old.EndTime,
-		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration,
+		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
 	}
 	if old.JobDeploymentStatus == fresh {
 		s.plan.After = time.Millisecond
