@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,8 +113,8 @@ func (s *session) installCRDs(ctx context.Context) error {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
 	}
-	return s.eventually(ctx, "RayClusters to be served", 30*time.Second, func(ctx context.Context) error {
-		return s.client.List(ctx, &rayv1.RayClusterList{}, client.Limit(1))
+	return s.eventually(ctx, "RayClusters and RayJobs to be served", time.Minute, func(ctx context.Context) error {
+		return errors.Join(s.client.List(ctx, &rayv1.RayClusterList{}, client.Limit(1)), s.client.List(ctx, &rayv1.RayJobList{}, client.Limit(1)))
 	})
 }
 
