@@ -112,6 +112,9 @@ func (s *session) jobRound(ctx context.Context, namespace string, hangs bool, pr
 	if err != nil {
 		return err
 	}
+	if after.reconcile == nil || after.queue == nil {
+		return errors.New("reading metrics: there are none about reconciles of RayJobs")
+	}
 	if err := s.checkJobs(ctx, namespace); err != nil {
 		return err
 	}
@@ -221,7 +224,7 @@ func (s *session) reportJobs(with, without jobFigures) {
 	}
 }
 
-// measured are what the operator has counted about reconciles of RayJobs since it started.
+// measured are what the operator has counted about reconciles of RayJobs since it started; nil before the first one.
 type measured struct{ reconcile, queue *dto.Histogram }
 
 func histograms(ctx context.Context, url string) (m measured, err error) {
@@ -241,9 +244,6 @@ func histograms(ctx context.Context, url string) (m measured, err error) {
 	}
 	m.reconcile = histogram(families["controller_runtime_reconcile_time_seconds"], "controller", "rayjob")
 	m.queue = histogram(families["workqueue_queue_duration_seconds"], "controller", "rayjob")
-	if m.reconcile == nil || m.queue == nil {
-		return m, errors.New("reading metrics: there are none about reconciles of RayJobs")
-	}
 	return m, nil
 }
 
