@@ -57,6 +57,9 @@ func TestJobFaults(t *testing.T) {
 		want    ending
 	}{
 		"failing program": {rayv1.K8sJobMode, `echo no good; exit 3`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no good"}},
+		"submitter that reaches nobody": {rayv1.K8sJobMode, `echo never`, []string{"submitterConfig: {backoffLimit: 0}",
+			`submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: s, image: x, command: [sh, -c, "ray job submit --address http://nobody:8265 -- echo"]}]}}`},
+			nil, ending{failed, "", rayv1.SubmissionFailed, 0, ""}},
 		"missing program": {rayv1.HTTPMode, `exec no-such-program`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no-such-program"}},
 		"deadline": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, []string{"activeDeadlineSeconds: 6", "backoffLimit: 2"}, nil,
 			ending{failed, rayv1.JobStatusStopped, rayv1.DeadlineExceeded, 1, "begun"}},
@@ -129,6 +132,11 @@ func TestJobFaults(t *testing.T) {
 			j := awaitEnd(t, ns, "demo", tc.want.state, tc.want.ray, tc.want.reason)
 			if got := linesOf(t, file); got != tc.want.runs {
 				t.Errorf("the program was run %d times, want %d", got, tc.want.runs)
+			}
+			if name == "failing program" { // following its log is not what failed
+				if got := kubectl(t, nil, "get", "job", "demo", "-n", ns, "-o", "jsonpath={.status.succeeded} {.status.failed}"); strings.TrimSpace(got) != "1" {
+					t.Errorf("Pods of the submitter that succeeded and failed: %q", got)
+				}
 			}
 			if tc.want.log != "" {
 				if got := driverLog(t, j); !strings.Contains(got, tc.want.log) {
