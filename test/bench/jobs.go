@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	jobRounds = 5
+	// warmUpJobs are run before the first round.
+	warmUpJobs = 20
 	// hangsFor is how long the dashboards of one job in four answer nothing; longer than a request may take.
 	hangsFor = "20s"
 	// jobsLimit is for a round, which runs a thousand processes.
@@ -54,19 +55,21 @@ func jobs(ctx context.Context, s *session) error {
 		return err
 	}
 	var with, without jobFigures
-	for round := range jobRounds + 1 { // the first warms up
+	rounds := 2*s.opts.Rounds - 1
+	for round := range rounds + 1 { // the first warms up
+		n := s.opts.Jobs
 		for _, hangs := range []bool{round%2 == 0, round%2 != 0} {
 			figures := &without
 			if hangs {
 				figures = &with
 			}
 			if round == 0 {
-				figures = &jobFigures{}
+				figures, n = &jobFigures{}, min(n, warmUpJobs)
 			}
-			if err := s.jobRound(ctx, namespace, hangs, proxy, metrics, figures); err != nil {
+			if err := s.jobRound(ctx, namespace, n, hangs, proxy, metrics, figures); err != nil {
 				return err
 			}
-			s.logf("round %d of %d, hanging %t: %s", round, jobRounds, hangs, figures.last())
+			s.logf("round %d of %d, %d jobs, hanging %t: %s", round, rounds, n, hangs, figures.last())
 		}
 	}
 	s.reportJobs(with, without)
@@ -84,11 +87,11 @@ func (f *jobFigures) last() string {
 	return fmt.Sprintf("%.0f jobs per minute, p99 of a reconcile %.1f ms, of the wait for it %.1f ms, %.1f writes per RayJob", end(f.perMinute), end(f.reconcile), end(f.queue), end(f.own))
 }
 
-func (s *session) jobRound(ctx context.Context, namespace string, hangs bool, proxy *countingProxy, metrics string, f *jobFigures) error {
+func (s *session) jobRound(ctx context.Context, namespace string, jobs int, hangs bool, proxy *countingProxy, metrics string, f *jobFigures) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsLimit)
 	defer cancel()
 	var objects []client.Object
-	for i := range s.opts.Jobs {
+	for i := range jobs {
 		objects = append(objects, benchJob(namespace, i, hangs && i%4 == 3))
 	}
 	wait, err := s.whenReady(ctx, &rayv1.RayJobList{}, namespace, len(objects), jobEnded)
@@ -122,10 +125,10 @@ func (s *session) jobRound(ctx context.Context, namespace string, hangs bool, pr
 		return err
 	}
 	counts := proxy.reset()
-	f.perMinute = append(f.perMinute, float64(s.opts.Jobs)/seconds*60)
+	f.perMinute = append(f.perMinute, float64(jobs)/seconds*60)
 	f.reconcile = append(f.reconcile, 1000*quantile(0.99, before.reconcile, after.reconcile))
 	f.queue = append(f.queue, 1000*quantile(0.99, before.queue, after.queue))
-	f.count(counts, s.opts.Jobs)
+	f.count(counts, jobs)
 	return s.clearJobs(ctx, namespace)
 }
 

@@ -80,7 +80,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
 	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
 	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
-	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less, jobs almost twice as many")
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
