@@ -82,7 +82,7 @@ func TestAcceptanceTable(t *testing.T) {
 		}
 	}
 	for _, a := range acceptance {
-		for _, test := range strings.Fields(a.tests) {
+		for test := range strings.FieldsSeq(a.tests) {
 			name, function, _ := strings.Cut(test, ".")
 			if !strings.Contains(sources[name], "\nfunc "+function+"(") {
 				t.Errorf("%s: there is no %s", a.scenario, test)
