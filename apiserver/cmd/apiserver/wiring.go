@@ -120,7 +120,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	inProcess := interceptor.Channel(chain)
 	review := register(func(i int) resource.Options {
 		return resource.Options{
-			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
+			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
 		}
 	}, services, inProcess)

@@ -48,7 +48,7 @@ func (r *Resource) read(ctx context.Context, body proto.Message, namespace, name
 	if err != nil {
 		return nil, rpcstatus.BadField(r.bodyName(), "%v", err)
 	}
-	in.mistakes = modelv2.Decode(in.tree, r.Checks.Kind, in.typed)
+	in.mistakes = kubedoc.Join(modelv2.Decode(in.tree, r.Checks.Kind, in.typed), validation.GroupsWithoutName(in.tree))
 	if err := modelv2.Normalize(in.tree, in.typed); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (r *Resource) Review(body proto.Message, form []rpcstatus.Violation) []rpcs
 		return nil
 	}
 	typed := r.Checks.New()
-	content := modelv2.Decode(tree, r.Checks.Kind, typed)
+	content := kubedoc.Join(modelv2.Decode(tree, r.Checks.Kind, typed), validation.GroupsWithoutName(tree))
 	content = kubedoc.Join(content, r.Checks.Create(r.defaulted(typed), r.Validation).Errors)
 	content = slices.DeleteFunc(content, func(e *field.Error) bool {
 		return slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return kubedoc.Follows(e, v.Field, v.Reason) })

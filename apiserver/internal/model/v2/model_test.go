@@ -254,7 +254,7 @@ func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
 	modelv2.Fill(got, tree)
 	want := &raygatev2.RayCluster{
 		Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Name: "demo"},
-		Spec:   &raygatev2.RayClusterSpec{RayVersion: "7", WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: "a"}, {}}},
+		Spec:   &raygatev2.RayClusterSpec{RayVersion: "7", WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: new("a")}, {}}},
 		Status: &raygatev2.RayClusterStatus{DesiredCpu: "4", Endpoints: map[string]string{"a": "1"}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -151,8 +150,7 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	readable := checks.New()
-	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
-	form = append(form, groupsWithoutName(tree)...)
+	form = kubedoc.Join(kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil), validation.GroupsWithoutName(tree))
 	explained := len(form) > 0
 	for _, problem := range repeated {
 		if f, ok := errors.AsType[kjson.FieldError](problem); ok {
@@ -172,23 +170,6 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		return readable, append(form, goProblem(err)), nil
 	}
 	return object, form, nil
-}
-
-// groupsWithoutName finds worker groups that lack the field, which the types of Go take for an empty one. KubeRay demands the field and
-// lets an empty one pass.
-func groupsWithoutName(tree map[string]any) field.ErrorList {
-	var errs field.ErrorList
-	for _, at := range [][]string{{"spec"}, {"spec", "rayClusterSpec"}, {"spec", "rayClusterConfig"}, {"spec", "jobTemplate", "rayClusterSpec"}} {
-		found, _, _ := unstructured.NestedFieldNoCopy(tree, append(slices.Clone(at), "workerGroupSpecs")...)
-		groups, _ := found.([]any)
-		for i, g := range groups {
-			if g, ok := g.(map[string]any); ok && g["groupName"] == nil {
-				path := field.NewPath(at[0], append(slices.Clone(at[1:]), "workerGroupSpecs")...).Index(i).Child("groupName")
-				errs = append(errs, field.Required(path, "give the group a name, as in cpu-workers").WithOrigin("RC-003"))
-			}
-		}
-	}
-	return errs
 }
 
 func problemAt(path, reason, detail string) *field.Error {

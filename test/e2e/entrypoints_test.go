@@ -19,9 +19,9 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// A cluster made through any door is shown by the others, scales, sleeps, wakes and goes without a trace.
-func TestLifeThroughEachDoor(t *testing.T) {
-	doors := map[string]func(t *testing.T, namespace string){
+// A cluster created through any entry point is shown by the others, scales, sleeps, wakes and goes without a trace.
+func TestLifeThroughEachEntryPoint(t *testing.T) {
+	entryPoints := map[string]func(t *testing.T, namespace string){
 		"REST with JSON": func(t *testing.T, ns string) {
 			rest(t, "POST", clustersOf(ns), "application/json", asJSON(t, manifest("demo", ns, 2))).want(t, 201)
 		},
@@ -41,13 +41,13 @@ func TestLifeThroughEachDoor(t *testing.T) {
 			kubectl(t, manifest("demo", ns, 2), "apply", "--server-side", "-f", "-")
 		},
 	}
-	for name, create := range doors {
+	for name, create := range entryPoints {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := namespace(t)
 			create(t, ns)
 			waitReady(t, ns, "demo", 2)
-			shownByAllDoors(t, ns, "demo")
+			shownByAllEntryPoints(t, ns, "demo")
 			scaleByREST(t, ns, "demo", 4)
 			waitReady(t, ns, "demo", 4)
 			scaleByKubectl(t, ns, "demo", 1)
@@ -88,7 +88,7 @@ func handMade(t *testing.T, name string) *raygatev2.RayCluster {
 			RayVersion:    "2.52.0",
 			HeadGroupSpec: &raygatev2.HeadGroupSpec{Template: template("ray-head")},
 			WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{
-				GroupName: "cpu", Replicas: new(int32(2)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(100)), Template: template("ray-worker"),
+				GroupName: new("cpu"), Replicas: new(int32(2)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(100)), Template: template("ray-worker"),
 			}},
 		},
 	}
@@ -138,7 +138,7 @@ func livePods(ctx context.Context, ns, cluster string) (int, error) {
 	return n, nil
 }
 
-func shownByAllDoors(t *testing.T, ns, name string) {
+func shownByAllEntryPoints(t *testing.T, ns, name string) {
 	t.Helper()
 	type seen struct {
 		Metadata struct {

@@ -6,23 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/programs"
 )
 
@@ -31,7 +21,7 @@ var dryRun = []string{metav1.DryRunAll}
 // problem is one line of a verdict.
 type problem struct{ Rule, Field, Text string }
 
-// answer is what a door says of an object.
+// answer is what an entry point answers of an object.
 type answer struct {
 	// by is who refused; empty when nobody did.
 	by       string
@@ -114,130 +104,6 @@ func problemIn(text string) problem {
 	}
 	p.Field, p.Text, _ = strings.Cut(text, ": ")
 	return p
-}
-
-// askREST asks the gateway for everything but the write.
-func askREST(ctx context.Context, c *testCase) answer {
-	u := c.sent()
-	u.SetNamespace(nsGateway)
-	delete(u.Object, "status")
-	method, path := http.MethodPost, "/apis/v2/namespaces/"+nsGateway+"/clusters"
-	if c.Update {
-		method, path = http.MethodPut, path+"/"+c.object.GetName()
-		u.SetResourceVersion(c.versions[nsGateway])
-	}
-	return restAnswer(callREST(ctx, c.setting, method, path+"?validateOnly=true", u))
-}
-
-type reply struct {
-	code   int
-	header http.Header
-	body   []byte
-}
-
-func callREST(ctx context.Context, s *setting, method, path string, u *unstructured.Unstructured) (reply, error) {
-	body, err := json.Marshal(u.Object)
-	if err != nil {
-		return reply{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, s.rest+path, bytes.NewReader(body))
-	if err != nil {
-		return reply{}, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return reply{}, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, resp.Header, data}, err
-}
-
-func restAnswer(r reply, err error) answer {
-	if err != nil {
-		return answer{failure: err.Error()}
-	}
-	var a answer
-	for _, h := range r.header.Values("Warning") {
-		a.warnings = append(a.warnings, warningIn(h))
-	}
-	if r.code < 300 {
-		return a
-	}
-	var body struct {
-		Details []struct {
-			FieldViolations []struct{ Field, Description, Reason string }
-		}
-	}
-	if err := json.Unmarshal(r.body, &body); err != nil || r.code != http.StatusBadRequest {
-		a.failure = fmt.Sprintf("HTTP %d: %s", r.code, r.body)
-		return a
-	}
-	a.by = byGateway
-	for _, d := range body.Details {
-		for _, v := range d.FieldViolations {
-			a.errors = append(a.errors, problem{Rule: v.Reason, Field: v.Field, Text: v.Description})
-		}
-	}
-	return a
-}
-
-// warningIn reads a header as in RFC 7234: 299 - "text".
-func warningIn(header string) problem {
-	return problemIn(strings.TrimSuffix(strings.TrimPrefix(header, `299 - "`), `"`))
-}
-
-// askGRPC asks as a Go program does.
-func askGRPC(ctx context.Context, c *testCase) answer {
-	cluster, err := message(c)
-	if err != nil {
-		return answer{failure: err.Error()}
-	}
-	var header metadata.MD
-	if c.Update {
-		cluster.Metadata.ResourceVersion = c.versions[nsGateway]
-		_, err = c.setting.clusters.ReplaceCluster(ctx, &raygatev2.ReplaceClusterRequest{
-			Namespace: nsGateway, Name: c.object.GetName(), Cluster: cluster, ValidateOnly: true}, grpc.Header(&header))
-	} else {
-		_, err = c.setting.clusters.CreateCluster(ctx, &raygatev2.CreateClusterRequest{Namespace: nsGateway, Cluster: cluster, ValidateOnly: true}, grpc.Header(&header))
-	}
-	a := grpcAnswer(err)
-	for _, h := range header.Get("warning") {
-		a.warnings = append(a.warnings, warningIn(h))
-	}
-	return a
-}
-
-// message is the object as the message of v2, whose JSON is that of the CRD.
-func message(c *testCase) (*raygatev2.RayCluster, error) {
-	u := c.sent()
-	u.SetNamespace(nsGateway)
-	delete(u.Object, "status")
-	data, err := json.Marshal(u.Object)
-	if err != nil {
-		return nil, err
-	}
-	cluster := &raygatev2.RayCluster{}
-	return cluster, protojson.Unmarshal(data, cluster)
-}
-
-func grpcAnswer(err error) answer {
-	if err == nil {
-		return answer{}
-	}
-	a := answer{by: byGateway}
-	if status.Code(err) != codes.InvalidArgument {
-		return answer{failure: err.Error()}
-	}
-	for _, d := range status.Convert(err).Details() {
-		if bad, ok := d.(*errdetails.BadRequest); ok {
-			for _, v := range bad.FieldViolations {
-				a.errors = append(a.errors, problem{Rule: v.Reason, Field: v.Field, Text: v.Description})
-			}
-		}
-	}
-	return a
 }
 
 // askTool shows all objects of a setting to `raygate validate` in one file.

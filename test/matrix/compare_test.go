@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/celrules"
 )
 
-// outcome is what one door did with one example: a cell of the table, and how it disagrees with the Go rules.
+// outcome is what one entry point answered with one example: a cell of the table, and how it disagrees with the Go rules.
 type outcome struct {
 	cell string
 	diff string
@@ -25,6 +25,7 @@ const (
 	refuses       = "refuses"
 	refusesAround = "refuses°" // names the field around
 	warns         = "warns"
+	acts          = "acts"
 	crdFirst      = "CRD"
 	serverFirst   = "API server"
 	cannotSee     = "–"
@@ -37,12 +38,7 @@ func disagreement(format string, args ...any) outcome {
 }
 
 // gateway and command line know gates and nothing else; operators know that they have no batch scheduler.
-func (c *testCase) clientOptions() validation.Options { return c.setting.clientOptions() }
-func (c *testCase) gatewayOptions() validation.Options {
-	o := c.setting.clientOptions()
-	o.EmptyIsAbsent = true
-	return o
-}
+func (c *testCase) clientOptions() validation.Options     { return c.setting.clientOptions() }
 func (c *testCase) operatorOptions() validation.Options   { return c.setting.operatorOptions() }
 func (c *testCase) controllerOptions() validation.Options { return c.setting.controllerOptions() }
 
@@ -59,8 +55,8 @@ func (s *setting) controllerOptions() validation.Options {
 	return o
 }
 
-// judgeExact holds a door that asks the Go rules to every word of them.
-func judgeExact(c *testCase, o validation.Options, got answer) outcome {
+// compareExact holds an entry point that asks the Go rules to every word of them.
+func compareExact(c *testCase, o validation.Options, got answer) outcome {
 	want := c.verdict(o)
 	if !c.reported(want) {
 		return outcome{cell: notApplicable + skipOptions}
@@ -79,7 +75,7 @@ func judgeExact(c *testCase, o validation.Options, got answer) outcome {
 		compare = append(compare, cmpopts.IgnoreFields(problem{}, "Text"))
 	}
 	if diff := cmp.Diff(wantErrors, got.errors, compare...); diff != "" {
-		return disagreement("errors (-Go +door):\n%s", diff)
+		return disagreement("errors (-Go +entry point):\n%s", diff)
 	}
 	if len(want.Errors) > 0 {
 		return outcome{cell: refuses}
@@ -87,7 +83,7 @@ func judgeExact(c *testCase, o validation.Options, got answer) outcome {
 	byPlace := []cmp.Option{cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Text" }, cmp.Comparer(sameWords)),
 		cmpopts.SortSlices(func(a, b problem) bool { return a.Rule+a.Field+plainWords(a.Text) < b.Rule+b.Field+plainWords(b.Text) })}
 	if diff := cmp.Diff(problems(want.Warnings), got.warnings, byPlace...); diff != "" {
-		return disagreement("warnings (-Go +door):\n%s", diff)
+		return disagreement("warnings (-Go +entry point):\n%s", diff)
 	}
 	return outcome{cell: warns}
 }
@@ -110,37 +106,42 @@ func plainWords(text string) string {
 	return strings.Join(strings.Fields(marks.ReplaceAllString(text, " ")), " ")
 }
 
-// judgeCondition holds the controller to the summary of what the Go rules say.
-func judgeCondition(c *testCase) outcome {
+// compareController holds a controller to what the Go rules say of the object, and to what validation.Refused says to do about it.
+func compareController(c *testCase) outcome {
 	switch {
-	case c.Kind != "RayCluster":
-		return outcome{cell: notApplicable + "no controller of this kind yet"}
+	case !hasController(c.Kind, c.setting):
+		return outcome{cell: notApplicable + "no controller of this kind, or its feature gate is off"}
 	case c.Update:
 		return outcome{cell: notApplicable + "sees one object, not a change"}
 	case c.ofAnother():
 		return outcome{cell: notApplicable + "leaves alone what another controller manages"}
 	case c.Severity == validation.SeverityWarning:
-		return outcome{cell: notApplicable + "counts warnings in its metrics and tells nobody"}
-	}
-	if c.namespace == "" {
+		return outcome{cell: notApplicable + "counts warnings in its metrics and reports them nowhere else"}
+	case c.namespace == "":
 		return outcome{cell: notApplicable + "the API server stores no object of this name, whatever the CRD says"}
 	}
 	want := c.verdict(c.controllerOptions()).Errors
+	cell := refuses
+	if c.Kind != "RayCluster" { // its condition names what it tolerates too
+		if want = validation.Refused(c.verdict(c.operatorOptions()).Errors, false); len(want) == 0 {
+			cell = acts
+		}
+	}
 	if diff := cmp.Diff(validation.Summary(want), c.condition); diff != "" {
 		return disagreement("condition (-Go +controller):\n%s", diff)
 	}
-	return outcome{cell: refuses}
+	return outcome{cell: cell}
 }
 
-// judgeCRD holds the API server with the CRDs to the rules that are in them, which it says at their field or around it.
-func judgeCRD(c *testCase, got answer) outcome {
+// compareCRD holds the API server with the CRDs to the rules that are in them, which it says at their field or around it.
+func compareCRD(c *testCase, got answer) outcome {
 	if got.failure != "" || (got.by != "" && got.by != byCRD) {
 		return disagreement("no verdict of the CRD: %+v", got)
 	}
 	if len(got.warnings) > 0 {
 		return disagreement("the CRD cannot warn, and yet there is: %v", got.warnings)
 	}
-	if toldInDetail[c.String()] != "" && got.by == byCRD {
+	if otherWords[c.String()] != "" && got.by == byCRD {
 		return outcome{cell: refusesAround}
 	}
 	said := c.verdict(c.clientOptions()).Errors
@@ -271,10 +272,10 @@ func listOf(path string) string {
 	return ""
 }
 
-// judgeAlone holds the webhooks to every word, while the CRDs have no rules. About names the API server has rules of its own.
-func judgeAlone(c *testCase) outcome {
+// compareAlone holds the webhooks to every word, while the CRDs have no rules. About names the API server has rules of its own.
+func compareAlone(c *testCase) outcome {
 	if c.alone.by != byCRD {
-		return judgeExact(c, c.operatorOptions(), c.alone)
+		return compareExact(c, c.operatorOptions(), c.alone)
 	}
 	for _, p := range c.alone.errors {
 		if p.Field != "metadata.name" || !slices.ContainsFunc(c.everSaid(), func(e *field.Error) bool { return explains(e, p) }) {
@@ -284,10 +285,10 @@ func judgeAlone(c *testCase) outcome {
 	return outcome{cell: serverFirst}
 }
 
-// judgeWebhooks holds the API server with CRDs and webhooks to the CRDs first, and to every word of Go for the rest.
-func judgeWebhooks(c *testCase, crd, got answer) outcome {
+// compareWebhooks holds the API server with CRDs and webhooks to the CRDs first, and to every word of Go for the rest.
+func compareWebhooks(c *testCase, crd, got answer) outcome {
 	if crd.by == "" {
-		return judgeExact(c, c.operatorOptions(), got)
+		return compareExact(c, c.operatorOptions(), got)
 	}
 	if diff := cmp.Diff(crd, got, cmp.AllowUnexported(answer{})); diff != "" {
 		return disagreement("webhooks change what the CRDs say (-CRD +webhooks):\n%s", diff)
@@ -295,8 +296,8 @@ func judgeWebhooks(c *testCase, crd, got answer) outcome {
 	return outcome{cell: crdFirst}
 }
 
-// judgePolicies holds the API server with CRDs and policies to the rules that are in the bundle. It says but one of them.
-func judgePolicies(c *testCase, crd, got answer) outcome {
+// comparePolicies holds the API server with CRDs and policies to the rules that are in the bundle. It says but one of them.
+func comparePolicies(c *testCase, crd, got answer) outcome {
 	if got.failure != "" {
 		return disagreement("no verdict: %s", got.failure)
 	}
@@ -337,7 +338,7 @@ func judgePolicies(c *testCase, crd, got answer) outcome {
 	return outcome{cell: refusesAround}
 }
 
-// toldInDetail are examples for which the CRD has other words than Go, and why.
-var toldInDetail = map[string]string{
+// otherWords are examples for which the CRD has other words than Go, and why.
+var otherWords = map[string]string{
 	"RayCronJob/CJ-002/empty": "one error for all that an empty template lacks; the API server names what it lacks",
 }
