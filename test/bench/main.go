@@ -36,6 +36,8 @@ type Options struct {
 	Workers int
 	// IdleClusters is the number of RayClusters of the scenario idle.
 	IdleClusters int
+	// Jobs is the number of RayJobs of the scenario jobs.
+	Jobs int
 	// BigWorkers is the number of workers that the large cluster of the scenario starve goes up to.
 	BigWorkers int
 	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
@@ -63,6 +65,7 @@ var scenarios = []scenario{
 	{"webhookdelay", webhookdelay},
 	{"starve", starve},
 	{"idle", idle},
+	{"jobs", jobs},
 	{"gateway", gateway},
 	{"webhooks", webhooks},
 }
@@ -77,14 +80,15 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
 	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
 	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
-	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less, jobs almost twice as many")
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
+	fs.IntVar(&o.Jobs, "jobs", 200, "RayJobs in the scenario jobs")
 	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it, as do those of the scenario webhooks")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle and starve, which make thousands of Pods, have twice as long")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle and starve, which make thousands of Pods, have twice as long, and jobs, which runs as many processes, four times")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
@@ -100,7 +104,7 @@ func (o *Options) Validate() error {
 	if o.Output != "table" && o.Output != "json" {
 		problems = append(problems, fmt.Errorf("--output: %q is neither table nor json", o.Output))
 	}
-	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
+	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "jobs": o.Jobs - 3, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("--%s is too small", flag))
 		}
@@ -167,6 +171,9 @@ func runScenario(ctx context.Context, s scenario, o Options, report *Report, pro
 	limit := o.Timeout
 	if s.name == "idle" || s.name == "starve" {
 		limit *= 2
+	}
+	if s.name == "jobs" {
+		limit *= 4
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -227,7 +228,7 @@ func suspend(t *testing.T, ns, name string) {
 func nothingLeft(t *testing.T, ns string) {
 	t.Helper()
 	eventually(t, "nothing left behind in "+ns, func(ctx context.Context) error {
-		lists := map[string]client.ObjectList{"RayClusters": &rayv1.RayClusterList{}, "Pods": &corev1.PodList{}, "Services": &corev1.ServiceList{}, "Secrets": &corev1.SecretList{}}
+		lists := map[string]client.ObjectList{"RayJobs": &rayv1.RayJobList{}, "Jobs": &batchv1.JobList{}, "RayClusters": &rayv1.RayClusterList{}, "Pods": &corev1.PodList{}, "Services": &corev1.ServiceList{}, "Secrets": &corev1.SecretList{}}
 		for kind, list := range lists {
 			if err := product.client.List(ctx, list, client.InNamespace(ns)); err != nil {
 				return err

@@ -30,6 +30,9 @@ const settle = 3 * time.Minute
 // sampleGates are the feature gates that samples need, off by default. Operator, gateway and command line get the same.
 const sampleGates = "RayClusterMTLS=true,RayClusterNetworkPolicy=true,RayClusterHistoryServer=true,GCSFaultToleranceEmbeddedStorage=true"
 
+// operatorGates also has the controller of RayCronJobs, as in `make run`.
+const operatorGates = sampleGates + ",RayCronJob=true"
+
 // product is what all tests share: one control plane, one operator, one gateway.
 var product struct {
 	env      *envtest.Env
@@ -39,6 +42,7 @@ var product struct {
 	rest     string // base URL
 	grpc     string // host:port
 	clusters raygatev2.ClusterServiceClient
+	jobs     raygatev2.JobServiceClient
 }
 
 func TestMain(m *testing.M) {
@@ -77,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	defer os.RemoveAll(logs)
 	product.operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + sampleGates},
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + operatorGates, "--use-kubernetes-proxy"},
 	}
 	product.gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
@@ -94,7 +98,7 @@ func run(m *testing.M) (int, error) {
 		return 0, fmt.Errorf("dialling gateway: %w", err)
 	}
 	defer conn.Close()
-	product.clusters = raygatev2.NewClusterServiceClient(conn)
+	product.clusters, product.jobs = raygatev2.NewClusterServiceClient(conn), raygatev2.NewJobServiceClient(conn)
 
 	code := m.Run()
 	if code != 0 {

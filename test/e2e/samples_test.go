@@ -49,7 +49,11 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.HasPrefix(file, "raycluster.") { // no controller yet
+			if file == "rayjob.hello.yaml" {
+				helloRuns(t, manifest)
+				return
+			}
+			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
 				kubectl(t, manifest, "apply", "--server-side", "--dry-run=server", "-n", namespace(t), "-f", "-")
 				return
 			}
@@ -75,6 +79,18 @@ func TestSamples(t *testing.T) {
 			})
 		})
 	}
+}
+
+// helloRuns does what README.md shows first.
+func helloRuns(t *testing.T, manifest []byte) {
+	t.Helper()
+	ns := namespace(t)
+	rest(t, "POST", jobsOf(ns), "application/yaml", manifest).want(t, 201)
+	rest(t, "GET", jobsOf(ns)+"/hello:wait?for=complete&timeout=120s", "", nil).want(t, 200)
+	if got := kubectl(t, nil, "logs", "-n", ns, "job/hello"); !strings.Contains(got, "hello 1 from Ray\nhello 2 from Ray\nhello 3 from Ray\n") {
+		t.Errorf("log %q", got)
+	}
+	awaitEnd(t, ns, "hello", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
 }
 
 func wantState(state rayv1.ClusterState) func(*rayv1.RayCluster) error {

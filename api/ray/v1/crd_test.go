@@ -153,6 +153,7 @@ func TestCRDNamesAndColumns(t *testing.T) {
 			"last schedule date .status.lastScheduleTime 0",
 			"age date .metadata.creationTimestamp 0",
 			"suspend boolean .spec.suspend 0",
+			"next schedule string .status.nextScheduleTime 0", // KubeRay's columns come first
 		}},
 	}
 	for plural, tc := range cases {
@@ -361,7 +362,7 @@ func TestSchemaConstraints(t *testing.T) {
 	cases := map[string][]string{
 		"rayclusters": slices.Concat(below(".spec", clusterSpecConstraints), below(".status", clusterStatusConstraints)),
 		"rayjobs": slices.Concat(below(".spec", jobSpecConstraints), below(".status.rayClusterStatus", clusterStatusConstraints),
-			[]string{".status.succeeded default 0", ".status.failed default 0"}),
+			[]string{".status.succeeded default 0", ".status.failed default 0", ".status.conditions list map type"}),
 		"rayservices": slices.Concat(
 			below(".spec", []string{
 				" required rayClusterConfig",

@@ -28,6 +28,10 @@ type RayCronJobStatus struct {
 	// lastScheduleTime is when a RayJob was created last. Unset means never.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// nextScheduleTime is when the next RayJob is due. Unset while suspend is true or the spec is refused. KubeRay has no such field.
+	// +optional
+	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 }
 
 // RayCronJob creates a RayJob at each time of a schedule.
@@ -42,6 +46,7 @@ type RayCronJobStatus struct {
 // +kubebuilder:printcolumn:name="last schedule",type=date,JSONPath=`.status.lastScheduleTime`,priority=0
 // +kubebuilder:printcolumn:name="age",type=date,JSONPath=`.metadata.creationTimestamp`,priority=0
 // +kubebuilder:printcolumn:name="suspend",type=boolean,JSONPath=`.spec.suspend`,priority=0
+// +kubebuilder:printcolumn:name="next schedule",type=string,JSONPath=`.status.nextScheduleTime`,priority=0
 type RayCronJob struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

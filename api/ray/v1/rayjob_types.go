@@ -351,6 +351,15 @@ type RayJobStatus struct {
 	// observedGeneration is the metadata.generation that the status was computed from.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions say the same as the states above, for clients that wait. KubeRay has none. Types are Running, Suspended, Complete, Failed,
+	// InvalidSpec and DashboardUnreachable.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
 // RayJob is a command to run on Ray, and the cluster to run it on.

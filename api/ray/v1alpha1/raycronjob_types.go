@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="last schedule",type=date,JSONPath=`.status.lastScheduleTime`,priority=0
 // +kubebuilder:printcolumn:name="age",type=date,JSONPath=`.metadata.creationTimestamp`,priority=0
 // +kubebuilder:printcolumn:name="suspend",type=boolean,JSONPath=`.spec.suspend`,priority=0
+// +kubebuilder:printcolumn:name="next schedule",type=string,JSONPath=`.status.nextScheduleTime`,priority=0
 type RayCronJob struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// healthURL is in the one-liner by which a submitter asks whether a dashboard is healthy.
+// healthURL is in the one-liner by which a submitter asks whether a dashboard is healthy, or the one argument of that.
 var healthURL = regexp.MustCompile(`https?://[^\s'"\\)]+/api/gcs_healthz`)
 
 // python answers the probe, and is the Python of this machine for all else.
 func python(ctx context.Context, name string, args []string, e env) int {
-	if len(args) == 2 && args[0] == "-c" {
-		if url := healthURL.FindString(args[1]); url != "" {
+	if (len(args) == 2 || len(args) == 3) && args[0] == "-c" {
+		if url := healthURL.FindString(args[len(args)-1]); url != "" {
 			if err := probe(ctx, e, url); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				return 1

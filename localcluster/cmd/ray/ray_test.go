@@ -232,16 +232,23 @@ func TestProxy(t *testing.T) {
 
 func TestPython(t *testing.T) {
 	m := newMachine(t, "")
-	probe := `import urllib.request; exit(0 if b'success' in urllib.request.urlopen('` + m.url + `/api/gcs_healthz', timeout=10).read() else 1)`
-	if _, errs, code := m.run(t, "python", "-c", probe); code != 0 {
-		t.Errorf("healthy: %d %s", code, errs)
+	probes := map[string][]string{ // of KubeRay, and of raygate
+		"in the program": {"-c", `import urllib.request; exit(0 if b'success' in urllib.request.urlopen('` + m.url + `/api/gcs_healthz', timeout=10).read() else 1)`},
+		"as argument":    {"-c", "import sys, urllib.request as r; sys.exit(b'success' not in r.urlopen(sys.argv[1], timeout=10).read())", m.url + "/api/gcs_healthz"},
+	}
+	for name, args := range probes {
+		if _, errs, code := m.run(t, "python", args...); code != 0 {
+			t.Errorf("healthy, address %s: %d %s", name, code, errs)
+		}
 	}
 	m.head.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	})
-	if _, _, code := m.run(t, "python", "-c", probe); code != 1 {
-		t.Errorf("not healthy: %d", code)
+	for name, args := range probes {
+		if _, _, code := m.run(t, "python", args...); code != 1 {
+			t.Errorf("not healthy, address %s: %d", name, code)
+		}
 	}
 	if _, errs, code := m.run(t, "python", "main.py"); code != 127 || !strings.Contains(errs, "not found") {
 		t.Errorf("no Python: %d %s", code, errs)

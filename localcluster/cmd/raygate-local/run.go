@@ -329,6 +329,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--health-probe-bind-address=" + local(portOperatorProbes),
 			"--leader-elect=false",
 			"--use-kubernetes-proxy", // the API server reaches Pods, programs of this machine do not
+			"--feature-gates=RayCronJob=true",
 		},
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

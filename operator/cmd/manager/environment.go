@@ -29,7 +29,8 @@ var variables = []variable{
 	{"ENABLE_ZERO_DOWNTIME", "on", "`false`: a RayService without an upgrade strategy is not upgraded by a second cluster"},
 	{"DELETE_RAYJOB_CR_AFTER_JOB_FINISHES", "off", "`true`: with shutdownAfterJobFinishes the RayJob itself is deleted; `deleteRayJobAfterJobFinishes` of the file wins"},
 	{"RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "300", "a RayJob whose submitter lags behind is ended after this many seconds"},
-	{"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "300", "a RayJob fails after this many seconds without an answer of the dashboard"},
+	{"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "300", "a RayJob fails after this many seconds without an answer of the dashboard; 0 or less: 300"},
+	{"RAYJOB_SUBMITTER_FINISHED_TIMEOUT_SECONDS", "0", "a Ray job that goes on this many seconds after its submitter ended well is stopped, and the RayJob fails; 0: the job's own result counts (KubeRay: 30)"},
 }
 
 // environment reads the variables and keeps what is wrong with them. KubeRay takes what it cannot parse for unset; here

@@ -98,6 +98,8 @@ type RayJobOptions struct {
 	TransitionGrace time.Duration
 	// StatusCheckTimeout is how long the dashboard may be silent.
 	StatusCheckTimeout time.Duration
+	// SubmitterFinishedTimeout is how long a Ray job may go on after its submitter; 0 means for ever.
+	SubmitterFinishedTimeout time.Duration
 }
 
 // RayServiceOptions are the settings of RayService.
@@ -214,7 +216,12 @@ func (o *Options) completeFromEnvironment(env *environment) {
 	o.RayJob = RayJobOptions{
 		DeleteWhenFinished: env.flag("DELETE_RAYJOB_CR_AFTER_JOB_FINISHES", false),
 		TransitionGrace:    env.seconds("RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", 300*time.Second, 0),
-		StatusCheckTimeout: env.seconds("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", 300*time.Second, 0),
+		StatusCheckTimeout: env.seconds("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", 300*time.Second, -1<<31),
+
+		SubmitterFinishedTimeout: env.seconds("RAYJOB_SUBMITTER_FINISHED_TIMEOUT_SECONDS", 0, 0),
+	}
+	if o.RayJob.StatusCheckTimeout <= 0 { // as with KubeRay
+		o.RayJob.StatusCheckTimeout = 300 * time.Second
 	}
 	o.RayService = RayServiceOptions{ZeroDowntime: env.flag("ENABLE_ZERO_DOWNTIME", true)}
 }

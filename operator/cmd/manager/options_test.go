@@ -56,6 +56,7 @@ func TestOptions(t *testing.T) {
 			},
 		},
 		"no periodic look, as KubeRay says it": {env: map[string]string{"RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV": "-1"}, check: func(o *Options) bool { return o.Resync == 0 }},
+		"status checks without a limit":        {env: map[string]string{"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": "-1"}, check: func(o *Options) bool { return o.RayJob.StatusCheckTimeout == 300*time.Second }},
 		"webhooks in upper case":               {env: map[string]string{"ENABLE_WEBHOOKS": "True"}, wantErr: []string{"ENABLE_WEBHOOKS", `"True"`, "lower case"}},
 		"environment without sense":            {env: map[string]string{"ENABLE_LOGIN_SHELL": "maybe"}, wantErr: []string{"ENABLE_LOGIN_SHELL", `"maybe"`, "true or false"}},
 		"environment with a number in words":   {env: map[string]string{"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": "five"}, wantErr: []string{"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", `"five"`, "seconds"}},

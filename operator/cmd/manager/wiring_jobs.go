@@ -41,6 +41,7 @@ func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.
 func rayJobSettings(o *Options) rayjob.Config {
 	limits := jobplan.DefaultLimits()
 	limits.Transition, limits.StatusCheck = o.RayJob.TransitionGrace, o.RayJob.StatusCheckTimeout
+	limits.SubmitterFinished = o.RayJob.SubmitterFinishedTimeout
 	return rayjob.Config{
 		Validation:             validationOptions(o),
 		Pod:                    o.Pod,

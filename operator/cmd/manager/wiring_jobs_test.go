@@ -23,6 +23,7 @@ func TestSettingsReachTheControllerOfJobs(t *testing.T) {
 		"self":           {env: env("DELETE_RAYJOB_CR_AFTER_JOB_FINISHES", "true"), read: func(c rayjob.Config) bool { return c.DeleteJob }, want: true},
 		"grace":          {env: env("RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "7"), read: func(c rayjob.Config) bool { return c.Limits.Transition == 7*time.Second }, want: true},
 		"status checks":  {env: env("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "8"), read: func(c rayjob.Config) bool { return c.Limits.StatusCheck == 8*time.Second }, want: true},
+		"submitter":      {env: env("RAYJOB_SUBMITTER_FINISHED_TIMEOUT_SECONDS", "30"), read: func(c rayjob.Config) bool { return c.Limits.SubmitterFinished == 30*time.Second }, want: true},
 		"login shell":    {env: env("ENABLE_LOGIN_SHELL", "true"), read: func(c rayjob.Config) bool { return c.Pod.LoginShell }, want: true},
 		"head Service":   {env: env("ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE", "true"), read: func(c rayjob.Config) bool { return c.Service.HeadClusterIP }, want: true},
 		"deletion rules": {args: []string{"--feature-gates=RayJobDeletionPolicy=false"}, read: func(c rayjob.Config) bool { return c.IgnoreDeletionStrategy }, want: true},

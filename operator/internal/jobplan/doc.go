@@ -11,6 +11,8 @@
 //   - What Ray says about a job counts for more than what became of its submitter, and a final state of Ray is never
 //     overwritten. Deadlines and grace periods fire only after Ray was asked again, so that an operator that comes late does
 //     not fail a job that succeeded.
+//   - A job that goes on after its submitter is followed to its own end, however the submitter ended: its connection to the
+//     log may have been cut. KubeRay fails it after 30 seconds, for which there is a limit.
 //   - A job that Ray had a record of and has no more ends, instead of running for ever or being submitted a second time.
 //   - A Ray job is asked to stop before a RayJob gives up on it, is suspended or is deleted, and its last state is recorded.
 //   - A spec that is invalid in a running job can be repaired; the life cycle goes on where it was. States at the end are not

@@ -63,7 +63,7 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string, last rayv1.J
 func (s *step) toStop() bool {
 	submitted := s.in.Submit.Done && !s.in.Submit.Refused && !s.ended()
 	unknown := s.in.Ray.Unknown && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
-	return (s.seen() || submitted) && !unknown && s.status.JobId != "" && s.status.DashboardURL != "" && s.in.Cluster.alive() &&
+	return (s.seen() || submitted) && !unknown && s.status.JobId != "" && s.address() != "" && s.in.Cluster.alive() &&
 		s.in.Ray.FailingSince.IsZero() && !s.in.Stop.Done
 }
 
@@ -112,7 +112,7 @@ func endAttempt(s *step) {
 	old := s.plan.Status
 	s.plan.Status = rayv1.RayJobStatus{
 		JobDeploymentStatus: old.JobDeploymentStatus, StartTime: old.StartTime, EndTime: old.EndTime,
-		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration,
+		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
 	}
 	if old.JobDeploymentStatus == fresh {
 		s.plan.After = time.Millisecond

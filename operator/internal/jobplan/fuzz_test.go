@@ -51,6 +51,7 @@ func FuzzNext(f *testing.F) {
 		job.Spec.SubmissionMode = one(r, modes)
 		job.Status.JobDeploymentStatus, job.Status.JobStatus = one(r, states), one(r, statuses)
 		in := Input{Job: job, Now: start, Suffix: func() string { return "ccccc" }, Limits: DefaultLimits()}
+		in.Limits.SubmitterFinished = one(r, []time.Duration{0, 30 * time.Second})
 		for range 60 {
 			in.Now = in.Now.Add(time.Duration(r.IntN(120)) * time.Second)
 			observe(r, &in)

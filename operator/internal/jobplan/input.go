@@ -101,10 +101,11 @@ type Limits struct {
 	Retry, MaxRetry time.Duration
 }
 
-// DefaultLimits are those of KubeRay 1.7, which knows none between attempts.
+// DefaultLimits are those of KubeRay 1.7, which knows none between attempts, but for SubmitterFinished: there it is 30 seconds, and
+// fails jobs that would succeed.
 func DefaultLimits() Limits {
 	return Limits{
-		Transition: 300 * time.Second, StatusCheck: 300 * time.Second, SubmitterFinished: 30 * time.Second,
+		Transition: 300 * time.Second, StatusCheck: 300 * time.Second,
 		Retry: 2 * time.Second, MaxRetry: 5 * time.Minute,
 	}
 }

@@ -128,6 +128,9 @@ func submitFails(seconds int) func(*Input) {
 	}
 }
 
+// limited is KubeRay's limit on jobs that go on after their submitter.
+func limited(in *Input) { in.Limits.SubmitterFinished = 30 * time.Second }
+
 func broken(in *Input) { in.Invalid = "spec.entrypoint: Required value" }
 
 func unseen(in *Input) { in.Job.Status.JobStatus = "" }
@@ -183,6 +186,15 @@ func TestLifeCycle(t *testing.T) {
 		"a sidecar ends before the cluster is ready": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), finished(5)},
 			want{"SidecarEnded", running, none, "", nil}},
 
+		"not ready in time, and nobody asked": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), preRunning(10)},
+			want{"FirstLook", initializing, none, "", poll}},
+		"not ready in time, and it runs": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(run, 10), active(10)},
+			want{"DeadlineExceeded", initializing, run, "", []Action{Stop}}},
+		"not ready, succeeded past the deadline": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(ok, 3600), now(3600), active(10)},
+			want{"EndedBefore", running, ok, "", nil}},
+		"killed after the Job, late": {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Found: true}), active(10), now(3600)},
+			want{"FirstLook", initializing, none, "", poll}},
+
 		"waits for the user":          {changes{state(waiting), mode(rayv1.InteractiveMode), unseen}, want{"JobAwaited", waiting, none, "", nil}},
 		"the user gives an id":        {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
 		"waits too long":              {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
@@ -223,12 +235,12 @@ func TestLifeCycle(t *testing.T) {
 		"the same, retried":                       {changes{broke(5), unseen, unknown(9), retries(2)}, want{"SubmissionFailed", retrying, none, rayv1.SubmissionFailed, nil}},
 		"the same, not asked since":               {changes{broke(9), unseen, unknown(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
 		"the submitter ended without submitting":  {changes{finished(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.AppFailed, nil}},
-		"the submitter left, just now":            {changes{finished(8), says(run, 30), now(37)}, want{"Watch", running, run, "", serve}},
-		"the submitter left, not asked since":     {changes{finished(8), says(run, 37), now(38)}, want{"Watch", running, run, "", []Action{EnsureHeadService, Poll, Refresh}}},
-		"the submitter left the job":              {changes{finished(8), says(run, 38), now(38)}, want{"SubmitterFinished", running, run, "", []Action{Stop}}},
-		"the submitter left it, it is stopped":    {changes{finished(8), says(run, 38), now(38), stopped}, want{"SubmitterFinished", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
-		"the submitter may leave": {changes{finished(8), says(run, 1000), now(1000), func(in *Input) { in.Limits.SubmitterFinished = 0 }},
-			want{"Watch", running, run, "", serve}},
+		"the submitter left, just now":            {changes{limited, finished(8), says(run, 30), now(37)}, want{"Watch", running, run, "", serve}},
+		"the submitter left, not asked since":     {changes{limited, finished(8), says(run, 37), now(38)}, want{"Watch", running, run, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the submitter left the job":              {changes{limited, finished(8), says(run, 38), now(38)}, want{"SubmitterFinished", running, run, "", []Action{Stop}}},
+		"the submitter left it, it is stopped":    {changes{limited, finished(8), says(run, 38), now(38), stopped}, want{"SubmitterFinished", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"the submitter may leave":                 {changes{finished(8), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
+		"the submitter may leave, to a success":   {changes{finished(8), says(ok, 1000), now(1000)}, want{"JobEnded", complete, ok, "", nil}},
 
 		"the head was started anew":         {changes{unknown(9)}, want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
 		"the head was started anew, HTTP":   {changes{mode(rayv1.HTTPMode), unknown(9), retries(1)}, want{"RecordLost", retrying, bad, rayv1.AppFailed, nil}},
@@ -244,6 +256,12 @@ func TestLifeCycle(t *testing.T) {
 		"past the deadline, stopped":         {changes{active(10), says(run, 10), stopped, retries(1)}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
 		"past the deadline, stop failed": {changes{active(10), says(run, 10), func(in *Input) { in.Stop = Command{Done: true, Failed: true} }},
 			want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"long past the deadline, nobody asked": {changes{active(10), ray(Ray{}), now(3600)}, want{"FirstLook", running, run, "", poll}},
+		"long past it, succeeded":              {changes{active(10), says(ok, 3600), finished(8), now(3600)}, want{"JobEnded", complete, ok, "", nil}},
+		"long past it, the dashboard fails":    {changes{active(10), unreachable(3599, 3599), now(3600)}, want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"long past it, invalid, nobody asked":  {changes{state(rejected), broken, active(10), ray(Ray{}), now(3600)}, want{"FirstLook", rejected, run, "", poll}},
+		"suspended, nobody asked":              {changes{spec(suspend), ray(Ray{})}, want{"FirstLook", running, run, "", poll}},
+		"suspended, the cluster is gone":       {changes{spec(suspend), ray(Ray{}), cluster(Cluster{})}, want{"Suspend", suspending, run, "", nil}},
 		"stopped at the deadline by an operator that was killed": {
 			changes{active(10), ray(Ray{AskedAt: at(12), Status: halted, EndTime: at(11)}), now(13)},
 			want{"StoppedAtDeadline", failed, halted, rayv1.DeadlineExceeded, nil},
@@ -400,8 +418,9 @@ func TestLooksAgainInTime(t *testing.T) {
 		"the first of two":      {[]func(*Input){young, active(100), preRunning(50)}, 40 * time.Second},
 		"the submitter":         {[]func(*Input){says(rayv1.JobStatusSucceeded, 9)}, 295 * time.Second},
 		"the dashboard":         {[]func(*Input){unreachable(9, 9)}, 29 * time.Second},
-		"one more answer":       {[]func(*Input){finished(8), now(38), says(rayv1.JobStatusRunning, 20)}, time.Second},
-		"the end of submitters": {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
+		"one more answer":       {[]func(*Input){limited, finished(8), now(38), says(rayv1.JobStatusRunning, 20)}, time.Second},
+		"after the submitter":   {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 0},
+		"the end of submitters": {[]func(*Input){limited, finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
 		"invalid, the deadline": {[]func(*Input){broken, active(100)}, 90 * time.Second},
 		"suspended":             {[]func(*Input){state(suspendedNow), spec(suspend)}, 0},
 		"after a change":        {[]func(*Input){state(fresh)}, time.Millisecond},

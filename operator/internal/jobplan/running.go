@@ -171,6 +171,35 @@ func exceedSubmitter(s *step) {
 	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it", rayv1.JobStatusFailed)
 }
 
+// firstLook puts a suspension or a deadline off until this process has asked Ray once, with or without success: the job may have
+// ended while there was no operator.
+func firstLook(s *step) bool {
+	never := s.in.Ray.AskedAt.IsZero() && s.in.Ray.FailedAt.IsZero()
+	if !never || s.ended() || s.in.Stop.Done || !s.askable() {
+		return false
+	}
+	return suspended(s) || deadlinePassed(s) || s.in.Job.Status.JobDeploymentStatus == initializing && preRunningPassed(s)
+}
+
+// askable reports whether Ray may have the job and can be asked about it.
+func (s *step) askable() bool {
+	submits := s.tracked() || s.mode(rayv1.SidecarMode) || s.in.Submitter.Found
+	return submits && s.in.Cluster.alive() && s.status.JobId != "" && s.address() != ""
+}
+
+// address is that of the dashboard, which is not stored before the cluster is ready.
+func (s *step) address() string {
+	if s.status.DashboardURL != "" {
+		return s.status.DashboardURL
+	}
+	return s.in.Cluster.Dashboard
+}
+
+func look(s *step) {
+	s.act(Poll)
+	s.lookAt(s.in.Now.Add(time.Second))
+}
+
 const deadlineMessage = "the job did not end within activeDeadlineSeconds"
 
 // lastLook is how long a decision against a job waits for one more answer of Ray.

@@ -58,7 +58,7 @@ func createCluster(s *step) {
 
 // sidecarEnded: a container that ended keeps the head Pod, and with it the cluster, from ever being ready.
 func sidecarEnded(s *step) bool {
-	return s.mode(rayv1.SidecarMode) && s.in.Submitter.finished() && (s.status.DashboardURL != "" || s.in.Cluster.Dashboard != "")
+	return s.mode(rayv1.SidecarMode) && s.in.Submitter.finished() && s.address() != ""
 }
 
 // notReady: once the address is known the cluster was ready, and a head that is being replaced is no reason to go back.
@@ -77,10 +77,7 @@ func awaitReady(s *step) {
 func interactive(s *step) bool { return s.mode(rayv1.InteractiveMode) }
 
 func (s *step) takeAddress() {
-	s.status.Message = ""
-	if s.status.DashboardURL == "" {
-		s.status.DashboardURL = s.in.Cluster.Dashboard
-	}
+	s.status.Message, s.status.DashboardURL = "", s.address()
 }
 
 func toWaiting(s *step) {

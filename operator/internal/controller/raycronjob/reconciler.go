@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -106,7 +108,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s := &scope{cron: before.DeepCopy(), now: r.clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
-	if err == nil && !before.Status.LastScheduleTime.Equal(s.cron.Status.LastScheduleTime) {
+	s.cron.Status.NextScheduleTime = nil
+	if !s.next.IsZero() {
+		s.cron.Status.NextScheduleTime = &metav1.Time{Time: s.next}
+	}
+	if err == nil && !equality.Semantic.DeepEqual(before.Status, s.cron.Status) {
 		var saved bool
 		if saved, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
 			s.events = report.Done(s.events)

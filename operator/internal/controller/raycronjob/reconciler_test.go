@@ -27,12 +27,15 @@ type world struct {
 	client client.Client
 	clock  *clocktesting.FakePassiveClock
 	r      *Reconciler
-	events []string
+	events recorded
 }
 
+// recorded are the events that were sent, as lines.
+type recorded []string
+
 // Eventf implements events.EventRecorder.
-func (w *world) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
-	w.events = append(w.events, kind+" "+reason+" "+fmt.Sprintf(note, args...))
+func (e *recorded) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	*e = append(*e, kind+" "+reason+" "+fmt.Sprintf(note, args...))
 }
 
 func newWorld(t *testing.T, schedule string, opts ...func(*rayv1.RayCronJob)) *world {
@@ -55,7 +58,7 @@ func newWorld(t *testing.T, schedule string, opts ...func(*rayv1.RayCronJob)) *w
 
 // restart replaces the operator by one that knows nothing.
 func (w *world) restart() {
-	w.r = New(Config{Client: w.client, Live: w.client, Recorder: w, Clock: w.clock, Local: time.UTC})
+	w.r = New(Config{Client: w.client, Live: w.client, Recorder: &w.events, Clock: w.clock, Local: time.UTC})
 }
 
 func (w *world) look(at string) time.Duration {

@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -71,16 +72,86 @@ func TestVolcanoKnowsTheGangBeforeTheCluster(t *testing.T) {
 	w.Eventually("the gang to be released", func() bool { return w.members("ray-demo-pg") == 0 })
 }
 
+// TestRefusalOfTheSchedulerIsTold is about schedulers that cannot place a RayJob, or not in this mode. KubeRay retries in silence.
 func TestRefusalOfTheSchedulerIsTold(t *testing.T) {
+	for _, scheduler := range []string{"kai-scheduler", "scheduler-plugins"} {
+		t.Run(scheduler, func(t *testing.T) {
+			w := newWorld(t)
+			w.startWithScheduler(scheduler)
+			w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(3)) })))
+			w.Eventually("the refusal", func() bool {
+				st := w.get("demo").Status
+				return st.JobDeploymentStatus == rayv1.JobDeploymentStatusInitializing && st.Message != ""
+			})
+			w.Eventually("the event", func() bool { return len(w.Events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
+			if j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusFailed); j.Status.Reason != rayv1.PreRunningDeadlineExceeded {
+				t.Errorf("reason %s", j.Status.Reason)
+			}
+			if n := w.written("create RayCluster"); n != 0 {
+				t.Errorf("%d clusters", n)
+			}
+		})
+	}
+}
+
+// TestKAIPlacesOtherModes takes the queue of the RayJob over to its cluster, whose Pods the controller of RayClusters sees to.
+func TestKAIPlacesOtherModes(t *testing.T) {
 	w := newWorld(t)
 	w.startWithScheduler("kai-scheduler")
-	w.Create(w.job("demo"))
-	w.Eventually("the refusal", func() bool {
-		st := w.get("demo").Status
-		return st.JobDeploymentStatus == rayv1.JobDeploymentStatusInitializing && st.Message != ""
-	})
-	w.Eventually("the event", func() bool { return len(w.Events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
-	if n := w.written("create RayCluster"); n != 0 {
-		t.Errorf("%d clusters", n)
+	w.Create(w.job("demo", inMode(rayv1.HTTPMode), func(j *rayv1.RayJob) { j.Labels = map[string]string{"kai.scheduler/queue": "q"} }))
+	if rc := w.clusterOf("demo"); rc.Labels["kai.scheduler/queue"] != "q" {
+		t.Errorf("labels of the cluster: %v", rc.Labels)
+	}
+	if notes := w.Events("demo", rayv1.ReasonBatchSchedulerProblem); len(notes) > 0 {
+		t.Errorf("events: %v", notes)
+	}
+}
+
+func TestYuniKornKnowsTheSubmitter(t *testing.T) {
+	w := newWorld(t)
+	w.startWithScheduler("yunikorn")
+	w.Create(w.job("demo", func(j *rayv1.RayJob) {
+		j.Labels = map[string]string{"yunikorn.apache.org/app-id": "app", "yunikorn.apache.org/queue": "root.q", "ray.io/gang-scheduling-enabled": "true"}
+	}))
+	rc := w.clusterOf("demo")
+	if rc.Labels["yunikorn.apache.org/app-id"] != "app" || rc.Labels["yunikorn.apache.org/queue"] != "root.q" {
+		t.Errorf("labels of the cluster: %v", rc.Labels)
+	}
+	var groups []struct {
+		Name      string
+		MinMember int
+	}
+	if err := json.Unmarshal([]byte(rc.Annotations["yunikorn.apache.org/task-groups"]), &groups); err != nil || len(groups) != 3 ||
+		groups[2].Name != rayv1.SubmitterGroupName || groups[2].MinMember != 1 {
+		t.Errorf("task groups %+v, %v; annotations %v", groups, err, rc.Annotations)
+	}
+	w.ready(rc)
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
+	submitter := &batchv1.Job{ObjectMeta: w.At("demo")}
+	w.Read(submitter)
+	p := submitter.Spec.Template
+	if p.Spec.SchedulerName != "yunikorn" || p.Labels["applicationId"] != "app" || p.Labels["queue"] != "root.q" ||
+		p.Annotations["yunikorn.apache.org/task-group-name"] != rayv1.SubmitterGroupName {
+		t.Errorf("submitter %+v by %s", p.ObjectMeta, p.Spec.SchedulerName)
+	}
+}
+
+// TestVolcanoReleasesASuspendedJob gives back what it had reserved.
+func TestVolcanoReleasesASuspendedJob(t *testing.T) {
+	w := newWorld(t)
+	w.Install(volcanoGroup)
+	w.startWithScheduler("volcano")
+	w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
+	w.runs("demo")
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
+	w.eventuallyIn("demo", rayv1.JobDeploymentStatusSuspended)
+	if n := w.members("ray-demo-pg"); n != 0 {
+		t.Errorf("%d members of a suspended job", n)
+	}
+	w.Eventually("the event", func() bool { return len(w.Events("demo", "BatchSchedulerCleanedUp")) == 1 })
+	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
+	w.clusterOf("demo")
+	if n := w.members("ray-demo-pg"); n != 2 {
+		t.Errorf("%d members of a job that is resumed, want a head and a worker", n)
 	}
 }

@@ -29,15 +29,24 @@ func (w *world) headPod(rc *rayv1.RayCluster) *corev1.Pod {
 // endSidecar ends the container that submits.
 func (w *world) endSidecar(p *corev1.Pod, exitCode int32) {
 	w.T.Helper()
+	w.sidecar(p, corev1.ContainerStatus{State: terminated(exitCode)})
+}
+
+func terminated(exitCode int32) corev1.ContainerState {
+	now := metav1.Now()
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exitCode, Reason: "Error", StartedAt: now, FinishedAt: now}}
+}
+
+// sidecar sets the state of the container that submits.
+func (w *world) sidecar(p *corev1.Pod, status corev1.ContainerStatus) {
+	w.T.Helper()
+	status.Name = rayv1.ContainerJobSubmitter
 	w.Eventually("the status of the head Pod", func() bool {
 		w.Read(p)
-		now := metav1.Now()
 		p.Status.Phase = corev1.PodRunning
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{
-			{Name: "ray-head", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
-			{Name: rayv1.ContainerJobSubmitter, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-				ExitCode: exitCode, Reason: "Error", StartedAt: now, FinishedAt: now,
-			}}},
+			{Name: "ray-head", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}},
+			status,
 		}
 		return w.Client.Status().Update(w.T.Context(), p) == nil
 	})
@@ -82,6 +91,61 @@ func TestSidecarSubmits(t *testing.T) {
 			j = w.eventuallyIn("demo", tc.want)
 			if j.Status.Reason != tc.reason || w.written("create Job") != 0 {
 				t.Errorf("reason %q, %d Jobs", j.Status.Reason, w.written("create Job"))
+			}
+		})
+	}
+}
+
+// TestSidecarIsRestarted is about the feature gate SidecarSubmitterRestart: a submitter that fails attaches again, two times.
+func TestSidecarIsRestarted(t *testing.T) {
+	cases := map[string]struct {
+		restarts int32 // before the last run
+		exitCode int32
+		ray      dashboard.Status
+		want     rayv1.JobDeploymentStatus
+		reason   rayv1.JobFailedReason
+	}{
+		"attaches and follows to the end": {1, 0, dashboard.Succeeded, rayv1.JobDeploymentStatusComplete, ""},
+		"third run is the last":           {2, 1, "", rayv1.JobDeploymentStatusFailed, rayv1.SubmissionFailed},
+		"third run ends well":             {2, 0, dashboard.Failed, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.startOperator(func(c *Config) { c.SubmitterRestart = true })
+			w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
+			rc := w.clusterOf("demo")
+			containers := rc.Spec.HeadGroupSpec.Template.Spec.Containers
+			if p := containers[len(containers)-1].RestartPolicy; p == nil || *p != corev1.ContainerRestartPolicyOnFailure {
+				t.Errorf("restart policy %v", p)
+			}
+			head := w.headPod(rc)
+			w.ready(rc)
+			j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
+			if tc.ray != "" {
+				w.submits(j)
+			}
+			for restart := range tc.restarts {
+				w.sidecar(head, corev1.ContainerStatus{
+					RestartCount:         restart,
+					State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+					LastTerminationState: terminated(1),
+				})
+				time.Sleep(500 * time.Millisecond)
+				if st := w.get("demo").Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusRunning {
+					t.Fatalf("%s after failure %d: %s", st.JobDeploymentStatus, restart+1, st.Message)
+				}
+			}
+			if tc.ray != "" {
+				w.dash.Set(j.Status.JobId, tc.ray, "")
+			}
+			w.sidecar(head, corev1.ContainerStatus{RestartCount: tc.restarts, State: terminated(tc.exitCode)})
+			if j = w.eventuallyIn("demo", tc.want); j.Status.Reason != tc.reason {
+				t.Errorf("reason %q, want %q: %s", j.Status.Reason, tc.reason, j.Status.Message)
+			}
+			if n := w.dash.Submissions(j.Status.JobId); n > 1 || w.written("create RayCluster") != 1 {
+				t.Errorf("%d submissions, %d clusters", n, w.written("create RayCluster"))
 			}
 		})
 	}
@@ -241,52 +305,6 @@ func TestDeadlines(t *testing.T) {
 	}
 	if stuck := w.eventuallyIn("stuck", rayv1.JobDeploymentStatusFailed); stuck.Status.Reason != rayv1.PreRunningDeadlineExceeded {
 		t.Errorf("reason %s", stuck.Status.Reason)
-	}
-}
-
-// TestLostJobs are what users of KubeRay report as lost.
-func TestLostJobs(t *testing.T) {
-	cases := map[string]struct {
-		happens func(*world, *rayv1.RayJob)
-		want    rayv1.JobDeploymentStatus
-		reason  rayv1.JobFailedReason
-	}{
-		"the head restarts and Ray has forgotten": {func(w *world, _ *rayv1.RayJob) { w.dash.Forget() }, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
-		"the submitter is deleted while the job goes on": {func(w *world, j *rayv1.RayJob) {
-			submitter := &batchv1.Job{ObjectMeta: w.At(j.Name)}
-			if err := w.Client.Delete(w.T.Context(), submitter, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-				w.T.Fatal(err)
-			}
-			w.gone(submitter)
-			time.Sleep(time.Second)
-			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-		}, rayv1.JobDeploymentStatusComplete, ""},
-		"the submitter fails while the job goes on": {func(w *world, j *rayv1.RayJob) {
-			w.endSubmitter(j.Name, corev1.PodFailed)
-			time.Sleep(2 * time.Second)
-			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-		}, rayv1.JobDeploymentStatusComplete, ""},
-		"the cluster is deleted": {func(w *world, j *rayv1.RayJob) {
-			if err := w.Client.Delete(w.T.Context(), &rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)}); err != nil {
-				w.T.Fatal(err)
-			}
-		}, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.startOperator()
-			w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(0))} })))
-			j := w.runs("demo")
-			w.submits(j)
-			w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
-			tc.happens(w, j)
-			j = w.eventuallyIn("demo", tc.want)
-			if j.Status.Reason != tc.reason || !j.Status.JobStatus.IsTerminal() || w.written("create Job") != 1 || w.written("create RayCluster") != 1 {
-				t.Errorf("reason %s, job %s, %d Jobs", j.Status.Reason, j.Status.JobStatus, w.written("create Job"))
-			}
-		})
 	}
 }
 

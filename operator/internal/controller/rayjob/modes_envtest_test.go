@@ -59,6 +59,9 @@ func TestKubernetesJobSubmits(t *testing.T) {
 		st.ObservedGeneration != j.Generation {
 		t.Errorf("status at the end: %+v", st)
 	}
+	if got := shown(st.Conditions); !slices.Equal(got, []string{"Complete True JobSucceeded", "Running False JobEnded"}) {
+		t.Errorf("conditions at the end: %v", got)
+	}
 	w.gone(rc)
 	if !w.Read(submitter) {
 		t.Error("the submitter, which has the log, is gone")

@@ -70,6 +70,9 @@ func nextStatus(before *rayv1.RayJob, s *scope) rayv1.RayJobStatus {
 			*t = &metav1.Time{Time: (*t).Truncate(time.Second)}
 		}
 	}
+	if !before.Status.JobDeploymentStatus.IsTerminal() { // one that KubeRay has ended is not touched for them
+		setConditions(&st, before.Generation, s.now)
+	}
 	return st
 }
 

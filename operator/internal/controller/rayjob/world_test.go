@@ -11,7 +11,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,9 +40,10 @@ type world struct {
 	*envtest.World
 	dash *dashboardfake.Dashboard
 
-	mu     sync.Mutex
-	writes []string // to the API server, by the operator
-	dialed []string
+	mu      sync.Mutex
+	writes  []string // to the API server, by the operator
+	dialed  []string
+	refused string // kind whose patches fail
 }
 
 func newWorld(t *testing.T) *world {
@@ -79,6 +82,21 @@ func (w *world) startOperator(changes ...func(*Config)) (stop func()) {
 	return w.Start(mgr)
 }
 
+// refuse has patches of a kind fail.
+func (w *world) refuse(kind string, yes bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refused = ""; yes {
+		w.refused = kind
+	}
+}
+
+func (w *world) refuses(o client.Object) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refused != "" && o.GetObjectKind().GroupVersionKind().Kind == w.refused
+}
+
 func (w *world) note(verb string, o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,6 +131,9 @@ func (w *world) counted(c client.Client) client.Client {
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			w.note("patch", o)
+			if w.refuses(o) {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "tests"}, o.GetName(), errors.New("the test says no"))
+			}
 			return c.Patch(ctx, o, p, opts...)
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
@@ -244,6 +265,11 @@ func (w *world) submits(j *rayv1.RayJob) {
 // endSubmitter ends the Pod of the Kubernetes Job.
 func (w *world) endSubmitter(name string, phase corev1.PodPhase) {
 	w.T.Helper()
+	w.endSubmitterAs(name, corev1.PodStatus{Phase: phase})
+}
+
+func (w *world) endSubmitterAs(name string, status corev1.PodStatus) {
+	w.T.Helper()
 	w.Eventually("the Pod of the submitter", func() bool {
 		var pods corev1.PodList
 		if err := w.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
@@ -254,7 +280,7 @@ func (w *world) endSubmitter(name string, phase corev1.PodPhase) {
 			if p.Status.Phase != corev1.PodPending {
 				continue
 			}
-			p.Status.Phase = phase
+			p.Status.Phase, p.Status.Reason, p.Status.Message = status.Phase, status.Reason, status.Message
 			return w.Client.Status().Update(w.T.Context(), p) == nil
 		}
 		return false

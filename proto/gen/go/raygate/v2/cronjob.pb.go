@@ -183,6 +183,8 @@ type RayCronJobStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// last_schedule_time is when a RayJob was made last.
 	LastScheduleTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=last_schedule_time,json=lastScheduleTime,proto3" json:"last_schedule_time,omitempty"`
+	// next_schedule_time is when the next RayJob is due; unset while there is none.
+	NextScheduleTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=next_schedule_time,json=nextScheduleTime,proto3" json:"next_schedule_time,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -224,6 +226,13 @@ func (x *RayCronJobStatus) GetLastScheduleTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *RayCronJobStatus) GetNextScheduleTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextScheduleTime
+	}
+	return nil
+}
+
 var File_raygate_v2_cronjob_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_cronjob_proto_rawDesc = "" +
@@ -246,9 +255,10 @@ const file_raygate_v2_cronjob_proto_rawDesc = "" +
 	"\n" +
 	"_time_zoneB\n" +
 	"\n" +
-	"\b_suspend\"\\\n" +
+	"\b_suspend\"\xa6\x01\n" +
 	"\x10RayCronJobStatus\x12H\n" +
-	"\x12last_schedule_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x10lastScheduleTimeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\x12last_schedule_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x10lastScheduleTime\x12H\n" +
+	"\x12next_schedule_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x10nextScheduleTimeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_cronjob_proto_rawDescOnce sync.Once
@@ -277,11 +287,12 @@ var file_raygate_v2_cronjob_proto_depIdxs = []int32{
 	2, // 2: raygate.v2.RayCronJob.status:type_name -> raygate.v2.RayCronJobStatus
 	4, // 3: raygate.v2.RayCronJobSpec.job_template:type_name -> raygate.v2.RayJobSpec
 	5, // 4: raygate.v2.RayCronJobStatus.last_schedule_time:type_name -> google.protobuf.Timestamp
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 5: raygate.v2.RayCronJobStatus.next_schedule_time:type_name -> google.protobuf.Timestamp
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_cronjob_proto_init() }

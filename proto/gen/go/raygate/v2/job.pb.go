@@ -632,8 +632,10 @@ type RayJobStatus struct {
 	JobStatusCheckFailureStartTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=job_status_check_failure_start_time,json=jobStatusCheckFailureStartTime,proto3" json:"job_status_check_failure_start_time,omitempty"`
 	// observed_generation is the `metadata.generation` this status was computed from.
 	ObservedGeneration int64 `protobuf:"varint,15,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// conditions are unique by type: `Running`, `Suspended`, `Complete`, `Failed`, `InvalidSpec` and `DashboardUnreachable`.
+	Conditions    []*Condition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RayJobStatus) Reset() {
@@ -771,6 +773,13 @@ func (x *RayJobStatus) GetObservedGeneration() int64 {
 	return 0
 }
 
+func (x *RayJobStatus) GetConditions() []*Condition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
 // RayJobStatusInfo is what Ray says of the job's times.
 type RayJobStatusInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -898,7 +907,7 @@ const file_raygate_v2_job_proto_rawDesc = "" +
 	"\vttl_seconds\x18\x03 \x01(\x05R\n" +
 	"ttlSecondsB\r\n" +
 	"\v_job_statusB\x18\n" +
-	"\x16_job_deployment_status\"\xea\x05\n" +
+	"\x16_job_deployment_status\"\xa1\x06\n" +
 	"\fRayJobStatus\x12>\n" +
 	"\fray_job_info\x18\x01 \x01(\v2\x1c.raygate.v2.RayJobStatusInfoR\n" +
 	"rayJobInfo\x12\x15\n" +
@@ -918,7 +927,10 @@ const file_raygate_v2_job_proto_rawDesc = "" +
 	"\x06failed\x18\f \x01(\x05H\x01R\x06failed\x88\x01\x01\x12J\n" +
 	"\x12ray_cluster_status\x18\r \x01(\v2\x1c.raygate.v2.RayClusterStatusR\x10rayClusterStatus\x12g\n" +
 	"#job_status_check_failure_start_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x1ejobStatusCheckFailureStartTime\x12/\n" +
-	"\x13observed_generation\x18\x0f \x01(\x03R\x12observedGenerationB\f\n" +
+	"\x13observed_generation\x18\x0f \x01(\x03R\x12observedGeneration\x125\n" +
+	"\n" +
+	"conditions\x18\x10 \x03(\v2\x15.raygate.v2.ConditionR\n" +
+	"conditionsB\f\n" +
 	"\n" +
 	"_succeededB\t\n" +
 	"\a_failed\"\x84\x01\n" +
@@ -957,6 +969,7 @@ var file_raygate_v2_job_proto_goTypes = []any{
 	(*structpb.Struct)(nil),       // 13: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
 	(*RayClusterStatus)(nil),      // 15: raygate.v2.RayClusterStatus
+	(*Condition)(nil),             // 16: raygate.v2.Condition
 }
 var file_raygate_v2_job_proto_depIdxs = []int32{
 	11, // 0: raygate.v2.RayJob.metadata:type_name -> raygate.v2.ObjectMeta
@@ -977,13 +990,14 @@ var file_raygate_v2_job_proto_depIdxs = []int32{
 	14, // 15: raygate.v2.RayJobStatus.end_time:type_name -> google.protobuf.Timestamp
 	15, // 16: raygate.v2.RayJobStatus.ray_cluster_status:type_name -> raygate.v2.RayClusterStatus
 	14, // 17: raygate.v2.RayJobStatus.job_status_check_failure_start_time:type_name -> google.protobuf.Timestamp
-	14, // 18: raygate.v2.RayJobStatusInfo.start_time:type_name -> google.protobuf.Timestamp
-	14, // 19: raygate.v2.RayJobStatusInfo.end_time:type_name -> google.protobuf.Timestamp
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	16, // 18: raygate.v2.RayJobStatus.conditions:type_name -> raygate.v2.Condition
+	14, // 19: raygate.v2.RayJobStatusInfo.start_time:type_name -> google.protobuf.Timestamp
+	14, // 20: raygate.v2.RayJobStatusInfo.end_time:type_name -> google.protobuf.Timestamp
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_job_proto_init() }

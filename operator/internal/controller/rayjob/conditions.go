@@ -1,0 +1,81 @@
+package rayjob
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// maxConditionMessage keeps the log that Ray adds to its message out of conditions: status.message has it.
+const maxConditionMessage = 512
+
+// setConditions derives the conditions from the rest of the status, so that they cost no write of their own. Messages are in the
+// status; those of conditions do not change by themselves.
+func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time) {
+	c := report.Conditions{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
+	message := firstLine(st.Message)
+	reason := reasonOfRunning(st)
+	runs := reason == rayv1.ReasonJobRunning
+	c.Set(rayv1.RayJobRunning, report.Status(runs), reason, message)
+
+	sets := func(kind string, on bool, reason, message, reasonOff string) {
+		switch {
+		case on:
+			c.Set(kind, metav1.ConditionTrue, reason, message)
+		case c.Find(kind) != nil:
+			c.Set(kind, metav1.ConditionFalse, reasonOff, "")
+		}
+	}
+	state := st.JobDeploymentStatus
+	ended := rayv1.ReasonJobSucceeded
+	if st.JobStatus != rayv1.JobStatusSucceeded {
+		ended = rayv1.ReasonJobStopped
+	}
+	sets(rayv1.RayJobComplete, state == rayv1.JobDeploymentStatusComplete, ended, message, reason)
+	sets(rayv1.RayJobFailed, state == rayv1.JobDeploymentStatusFailed, string(st.Reason), message, reason)
+	sets(rayv1.RayJobSuspended, state == rayv1.JobDeploymentStatusSuspended, rayv1.ReasonJobSuspended, "", rayv1.ReasonJobResumed)
+	sets(rayv1.RayJobInvalidSpec, state == rayv1.JobDeploymentStatusValidationFailed, rayv1.ReasonJobInvalid, message, rayv1.ReasonJobRepaired)
+	sets(rayv1.RayJobDashboardUnreachable, st.JobStatusCheckFailureStartTime != nil && !state.IsTerminal(),
+		rayv1.ReasonDashboardNotAnswering, "Ray cannot be asked about the job", rayv1.ReasonDashboardAnswers)
+}
+
+// reasonOfRunning says what keeps the program from running, or that nothing does.
+func reasonOfRunning(st *rayv1.RayJobStatus) string {
+	switch st.JobDeploymentStatus {
+	case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed:
+		return rayv1.ReasonJobEnded
+	case rayv1.JobDeploymentStatusSuspending, rayv1.JobDeploymentStatusSuspended:
+		return rayv1.ReasonJobSuspended
+	case rayv1.JobDeploymentStatusRetrying:
+		return rayv1.ReasonJobRetrying
+	case rayv1.JobDeploymentStatusWaiting:
+		return rayv1.ReasonJobAwaited
+	case rayv1.JobDeploymentStatusRunning, rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusValidationFailed, rayv1.JobDeploymentStatusNew:
+	}
+	switch { // also in Initializing, where a sidecar may have begun, and with a spec that became invalid while the job runs
+	case st.JobStatus == rayv1.JobStatusRunning:
+		return rayv1.ReasonJobRunning
+	case st.JobStatus == rayv1.JobStatusPending:
+		return rayv1.ReasonJobPending
+	case st.JobStatus.IsTerminal():
+		return rayv1.ReasonJobEnded
+	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning:
+		return rayv1.ReasonJobNotSubmitted
+	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusValidationFailed:
+		return rayv1.ReasonJobInvalid
+	default:
+		return rayv1.ReasonClusterNotReady
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	if len(line) > maxConditionMessage {
+		line = strings.ToValidUTF8(line[:maxConditionMessage-3], "") + "..."
+	}
+	return line
+}

@@ -1,0 +1,263 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// runs is a program that leaves a line in a file each time it starts, and does then what the rest says.
+func runs(file, rest string) string {
+	return fmt.Sprintf(`sh -c 'echo run >>%s; %s'`, file, rest)
+}
+
+func linesOf(t *testing.T, file string) int {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+func touch(t *testing.T, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	complete = rayv1.JobDeploymentStatusComplete
+	failed   = rayv1.JobDeploymentStatusFailed
+)
+
+// What goes wrong with a job ends as it should, with the program run as often as it should be and nothing left over.
+func TestJobFaults(t *testing.T) {
+	type ending struct {
+		state  rayv1.JobDeploymentStatus
+		ray    rayv1.JobStatus
+		reason rayv1.JobFailedReason
+		runs   int
+		log    string // part of what the driver has written; empty for a cluster that is gone
+	}
+	cases := map[string]struct {
+		mode    rayv1.JobSubmissionMode
+		program string // after the line of the run; %s is a folder of the test
+		spec    []string
+		happens func(t *testing.T, dir string, j *rayv1.RayJob) // when the program runs
+		want    ending
+	}{
+		"failing program": {rayv1.K8sJobMode, `echo no good; exit 3`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no good"}},
+		"submitter that reaches nobody": {rayv1.K8sJobMode, `echo never`, []string{"submitterConfig: {backoffLimit: 0}",
+			`submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: s, image: x, command: [sh, -c, "ray job submit --address http://nobody:8265 -- echo"]}]}}`},
+			nil, ending{failed, "", rayv1.SubmissionFailed, 0, ""}},
+		"missing program": {rayv1.HTTPMode, `exec no-such-program`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no-such-program"}},
+		"deadline": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, []string{"activeDeadlineSeconds: 6", "backoffLimit: 2"}, nil,
+			ending{failed, rayv1.JobStatusStopped, rayv1.DeadlineExceeded, 1, "begun"}},
+		"retry in vain": {rayv1.HTTPMode, `exit 1`, []string{"backoffLimit: 1"}, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 2, ""}},
+		"retry that helps": {rayv1.K8sJobMode, `test -e %s/again || { touch %[1]s/again; exit 1; }; echo better`, []string{"backoffLimit: 1"}, nil,
+			ending{complete, rayv1.JobStatusSucceeded, "", 2, "better"}},
+		"retry of a sidecar": {rayv1.SidecarMode, `test -e %s/again || { touch %[1]s/again; exit 1; }; echo better`, []string{"backoffLimit: 1"}, nil,
+			ending{complete, rayv1.JobStatusSucceeded, "", 2, "better"}},
+		"stop by hand": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
+			if _, err := askRay(t, j, "POST", "/api/jobs/"+j.Status.JobId+"/stop", nil); err != nil {
+				t.Fatal(err)
+			}
+		}, ending{complete, rayv1.JobStatusStopped, "", 1, "begun"}},
+		"suspension": {rayv1.K8sJobMode, `test -e %s/go || exec sleep 300; echo done`, []string{"shutdownAfterJobFinishes: true", "ttlSecondsAfterFinished: 60"}, func(t *testing.T, dir string, j *rayv1.RayJob) {
+			rest(t, "POST", jobsOf(j.Namespace)+"/demo:suspend", "", nil).want(t, 200)
+			awaitJob(t, j.Namespace, "demo", "is suspended", func(st *rayv1.RayJobStatus) bool {
+				return st.JobDeploymentStatus == rayv1.JobDeploymentStatusSuspended
+			})
+			kept := getJob(t, j.Namespace, "demo")
+			if list := childrenOf(t, kept); len(list) > 0 {
+				t.Errorf("left while suspended: %v", list)
+			}
+			touch(t, filepath.Join(dir, "go"))
+			rest(t, "POST", jobsOf(j.Namespace)+"/demo:resume", "", nil).want(t, 200)
+		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
+		"cluster is deleted": {rayv1.K8sJobMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
+			kubectl(t, nil, "delete", "raycluster", j.Status.RayClusterName, "-n", j.Namespace, "--wait=false")
+		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
+		"cluster is deleted, with a retry": {rayv1.HTTPMode, `test -e %s/go || exec sleep 300; echo done`, []string{"backoffLimit: 1"}, func(t *testing.T, dir string, j *rayv1.RayJob) {
+			touch(t, filepath.Join(dir, "go"))
+			kubectl(t, nil, "delete", "raycluster", j.Status.RayClusterName, "-n", j.Namespace, "--wait=false")
+		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
+		"dashboard dies with its head": {rayv1.K8sJobMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
+			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
+		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
+		"head of a sidecar dies": {rayv1.SidecarMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
+			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
+		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
+		"submitter is deleted": {rayv1.K8sJobMode, `until test -e %s/go; do sleep 0.2; done; echo done`, nil, func(t *testing.T, dir string, j *rayv1.RayJob) {
+			kubectl(t, nil, "delete", "pods", "-n", j.Namespace, "-l", "job-name=demo", "--force", "--grace-period=0")
+			eventually(t, "another Pod of the submitter", func(context.Context) error {
+				if out := kubectl(t, nil, "get", "pods", "-n", j.Namespace, "-l", "job-name=demo", "-o", "jsonpath={.items[*].status.phase}"); out != "Running" {
+					return fmt.Errorf("phases %q", out)
+				}
+				return nil
+			})
+			touch(t, filepath.Join(dir, "go"))
+		}, ending{complete, rayv1.JobStatusSucceeded, "", 1, "done"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns, dir := namespace(t), t.TempDir()
+			file := filepath.Join(dir, "runs")
+			program := tc.program
+			if strings.Contains(program, "%s") {
+				program = fmt.Sprintf(program, dir)
+			}
+			kubectl(t, rayJob("demo", ns, tc.mode, runs(file, program), tc.spec...), "create", "-f", "-")
+			if tc.happens != nil {
+				j := awaitJob(t, ns, "demo", "runs", runsInRay)
+				eventually(t, "the first run", func(context.Context) error {
+					if n := linesOf(t, file); n != 1 {
+						return fmt.Errorf("%d runs", n)
+					}
+					return nil
+				})
+				tc.happens(t, dir, j)
+			}
+			j := awaitEnd(t, ns, "demo", tc.want.state, tc.want.ray, tc.want.reason)
+			if got := linesOf(t, file); got != tc.want.runs {
+				t.Errorf("the program was run %d times, want %d", got, tc.want.runs)
+			}
+			if name == "failing program" { // following its log is not what failed
+				if got := kubectl(t, nil, "get", "job", "demo", "-n", ns, "-o", "jsonpath={.status.succeeded} {.status.failed}"); strings.TrimSpace(got) != "1" {
+					t.Errorf("Pods of the submitter that succeeded and failed: %q", got)
+				}
+			}
+			if tc.want.log != "" {
+				if got := driverLog(t, j); !strings.Contains(got, tc.want.log) {
+					t.Errorf("the log is %q and lacks %q", got, tc.want.log)
+				}
+			}
+			kubectl(t, nil, "delete", "rayjob", "demo", "-n", ns, "--wait=false")
+			nothingLeft(t, ns)
+		})
+	}
+}
+
+// childrenOf are the clusters and Jobs of a RayJob.
+func childrenOf(t *testing.T, j *rayv1.RayJob) []string {
+	t.Helper()
+	return strings.Fields(kubectl(t, nil, "get", "rayclusters,jobs,pods", "-n", j.Namespace, "-o", "name"))
+}
+
+// A dashboard that does not answer for a while after its head has started delays its own job and nothing else.
+func TestJobWithDashboardThatHangs(t *testing.T) {
+	ns := namespace(t)
+	hanging := strings.Replace(string(rayJob("slow", ns, rayv1.HTTPMode, "echo late")), "      template:\n",
+		"      template:\n        metadata: {annotations: {raygate.io/sim-dashboard-hang: 20s}}\n", 1)
+	kubectl(t, []byte(hanging), "create", "-f", "-")
+	awaitJob(t, ns, "slow", "has a cluster", func(st *rayv1.RayJobStatus) bool { return st.DashboardURL != "" })
+	kubectl(t, rayJob("fast", ns, rayv1.HTTPMode, "echo early"), "create", "-f", "-")
+	fast := awaitEnd(t, ns, "fast", complete, rayv1.JobStatusSucceeded, "")
+	slow := awaitEnd(t, ns, "slow", complete, rayv1.JobStatusSucceeded, "")
+	if got := driverLog(t, slow); got != "late\n" {
+		t.Errorf("log %q", got)
+	}
+	if !fast.Status.EndTime.Before(slow.Status.EndTime) {
+		t.Errorf("the fast job ended at %s, the slow one at %s", fast.Status.EndTime, slow.Status.EndTime)
+	}
+}
+
+// Jobs go on while the operator is away, and each runs once however often it is killed.
+func TestJobsWhileTheOperatorIsKilled(t *testing.T) {
+	const jobs, kills = 12, 4
+	ns, dir := namespace(t), t.TempDir()
+	modes := []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode}
+	file := func(i int) string { return filepath.Join(dir, fmt.Sprint(i)) }
+	name := func(i int) string { return fmt.Sprintf("job-%d", i) }
+	for i := range jobs {
+		program := runs(file(i), fmt.Sprintf(`until test -e %s/go; do sleep 0.2; done`, dir))
+		kubectl(t, rayJob(name(i), ns, modes[i%len(modes)], program), "create", "-f", "-")
+	}
+	for range kills {
+		time.Sleep(time.Second)
+		product.operator.Kill()
+		if err := product.operator.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range jobs {
+		awaitJob(t, ns, name(i), "runs", runsInRay)
+	}
+	product.operator.Kill()
+	touch(t, filepath.Join(dir, "go"))
+	eventually(t, "the submitters to end", func(ctx context.Context) error {
+		j := &rayv1.RayJobList{}
+		if err := product.client.List(ctx, j, client.InNamespace(ns)); err != nil {
+			return err
+		}
+		for i := range j.Items {
+			if out, err := askRay(t, &j.Items[i], "GET", "/api/jobs/"+j.Items[i].Status.JobId, nil); err != nil || !strings.Contains(string(out), `"SUCCEEDED"`) {
+				return fmt.Errorf("%s, %w", out, err)
+			}
+		}
+		return nil
+	})
+	if err := product.operator.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range jobs {
+		j := awaitEnd(t, ns, name(i), complete, rayv1.JobStatusSucceeded, "")
+		if n := linesOf(t, file(i)); n != 1 || *j.Status.Failed != 0 {
+			t.Errorf("%s in %s was run %d times, failed %d times", j.Name, j.Spec.SubmissionMode, n, *j.Status.Failed)
+		}
+	}
+	clusters := &rayv1.RayClusterList{}
+	if err := product.client.List(t.Context(), clusters, client.InNamespace(ns)); err != nil || len(clusters.Items) != jobs {
+		t.Errorf("%d clusters of %d jobs, %v", len(clusters.Items), jobs, err)
+	}
+	kubectl(t, nil, "delete", "rayjobs", "--all", "-n", ns, "--wait=false")
+	nothingLeft(t, ns)
+}
+
+// A schedule makes a RayJob that runs, as in `make run`, where the controller is on.
+func TestCronJobRuns(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	job := string(rayJob("x", ns, rayv1.HTTPMode, "echo tick"))
+	_, spec, _ := strings.Cut(job, "\nspec:\n")
+	manifest := fmt.Sprintf("apiVersion: ray.io/v1\nkind: RayCronJob\nmetadata: {name: minutely, namespace: %s}\nspec:\n  schedule: '* * * * *'\n  jobTemplate:\n  %s", ns, strings.ReplaceAll(spec, "\n", "\n  "))
+	rest(t, "POST", "/apis/v2/namespaces/"+ns+"/cronjobs", "application/yaml", []byte(manifest)).want(t, 201)
+	var made rayv1.RayJobList
+	eventually(t, "the first run", func(ctx context.Context) error {
+		if err := product.client.List(ctx, &made, client.InNamespace(ns), client.MatchingLabels{rayv1.LabelCronJobName: "minutely"}); err != nil {
+			return err
+		}
+		if len(made.Items) == 0 {
+			return fmt.Errorf("none yet")
+		}
+		return nil
+	})
+	if out := kubectl(t, nil, "get", "raycronjob", "minutely", "-n", ns); !strings.Contains(out, ":00Z") { // the next run
+		t.Errorf("kubectl shows no next run:\n%s", out)
+	}
+	cron := &rayv1.RayCronJob{}
+	if err := product.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "minutely"}, cron); err != nil {
+		t.Fatal(err)
+	}
+	j := awaitEnd(t, ns, made.Items[0].Name, complete, rayv1.JobStatusSucceeded, "")
+	if got := driverLog(t, j); got != "tick\n" || owner(j.OwnerReferences) != string(cron.UID) {
+		t.Errorf("log %q of a RayJob of %s", got, owner(j.OwnerReferences))
+	}
+	tick, err := time.Parse(time.RFC3339, j.Annotations[rayv1.AnnotationCronJobScheduledTimestamp])
+	if err != nil || j.Name != fmt.Sprintf("minutely-%d", tick.Unix()/60) {
+		t.Errorf("RayJob %s for %s, %v", j.Name, tick, err)
+	}
+	rest(t, "DELETE", "/apis/v2/namespaces/"+ns+"/cronjobs/minutely", "", nil).want(t, 200)
+	nothingLeft(t, ns)
+}
