@@ -33,7 +33,7 @@ const (
 	RayMultiHostIndexing featuregate.Feature = "RayMultiHostIndexing"
 
 	// RayServiceIncrementalUpgrade permits the upgrade strategy NewClusterWithIncrementalUpgrade, which shifts traffic
-	// step by step through the Gateway API. Without it such a RayService is refused.
+	// step by step through the Gateway API. Without it such a RayService is not upgraded by a second cluster, as with None.
 	//
 	// Owner: RayService. Beta in KubeRay 1.7.
 	RayServiceIncrementalUpgrade featuregate.Feature = "RayServiceIncrementalUpgrade"
@@ -100,7 +100,7 @@ var gates = map[featuregate.Feature]gate{
 	RayClusterStatusConditions:       stable("Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."),
 	RayJobDeletionPolicy:             beta("`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."),
 	RayMultiHostIndexing:             beta("Labels with the indices of replica and host; the Pods of a replica of several hosts live and die together."),
-	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService. Off: it is refused."),
+	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService. Off: it works like None."),
 	RayCronJob:                       alpha("The controller of RayCronJob."),
 	SidecarSubmitterRestart:          alpha("Restarts of the container that submits a job from within the head Pod. Needs Kubernetes 1.35 and Ray 2.54."),
 	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused."),

@@ -12,61 +12,28 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
+type killStory struct {
+	spec     func(*rayv1.RayServiceSpec)
+	play     func(*stage)
+	clusters int
+	gone     bool
+}
+
+// TestStories plays each story with an operator that lives.
+func TestStories(t *testing.T) {
+	for name, story := range killStories() {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, 0, false, storyService(story.spec))
+			story.play(s)
+			s.check(story.clusters, story.gone, "not killed")
+		})
+	}
+}
+
 // TestOperatorIsKilledAnywhere plays each story as often as the operator writes in it, and kills it each time at another write, before or
 // after that has its effect.
 func TestOperatorIsKilledAnywhere(t *testing.T) {
-	upgraded := func(s *stage) {
-		s.until("ready", s.settled)
-		s.edit(image("b"))
-		s.edit(newConfig)
-		s.until("upgraded", func(rs *rayv1.RayService) bool {
-			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName == "demo-c2"
-		})
-	}
-	stories := map[string]struct {
-		spec     func(*rayv1.RayServiceSpec)
-		play     func(*stage)
-		clusters int
-		gone     bool
-	}{
-		"upgrade at once":  {strategy(rayv1.RayServiceNewCluster), upgraded, 2, false},
-		"upgrade in steps": {inSteps(50, 50), upgraded, 2, false},
-		"no upgrade": {strategy(rayv1.RayServiceUpgradeNone), func(s *stage) {
-			s.until("ready", s.settled)
-			s.edit(image("b"))
-			s.edit(newConfig)
-			s.until("up to date", s.settled)
-		}, 1, false},
-		"rollback": {inSteps(50, 50), func(s *stage) {
-			s.until("ready", s.settled)
-			old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
-			s.edit(image("b"))
-			s.until("half way", func(rs *rayv1.RayService) bool {
-				tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent
-				return tr != nil && *tr == 50
-			})
-			s.edit(image(old))
-			s.until("back", func(rs *rayv1.RayService) bool {
-				return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName == "demo-c1"
-			})
-		}, 2, false},
-		"suspension": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
-			s.until("ready", s.settled)
-			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
-			s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
-			if left := s.clusters(); len(left) > 0 {
-				s.t.Errorf("suspended with %v", left)
-			}
-			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
-			s.until("ready again", s.settled)
-		}, 2, false},
-		"deletion": {inSteps(50, 50), func(s *stage) {
-			s.until("ready", s.settled)
-			s.must(s.store.Delete(context.Background(), s.get()))
-			s.until("gone", func(rs *rayv1.RayService) bool { return rs == nil })
-		}, 1, true},
-	}
-	for name, story := range stories {
+	for name, story := range killStories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			total := 0
@@ -89,6 +56,56 @@ func TestOperatorIsKilledAnywhere(t *testing.T) {
 	}
 }
 
+// killStories are what happens to services.
+func killStories() map[string]killStory {
+	upgraded := func(s *stage) {
+		s.comesUp()
+		s.edit(image("b"))
+		s.edit(newConfig)
+		s.until("upgraded", func(rs *rayv1.RayService) bool {
+			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName != s.first
+		})
+	}
+	return map[string]killStory{
+		"upgrade at once":  {strategy(rayv1.RayServiceNewCluster), upgraded, 2, false},
+		"upgrade in steps": {inSteps(50, 50), upgraded, 2, false},
+		"no upgrade": {strategy(rayv1.RayServiceUpgradeNone), func(s *stage) {
+			s.comesUp()
+			s.edit(image("b"))
+			s.edit(newConfig)
+			s.until("up to date", s.settled)
+		}, 1, false},
+		"rollback": {inSteps(50, 50), func(s *stage) {
+			s.comesUp()
+			old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
+			s.edit(image("b"))
+			s.until("half way", func(rs *rayv1.RayService) bool {
+				tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent
+				return tr != nil && *tr == 50
+			})
+			s.edit(image(old))
+			s.until("back", func(rs *rayv1.RayService) bool {
+				return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName == s.first
+			})
+		}, 2, false},
+		"suspension": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
+			s.comesUp()
+			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+			s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+			if left := s.clusters(); len(left) > 0 {
+				s.t.Errorf("suspended with %v", left)
+			}
+			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+			s.until("ready again", s.settled)
+		}, 2, false},
+		"deletion": {inSteps(50, 50), func(s *stage) {
+			s.comesUp()
+			s.must(s.store.Delete(context.Background(), s.get()))
+			s.until("gone", func(rs *rayv1.RayService) bool { return rs == nil })
+		}, 1, true},
+	}
+}
+
 // check looks at the end of a story.
 func (s *stage) check(clusters int, gone bool, what string) {
 	s.t.Helper()
@@ -97,7 +114,7 @@ func (s *stage) check(clusters int, gone bool, what string) {
 	}
 	for name, d := range s.dashes {
 		for _, config := range d.Configs() {
-			if name == "demo-c1" && clusters > 1 && strings.Contains(config, "a:c") {
+			if name == s.first && clusters > 1 && strings.Contains(config, "a:c") {
 				s.t.Errorf("%s: the old cluster got the new configuration:\n%s", what, s.told())
 			}
 		}

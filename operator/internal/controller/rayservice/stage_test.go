@@ -27,6 +27,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/owned"
@@ -40,13 +41,13 @@ import (
 
 var errKilled = errors.New("the operator was killed")
 
-// fastClock runs a hundred times as fast as others.
+// fastClock runs some hundred times as fast as others.
 type fastClock struct {
 	clock.RealClock
 	start time.Time
 }
 
-const speed = 100
+const speed = 400
 
 // Now implements clock.PassiveClock.
 func (c fastClock) Now() time.Time { return c.start.Add(speed * c.RealClock.Since(c.start)) }
@@ -75,7 +76,8 @@ type stage struct {
 	killAt  int  // the number of the write; 0 for never
 	applied bool // the write has its effect before the operator dies
 	dead    bool
-	made    int // clusters
+	made    int    // clusters
+	first   string // the cluster that was used first
 	log     []string
 	uid     int
 	suffix  int
@@ -175,7 +177,7 @@ func (s *stage) restart() {
 	})
 	config := Config{
 		Client: c, Live: c, Recorder: s, Clock: s.clock, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
-		APIs: served.NewFixed(s.store.RESTMapper(), c, s.clock), Connect: s.connect, Probe: s.healthy,
+		APIs: served.NewFixed(gatewayAPI(), c, s.clock), Connect: s.connect, Probe: s.healthy,
 		Suffix: func() string { s.suffix++; return fmt.Sprint("c", s.suffix) },
 	}
 	for _, change := range s.change {
@@ -189,6 +191,14 @@ func (s *stage) restart() {
 		defer close(ended)
 		_ = tr.Start(ctx)
 	}(s.r.tracker, s.ended)
+}
+
+// gatewayAPI knows the kinds of the Gateway API.
+func gatewayAPI() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
+	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
+	return m
 }
 
 // name gives an object what an API server would.
@@ -258,7 +268,7 @@ func (s *stage) must(err error) {
 // RayClusters, EndpointSlices and Gateways.
 func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
 	s.t.Helper()
-	for range 4000 {
+	for range 2000 {
 		if ok(s.get()) {
 			return
 		}
@@ -272,7 +282,7 @@ func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
 			s.t.Fatalf("reconcile: %v\n%s", err, s.told())
 		}
 		s.others()
-		time.Sleep(time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 	s.t.Fatalf("never %s: %+v\n%s", what, s.get().Status, s.told())
 }
@@ -473,4 +483,11 @@ func (s *stage) settled(rs *rayv1.RayService) bool {
 	s.must(err)
 	app, _, _ := strings.Cut(strings.TrimPrefix(string(c.Body(nil)), `{"applications":`), `]`)
 	return len(configs) > 0 && strings.Contains(configs[len(configs)-1], app)
+}
+
+// comesUp waits until the service is ready for the first time.
+func (s *stage) comesUp() {
+	s.t.Helper()
+	s.until("ready", s.settled)
+	s.first = s.get().Status.ActiveServiceStatus.RayClusterName
 }
