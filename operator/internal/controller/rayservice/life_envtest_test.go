@@ -1,14 +1,20 @@
 package rayservice
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
@@ -220,16 +226,18 @@ func TestInitializingTimeoutGivesUp(t *testing.T) {
 func TestRefusedAndForeignServices(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	long := strings.Repeat("n", 48)
-	w.Create(w.service(long))
+	sometimes := func(s *rayv1.RayServiceSpec) {
+		s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: new(rayv1.RayServiceUpgradeType("Sometimes"))}
+	}
+	w.Create(w.service("refused", sometimes))
 	w.Eventually("the refusal", func() bool {
-		return condition(w.get(long), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed && len(w.Events(long, "InvalidRayServiceMetadata")) == 1
+		return condition(w.get("refused"), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed && len(w.Events("refused", "InvalidRayServiceSpec")) == 1
 	})
 	foreign := w.service("foreign", func(s *rayv1.RayServiceSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })
 	w.Create(foreign)
 	w.Create(w.service(strings.Repeat("n", 47)))
 	w.eventually(strings.Repeat("n", 47), "ready", serving)
-	if rs := w.get("foreign"); len(rs.Finalizers)+len(rs.Status.Conditions) > 0 || w.written("create cluster foreign") != 0 {
+	if rs := w.get("foreign"); len(rs.Finalizers)+len(rs.Status.Conditions) > 0 || w.written("create cluster foreign")+w.written("create cluster refused") != 0 {
 		t.Errorf("a service of another controller: %+v", rs)
 	}
 	// A live service whose spec is spoilt goes on serving, and its health is looked after.
@@ -250,7 +258,7 @@ func TestRefusedAndForeignServices(t *testing.T) {
 // TestGatewayAPI moves the traffic in steps on a real API server with the kinds of the Gateway API, whose implementation is played.
 func TestGatewayAPI(t *testing.T) {
 	w := newWorld(t)
-	w.Install(rayservice.GatewayKind, rayservice.RouteKind)
+	w.installGatewayAPI("gateways", "httproutes")
 	w.startOperator()
 	w.Create(w.service("demo", inSteps(100, 50)))
 	w.eventually("demo", "ready", func(rs *rayv1.RayService) bool { w.accept("demo"); return serving(rs) })
@@ -273,6 +281,39 @@ func TestGatewayAPI(t *testing.T) {
 		route := rayservice.Route(&rayv1.RayService{ObjectMeta: w.At("demo")}, nil)
 		return !w.Read(route)
 	})
+}
+
+// installGatewayAPI serves kinds of the Gateway API by its own definitions, until the end of the test.
+func (w *world) installGatewayAPI(plurals ...string) {
+	w.T.Helper()
+	dir, err := exec.CommandContext(w.T.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for _, plural := range plurals {
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard", "gateway.networking.k8s.io_"+plural+".yaml"))
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		crd := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+			w.T.Fatal(err)
+		}
+		w.Create(crd)
+		w.T.Cleanup(func() {
+			if err := w.Client.Delete(context.Background(), crd); err != nil {
+				w.T.Error(err)
+			}
+		})
+		w.Eventually(plural+" to be served", func() bool {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(rayservice.GatewayKind)
+			if plural == "httproutes" {
+				list.SetGroupVersionKind(rayservice.RouteKind)
+			}
+			return w.Client.List(w.T.Context(), list) == nil
+		})
+	}
 }
 
 // accept plays an implementation of the Gateway API.
