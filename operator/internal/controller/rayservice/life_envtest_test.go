@@ -226,12 +226,12 @@ func TestInitializingTimeoutGivesUp(t *testing.T) {
 func TestRefusedAndForeignServices(t *testing.T) {
 	w := newWorld(t)
 	w.startOperator()
-	sometimes := func(s *rayv1.RayServiceSpec) {
-		s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: new(rayv1.RayServiceUpgradeType("Sometimes"))}
-	}
-	w.Create(w.service("refused", sometimes))
+	soon := map[string]string{rayv1.AnnotationInitializingTimeout: "soon"}
+	refused := w.service("refused")
+	refused.Annotations = soon
+	w.Create(refused)
 	w.Eventually("the refusal", func() bool {
-		return condition(w.get("refused"), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed && len(w.Events("refused", "InvalidRayServiceSpec")) == 1
+		return condition(w.get("refused"), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed && len(w.Events("refused", "InvalidRayServiceMetadata")) == 1
 	})
 	foreign := w.service("foreign", func(s *rayv1.RayServiceSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })
 	w.Create(foreign)
@@ -251,8 +251,17 @@ func TestRefusedAndForeignServices(t *testing.T) {
 	w.setIll(w.active(name), true)
 	w.eventually(name, "looked after", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
 	w.setIll(w.active(name), false)
-	w.edit(name, strategy(rayv1.RayServiceNewCluster))
+	w.annotate(name, nil)
 	w.eventually(name, "ready again", serving)
+}
+
+func (w *world) annotate(name string, annotations map[string]string) {
+	w.T.Helper()
+	w.Eventually("annotations of "+name, func() bool {
+		rs := w.get(name)
+		rs.Annotations = annotations
+		return w.Client.Update(w.T.Context(), rs) == nil
+	})
 }
 
 // TestGatewayAPI moves the traffic in steps on a real API server with the kinds of the Gateway API, whose implementation is played.

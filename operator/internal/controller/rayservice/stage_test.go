@@ -96,6 +96,11 @@ func newStage(t *testing.T, killAt int, applied bool, objects ...client.Object) 
 	st := &stage{
 		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, applied: applied, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{},
 	}
+	for _, o := range objects {
+		if o.GetUID() == "" {
+			st.name(o)
+		}
+	}
 	scheme := envtest.Scheme(t)
 	if err := gatewayv1.Install(scheme); err != nil {
 		t.Fatal(err)
