@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/apply"
@@ -111,7 +110,9 @@ func (a *act) watches(_ context.Context, s *scope) error {
 			used[rc.UID] = true
 		}
 	}
-	a.tracker.keep(s.service.UID, used)
+	for _, gone := range a.tracker.keep(s.service.UID, used) {
+		a.children.Forget(gone) // it owned a serve Service
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -256,8 +257,8 @@ func (t *tracker) adopt(service, cluster types.UID, text string) {
 	})
 }
 
-// keep forgets the clusters of a service but these.
-func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) {
+// keep forgets the clusters of a service but these, and returns which it has forgotten.
+func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) []types.UID {
 	t.mu.Lock()
 	gone := map[types.UID]*tracked{}
 	for uid, k := range t.services[service] {
@@ -270,6 +271,7 @@ func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) {
 	}
 	t.mu.Unlock()
 	t.drop(service, gone)
+	return slices.Collect(maps.Keys(gone))
 }
 
 // forget drops all about a RayService.
