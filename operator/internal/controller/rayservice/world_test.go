@@ -219,7 +219,7 @@ func (w *world) runClusters() {
 			continue
 		}
 		svc, head := service.Head(rc, service.Options{}), pod.Head(rc, pod.Options{DeterministicHeadName: true})
-		head.Spec.NodeName, head.Spec.ServiceAccountName = node, "default"
+		head.Name, head.Spec.NodeName, head.Spec.ServiceAccountName = rc.Name+"-head", node, "default"
 		for _, o := range []client.Object{svc, head} {
 			if err := client.IgnoreAlreadyExists(w.Client.Create(ctx, o)); err != nil {
 				w.T.Fatal(err)
