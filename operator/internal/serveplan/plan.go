@@ -163,21 +163,14 @@ func (s *step) serving() bool {
 
 // prepare names a new cluster, or gives one up. The name is saved before there is an object.
 func (s *step) prepare() {
-	a, p := s.active(), s.pending()
+	a := s.active()
 	switch {
-	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress):
-		return
-	case s.inSteps(): // what changes now is a rollback first
+	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // what changes in steps is a rollback first
 		return
 	case s.pendingName() != "" && a != nil && a.Match == rayservice.Same:
 		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec is that of the active cluster again
 		return
-	case s.pendingName() != "" && p == nil: // it is to be made from the spec of now
-		return
-	case a == nil && p == nil:
-	case p != nil && p.Match != rayservice.Different, p == nil && a.Match != rayservice.Different:
-		return
-	case !s.in.Strategy.NewCluster && s.activeName() != "":
+	case !s.needsCluster():
 		return
 	}
 	s.st.PendingServiceStatus = rayv1.RayServiceStatus{RayClusterName: names.ServiceCluster(s.in.Service.Name, s.in.Suffix())}
@@ -188,6 +181,20 @@ func (s *step) prepare() {
 		}
 	}
 	s.plan.After = soon
+}
+
+// needsCluster reports whether none of the clusters can become what the spec asks for.
+func (s *step) needsCluster() bool {
+	c := s.pending()
+	if c == nil {
+		if s.pendingName() != "" {
+			return false // it is to be made from the spec of now
+		}
+		if c = s.active(); c == nil {
+			return true
+		}
+	}
+	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.activeName() == "")
 }
 
 // clusters makes and changes the objects. Only a name that is saved is used.

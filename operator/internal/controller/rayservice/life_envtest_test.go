@@ -242,9 +242,7 @@ func TestRefusedAndForeignServices(t *testing.T) {
 	}
 	// A live service whose spec is spoilt goes on serving, and its health is looked after.
 	name := strings.Repeat("n", 47)
-	w.edit(name, func(s *rayv1.RayServiceSpec) {
-		s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: new(rayv1.RayServiceUpgradeType("Sometimes"))}
-	})
+	w.annotate(name, soon)
 	w.eventually(name, "refused", func(rs *rayv1.RayService) bool {
 		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed
 	})
