@@ -38,7 +38,7 @@ func ParseConfig(text string) (Config, error) {
 	}
 	var list []any
 	if raw, given := c.top[keyApplications]; given && json.Unmarshal(raw, &list) != nil {
-		return c, nil // Ray says what is wrong with it
+		return c, nil //nolint:nilerr // Ray says what is wrong with it
 	}
 	c.applications = map[string]any{}
 	for _, item := range list {

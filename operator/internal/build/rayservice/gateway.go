@@ -13,10 +13,13 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
+// gatewayGroup is the one of the library as the type that kinds are made of.
+var gatewayGroup = schema.GroupVersion{Group: gatewayv1.GroupName, Version: gatewayv1.GroupVersion.Version}
+
 // The kinds of the Gateway API, which a Kubernetes cluster may lack.
 var (
-	GatewayKind = gatewayv1.SchemeGroupVersion.WithKind("Gateway")
-	RouteKind   = gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute")
+	GatewayKind = gatewayGroup.WithKind("Gateway")
+	RouteKind   = gatewayGroup.WithKind("HTTPRoute")
 )
 
 // listenerPort is where the Gateway takes requests.

@@ -63,7 +63,7 @@ func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 
 // settle tells of a configuration that was accepted, or not. What did not answer may have accepted it, so that is told of the second time.
 func (o *observeServe) settle(s *scope, rc *rayv1.RayCluster) {
-	d, failure, failures := o.tracker.settle(s.service.UID, rc.UID)
+	d, failures, failure := o.tracker.settle(s.service.UID, rc.UID)
 	subject := "deployment " + string(rc.UID)
 	switch {
 	case d == nil:

@@ -216,14 +216,14 @@ func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, si
 }
 
 // settle takes the outcome of the configuration that was under way, once; nil for none.
-func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failure error, failures int) {
+func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failures int, failure error) {
 	k := t.known(service, cluster)
 	if k.command == nil {
-		return nil, nil, 0
+		return nil, 0, nil
 	}
 	o, there := t.serves.Outcome(cluster, k.command.name)
 	if there && !o.Done {
-		return nil, nil, 0
+		return nil, 0, nil
 	}
 	t.serves.Forget(cluster, k.command.name)
 	t.with(service, cluster, func(k *tracked) {
@@ -245,7 +245,7 @@ func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failure
 		}
 		failures = k.failures
 	})
-	return ended, o.Err, failures
+	return ended, failures, o.Err
 }
 
 // adopt notes that a cluster runs the configuration of a text although this process has not sent it.
