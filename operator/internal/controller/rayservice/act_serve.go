@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
@@ -157,10 +156,11 @@ func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) se
 
 // deleteService deletes a Service that was found on the API server, also where the cache does not know it.
 func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
-	done, err := apply.Writer{Client: a.config.Client, Live: a.config.Live}.Remove(ctx, s.service, svc)
+	err := a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
-	case err == nil && done:
+	case err == nil:
 		s.events = append(s.events, report.Normal("DeletedService", "Delete", "Deleted Service %s", svc.Name))
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
 	case children.Lasting(err):
 		s.refuse(err.Error())
 		if a.said.News(s.service.UID, "delete "+svc.Name, err.Error()) {
