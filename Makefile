@@ -10,6 +10,9 @@ LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 FUZZTIME ?= 60s
 # SIMULATE=false: no simulated Ray behind head Pods, and nothing of Pods runs on this machine.
 SIMULATE ?= true
+# NODES=real: a kubelet on this machine instead of simulated nodes (Linux, root).
+NODES ?= simulated
+LOCAL_FLAGS := $(if $(filter real,$(NODES)),--real-nodes=1,--simulate=$(SIMULATE))
 
 .PHONY: help
 help: ## Show this list
@@ -28,6 +31,14 @@ programs: ## Build raygate-operator, raygate-apiserver and raygate into bin/
 	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate-apiserver ./apiserver/cmd/apiserver
 	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate ./cmd/raygate
 
+.PHONY: node
+node: ## Build what real nodes consist of (6 minutes the first time; Linux)
+	@hack/build-localcluster.sh node
+
+.PHONY: ray-image
+ray-image: ## Make the image of Ray for real nodes (Debian, root)
+	@hack/ray-image/build.sh
+
 .PHONY: localcluster
 localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes the first time)
 	@hack/build-localcluster.sh
@@ -35,12 +46,12 @@ localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes
 ##@ Run
 
 .PHONY: run
-run: build ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray)
-	@exec bin/raygate-local run --simulate=$(SIMULATE)
+run: build $(if $(filter real,$(NODES)),node) ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray; NODES=real: containers)
+	@exec bin/raygate-local run $(LOCAL_FLAGS)
 
 .PHONY: up
-up: build ## The same in the background
-	@bin/raygate-local up --simulate=$(SIMULATE)
+up: build $(if $(filter real,$(NODES)),node) ## The same in the background
+	@bin/raygate-local up $(LOCAL_FLAGS)
 
 .PHONY: down
 down: ## Stop what `make up` started

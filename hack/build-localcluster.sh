@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the local cluster: bin/k8s/{etcd,kube-apiserver,kube-controller-manager,
 # kube-scheduler,kubectl}, bin/raygate-local, and in bin/standins the programs that
-# stand in for those of Ray's image in containers that run as processes.
+# stand in for those of Ray's image in containers that run as processes. With the
+# argument "node" also what real nodes consist of, in bin/node.
 #
 # Kubernetes is compiled from its Go modules, which takes some minutes the first
 # time. What is up to date is skipped: the key is a hash of the sources, of the
@@ -13,6 +14,7 @@ src=$root/localcluster
 out=$root/bin
 k8s=$out/k8s
 standins=$out/standins
+node=$out/node
 mkdir -p "$k8s"
 
 say() { printf '%s\n' "localcluster: $*"; }
@@ -38,7 +40,7 @@ else
 	cksum_cmd() { shasum -a 256 | cut -d' ' -f1; }
 fi
 
-# -L: internal/raysim is a link into the main module.
+# -L: internal/raysim and internal/servesim are links into the main module.
 sources() { find -L "$@" -name '*.go' ! -name '*_test.go' | LC_ALL=C sort; }
 
 # up_to_date STAMP HASH FILE...: the stamp holds this hash and all files exist
@@ -148,6 +150,48 @@ build_standins() {
 	for name in python python3; do ln -sf ray "$standins/$name"; done
 }
 
+# module CGO DIRECTIVES PACKAGE NAME FLAGS...: a program of another module, whose versions are locked in node/DIRECTIVES.mod
+module() {
+	cgo=$1 mod=$2 package=$3 name=$4
+	shift 4
+	ticking "$name" "packages compiled" env CGO_ENABLED="$cgo" go build -v -trimpath -modfile="node/$mod.mod" "$@" -o "$node/$name.new" "$package"
+	mv -f "$node/$name.new" "$node/$name"
+}
+
+build_node() {
+	key=$(hash_of node/*.mod node/*.sum node/dns/* go.mod go.sum $(sources cmd/node cmd/pause))
+	if up_to_date "$k8s/.key-node" "$key" "$node/kubelet" "$node/runc" "$node/containerd"; then
+		say "the programs of real nodes are up to date"
+		return
+	fi
+	if ! pkg-config --exists libseccomp; then
+		say "real nodes need libseccomp and pkg-config; on Debian: apt-get install libseccomp-dev pkg-config"
+		exit 1
+	fi
+	say "building kubelet, kube-proxy, containerd, runc and CoreDNS; 6 minutes on two cores the first time"
+	rm -f "$k8s/.key-node"
+	mkdir -p "$node/cni"
+	ticking "kubelet and kube-proxy" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$node/kube-node.new" ./cmd/node
+	mv -f "$node/kube-node.new" "$node/kube-node"
+	for p in kubelet kube-proxy; do ln -sf kube-node "$node/$p"; done
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$node/pause" ./cmd/pause
+	(cd node/dns && ticking "CoreDNS" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" -o "$node/dns" .)
+	for p in containerd containerd-shim-runc-v2 ctr; do
+		module 0 containerd "github.com/containerd/containerd/v2/cmd/$p" "$p" -tags "no_btrfs no_devmapper no_zfs" \
+			-ldflags "-s -w -X github.com/containerd/containerd/v2/version.Version=$(version_of containerd github.com/containerd/containerd/v2)"
+	done
+	# With a C compiler: it enters namespaces before Go's runtime starts threads.
+	module 1 runc github.com/opencontainers/runc runc -tags seccomp -ldflags "-s -w -X main.version=$(version_of runc github.com/opencontainers/runc)"
+	for p in main/bridge main/loopback ipam/host-local; do
+		module 0 cni "github.com/containernetworking/plugins/plugins/$p" "cni/${p##*/}" -ldflags "-s -w"
+	done
+	echo "$key" >"$k8s/.key-node"
+}
+
+# version_of NAME MODULE: as locked in node/NAME.mod
+version_of() { sed -n "s|^.*$2 v\([0-9.]*\).*|\1|p" "node/$1.mod" | head -n 1; }
+
 build_kube
 build_supervisor
 build_standins
+if [ "${1:-}" = node ]; then build_node; fi

@@ -113,8 +113,13 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 	variable("spec", "OBJECT.?spec.orValue(null)")
 	variable("cluster", "OBJECT"+optional+".orValue(null)")
 	variable("groups", "OBJECT"+optional+".?workerGroupSpecs.orValue([])")
+	if job, within := strings.CutSuffix(clusterPath, ".rayClusterSpec"); within && !warning {
+		// Next to a selector no child is made of the cluster.
+		policy.Spec.Variables = append(policy.Spec.Variables, admissionv1.Variable{
+			Name: "selects", Expression: "object.?" + strings.ReplaceAll(job, ".", ".?") + ".?clusterSelector.orValue({}).size() > 0"})
+	}
 	for _, r := range rules {
-		v := admissionv1.Validation{Expression: r.Expression(), Message: r.Message(plural)}
+		v := admissionv1.Validation{Expression: r.Expression(plural), Message: r.Message(plural)}
 		if !warning {
 			v.Reason = new(metav1.StatusReasonInvalid)
 		}

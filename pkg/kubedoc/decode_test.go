@@ -2,6 +2,7 @@ package kubedoc
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -12,18 +13,21 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// TestFromJSONAndDecode holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
-func TestFromJSONAndDecode(t *testing.T) {
+// TestDecodeTree holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
+func TestDecodeTree(t *testing.T) {
 	var pod corev1.PodSpec
-	errs := Decode(FromJSON(map[string]any{
+	tree := map[string]any{
 		"nodeName":     nil,
+		"priority":     "high",
 		"nodeSelector": map[string]any{"zone": nil, "arch": true},
 		"containers": []any{
 			map[string]any{"name": "a", "securityContext": map[string]any{"runAsUser": int64(1)<<53 + 1}, "ports": []any{nil}},
 			map[string]any{"name": int64(1)},
 		},
-		"volumes": []any{map[string]any{"emptyDir": map[string]any{"sizeLimit": 0.5}}},
-	}), &pod, field.NewPath("spec"))
+		"volumes":                       []any{map[string]any{"emptyDir": map[string]any{"sizeLimit": 0.5}}},
+		"terminationGracePeriodSeconds": "9223372036854775807",
+	}
+	errs := Decode(tree, &pod, field.NewPath("spec"))
 	var got []string
 	for _, err := range errs {
 		got = append(got, err.Field+" ("+err.Origin+"): "+err.Detail)
@@ -33,12 +37,19 @@ func TestFromJSONAndDecode(t *testing.T) {
 		`spec.containers[0].ports[0] (wrong-type): expected object, got null`,
 		`spec.containers[1].name (wrong-type): expected string, got number 1; put it in quotes`,
 		`spec.nodeSelector[arch] (wrong-type): expected string, got boolean true; put it in quotes`,
+		`spec.priority (wrong-type): expected integer, got string "high"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mistakes (-want +got):\n%s", diff)
 	}
+	if pod.Priority != nil {
+		t.Errorf("a priority that is no number became %d", *pod.Priority)
+	}
 	if user := pod.Containers[0].SecurityContext.RunAsUser; user == nil || *user != 1<<53+1 {
 		t.Errorf("the large integer became %v", user)
+	}
+	if grace := pod.TerminationGracePeriodSeconds; grace == nil || *grace != math.MaxInt64 || tree["terminationGracePeriodSeconds"] != int64(math.MaxInt64) {
+		t.Errorf("the large integer in text became %v in the object and %v in the tree", grace, tree["terminationGracePeriodSeconds"])
 	}
 }
 
@@ -48,10 +59,9 @@ func TestHopelessDocumentIsBounded(t *testing.T) {
 	for i := range 100_000 {
 		hopeless[fmt.Sprintf("restartPolic%d", i)] = true
 	}
-	doc := FromJSON(hopeless)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	errs := Decode(doc, &corev1.PodSpec{}, field.NewPath("spec"))
+	errs := Decode(hopeless, &corev1.PodSpec{}, field.NewPath("spec"))
 	runtime.ReadMemStats(&after)
 	if len(errs) != maxMistakes {
 		t.Errorf("%d mistakes are reported, want %d", len(errs), maxMistakes)

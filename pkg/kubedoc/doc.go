@@ -1,9 +1,7 @@
-// Package kubedoc converts between Kubernetes Go types and google.protobuf.Struct, the form in which Kubernetes documents
-// (pod templates, Services, environment variables ...) travel inside v2 messages. The command-line tool reads whole objects
-// with it, so that a mistake is named at the same path and in the same words as by the gateway.
+// Package kubedoc reads documents: the objects that clients send to the gateway, and the files that people check with the command-line tool, so that
+// a mistake is named at the same path and in the same words by both. [Read] makes a tree of a text, [Decode] a Go type of a tree.
 //
-// It walks Go types by reflection, with a plan per type that is made once, rather than going through JSON text: that is
-// several times cheaper, and decoding finds every mistake with its path instead of the first one. The result is what
-// encoding/json would give, with two differences that no Kubernetes API server notices: null members and empty structs
-// behind omitempty are left out. An integer beyond 2^53, which a Struct cannot hold, is a decimal string.
+// It exists because encoding/json and what Kubernetes builds on it give up at the first mistake of most kinds, and say neither where it is nor what
+// would be right. Decode walks Go types by reflection, with a plan per type that is made once. The result is what encoding/json would give, with
+// two differences that no Kubernetes API server notices: null members and empty structs behind omitempty are left out.
 package kubedoc

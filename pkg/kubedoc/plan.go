@@ -3,6 +3,7 @@ package kubedoc
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// structPlan is what encoding and decoding need to know about a struct type.
+// structPlan is what decoding needs to know about a struct type.
 type structPlan struct {
 	fields []fieldPlan
 	byName map[string]int
@@ -58,12 +59,17 @@ func (p *structPlan) add(t reflect.Type, prefix []int) {
 		case name == "" || !hasTag:
 			name = f.Name
 		}
+		// Messages of protobuf have the name in JSON in another tag.
+		if m := protoName.FindStringSubmatch(f.Tag.Get("protobuf")); m != nil {
+			name = m[1]
+		}
 		omit := slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "omitempty" || o == "omitzero" })
 		p.fields = append(p.fields, fieldPlan{name: name, index: index, omitEmpty: omit})
 	}
 }
 
 var (
+	protoName       = regexp.MustCompile(`,json=(\w+)`)
 	quantityType    = reflect.TypeFor[resource.Quantity]()
 	timeType        = reflect.TypeFor[metav1.Time]()
 	intOrStringType = reflect.TypeFor[intstr.IntOrString]()

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -18,36 +17,36 @@ import (
 )
 
 // decodeScalarType decodes the struct types that are one value in JSON and reports whether rv is of one.
-func (d *decoder) decodeScalarType(v *structpb.Value, rv reflect.Value, path *field.Path) bool {
+func (d *decoder) decodeScalarType(v any, rv reflect.Value, path *field.Path) bool {
 	switch rv.Type() {
 	case quantityType:
 		if q, ok := d.quantity(v, path); ok {
 			rv.Set(reflect.ValueOf(q))
 		}
 	case timeType:
-		s, ok := v.GetKind().(*structpb.Value_StringValue)
+		text, ok := v.(string)
 		if !ok {
 			d.wrongType(path, "time as a string", v)
 			return true
 		}
-		t, err := time.Parse(time.RFC3339, s.StringValue)
+		t, err := time.Parse(time.RFC3339, text)
 		if err != nil || t.Nanosecond() != 0 {
-			d.problem(path, mistake.BadFormat, strconv.Quote(s.StringValue)+" is not a time in RFC 3339 with whole seconds, such as 2026-01-31T12:00:00Z")
+			d.add(path, mistake.BadFormat, strconv.Quote(mistake.Short(text))+" is not a time in RFC 3339 with whole seconds, such as 2026-01-31T12:00:00Z")
 			return true
 		}
 		rv.Set(reflect.ValueOf(metav1.NewTime(t.Local())))
 	case intOrStringType:
-		switch k := v.GetKind().(type) {
-		case *structpb.Value_StringValue:
-			rv.Set(reflect.ValueOf(intstr.FromString(k.StringValue)))
-		case *structpb.Value_NumberValue:
-			if k.NumberValue != math.Trunc(k.NumberValue) || math.Abs(k.NumberValue) > math.MaxInt32 {
-				d.problem(path, mistake.OutOfRange, formatNumber(k.NumberValue)+" is not a 32-bit integer")
-				return true
-			}
-			rv.Set(reflect.ValueOf(intstr.FromInt32(int32(k.NumberValue))))
-		default:
+		if text, ok := v.(string); ok {
+			rv.Set(reflect.ValueOf(intstr.FromString(text)))
+			return true
+		}
+		switch n, ok := integer(v); {
+		case !isNumber(v):
 			d.wrongType(path, "integer or string", v)
+		case !ok || n != int64(int32(n)):
+			d.add(path, mistake.OutOfRange, formatNumber(v)+" is not a 32-bit integer")
+		default:
+			rv.Set(reflect.ValueOf(intstr.FromInt32(int32(n))))
 		}
 	default:
 		return false
@@ -56,28 +55,25 @@ func (d *decoder) decodeScalarType(v *structpb.Value, rv reflect.Value, path *fi
 }
 
 // quantity takes strings and integers. A fraction as a number is refused as the API server does: it may not be exact.
-func (d *decoder) quantity(v *structpb.Value, path *field.Path) (resource.Quantity, bool) {
-	var text string
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		text = k.StringValue
-	case *structpb.Value_NumberValue:
-		if k.NumberValue != math.Trunc(k.NumberValue) || math.Abs(k.NumberValue) > mistake.MaxExact {
-			n := formatNumber(k.NumberValue)
-			d.problem(path, mistake.WrongType, fmt.Sprintf("expected quantity as a string or integer, got number %s; write %q", n, n))
+func (d *decoder) quantity(v any, path *field.Path) (resource.Quantity, bool) {
+	text, isText := v.(string)
+	if !isText {
+		n := formatNumber(v)
+		switch _, ok := integer(v); {
+		case !isNumber(v):
+			d.wrongType(path, "quantity as a string or integer", v)
+			return resource.Quantity{}, false
+		case !ok:
+			d.add(path, mistake.WrongType, fmt.Sprintf("expected quantity as a string or integer, got number %s; write %q", n, n))
 			return resource.Quantity{}, false
 		}
-		text = formatNumber(k.NumberValue)
-	default:
-		d.wrongType(path, "quantity as a string or integer", v)
-		return resource.Quantity{}, false
+		text = n
 	}
 	q, err := ParseQuantity(text)
 	if err != nil {
-		d.problem(path, mistake.BadFormat, err.Error())
-		return resource.Quantity{}, false
+		d.add(path, mistake.BadFormat, err.Error())
 	}
-	return q, true
+	return q, err == nil
 }
 
 // hugeExponent is in texts such as 1e-999999999, for which the parser would take hours.
@@ -100,49 +96,52 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	return resource.Quantity{}, fmt.Errorf("%q is not a quantity such as 500m, 2 or 16Gi", text)
 }
 
-func (d *decoder) decodeInt(v *structpb.Value, rv reflect.Value, path *field.Path) {
-	bits := rv.Type().Bits()
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_NumberValue:
-		f := k.NumberValue
-		switch {
-		case math.IsNaN(f) || f != math.Trunc(f):
-			d.wrongType(path, "integer", v)
-		case bits < 64 && (f < -math.Ldexp(1, bits-1) || f >= math.Ldexp(1, bits-1)):
-			d.problem(path, mistake.OutOfRange, fmt.Sprintf("%s does not fit in a %d-bit integer", formatNumber(f), bits))
-		case math.Abs(f) > mistake.MaxExact:
-			d.problem(path, mistake.OutOfRange, formatNumber(f)+" may not be exact as a number here; write it as a string of digits")
-		default:
-			rv.SetInt(int64(f))
-		}
-	case *structpb.Value_StringValue:
-		// Only what a number could not carry: anything smaller as a string is a mistake to Kubernetes too.
-		n, err := strconv.ParseInt(k.StringValue, 10, bits)
-		if err != nil || n <= mistake.MaxExact && n >= -mistake.MaxExact {
-			d.wrongType(path, "integer", v)
-			return
-		}
+// decodeInt takes any number without a fraction: 3, 3.0 and 3e0 are one to JSON.
+func (d *decoder) decodeInt(v any, rv reflect.Value, path *field.Path) {
+	n, ok := integer(v)
+	f, isFloat := v.(float64)
+	switch {
+	case ok && !rv.OverflowInt(n):
 		rv.SetInt(n)
+	case ok, isFloat && f == math.Trunc(f):
+		d.add(path, mistake.OutOfRange, fmt.Sprintf("%s does not fit in a %d-bit integer", formatNumber(v), rv.Type().Bits()))
 	default:
 		d.wrongType(path, "integer", v)
 	}
 }
 
+// integer returns the integer that a number is.
+func integer(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), n == math.Trunc(n) && math.Abs(n) < 1<<63
+	}
+	return 0, false
+}
+
+func isNumber(v any) bool {
+	_, isFloat := v.(float64)
+	_, isInt := v.(int64)
+	return isFloat || isInt
+}
+
 // describe names v with its value when that is short.
-func describe(v *structpb.Value) string {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		if len(k.StringValue) > 64 {
+func describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		if len(v) > 64 {
 			return "string"
 		}
-		return "string " + strconv.Quote(k.StringValue)
-	case *structpb.Value_NumberValue:
-		return "number " + formatNumber(k.NumberValue)
-	case *structpb.Value_BoolValue:
-		return "boolean " + strconv.FormatBool(k.BoolValue)
-	case *structpb.Value_ListValue:
+		return "string " + strconv.Quote(v)
+	case int64, float64:
+		return "number " + formatNumber(v)
+	case bool:
+		return "boolean " + strconv.FormatBool(v)
+	case []any:
 		return "list"
-	case *structpb.Value_StructValue:
+	case map[string]any:
 		return "object"
 	default:
 		return "null"
@@ -158,6 +157,9 @@ func typeName(t reflect.Type) string {
 	case reflect.Bool:
 		return "boolean"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "string in base64"
+		}
 		return "list"
 	case reflect.Struct, reflect.Map:
 		if t == quantityType {
@@ -169,8 +171,12 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-func formatNumber(f float64) string {
-	if math.Abs(f) < 1e15 {
+func formatNumber(v any) string {
+	f, ok := v.(float64)
+	switch {
+	case !ok:
+		return fmt.Sprint(v)
+	case math.Abs(f) < 1e15:
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)

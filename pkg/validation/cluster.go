@@ -99,7 +99,7 @@ func warnClusterSpec(c *cluster, path *field.Path) field.ErrorList {
 }
 
 // warnGates tells of fields that need feature gates of which nobody knows here whether they are on. That of the embedded
-// store is told with its options.
+// store is reported with its options.
 func warnGates(c *cluster, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	if c.spec.HistoryServerOptions != nil {

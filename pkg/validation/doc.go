@@ -1,6 +1,6 @@
 // Package validation holds every rule on a Ray object. The gateway, the webhooks, the controllers and the command-line
 // tool all ask it, so that an object gets the same verdict, at the same field paths and in the same words, whichever
-// door it came through.
+// entry point it came through.
 //
 // The package is pure: no client, no clock, no log, no global state. What a rule has to know beyond the object (feature
 // gates, facts about the Kubernetes cluster) arrives in [Options]. It accepts any object that Go can hold, nil parts

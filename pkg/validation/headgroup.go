@@ -121,7 +121,7 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 		}
 	}
 	if svc.Spec.ClusterIP == corev1.ClusterIPNone && c.options.HeadClusterIPService {
-		warnings = append(warnings, invalid("RC-556", path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is told to give head Services an address; remove it"))
+		warnings = append(warnings, invalid("RC-556", path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is configured to give head Services an address; remove it"))
 	}
 	if svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace {
 		warnings = append(warnings, invalid("RC-556", path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it"))
@@ -129,7 +129,8 @@ func warnHeadService(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-// validateIngress looks for what the API server refuses in the Ingress, if there is one.
+// validateIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has
+// none of this.
 func validateIngress(h *rayv1.HeadGroupSpec, path *field.Path) field.ErrorList {
 	o := h.IngressOptions
 	if o == nil {

@@ -39,7 +39,7 @@ func validateTTL(j *job, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateDeletionForm lets the strategy be told by rules or by the older pair, and by one of them.
+// validateDeletionForm lets the strategy be given by rules or by the older pair, and by one of them.
 func validateDeletionForm(s *rayv1.DeletionStrategy, path *field.Path) field.ErrorList {
 	legacy := s.OnSuccess != nil || s.OnFailure != nil
 	switch {

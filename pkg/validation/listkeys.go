@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The schema says which lists of a Pod template have keys. What follows says it again, for doors before the API server.
+// The schema says which lists of a Pod template have keys. What follows says it again, for entry points before the API server.
 
 // repeats reports the items of the list called name whose key an earlier item has, at the field below the item, or at the
 // item when the key is more than one field.

@@ -61,10 +61,6 @@ type Options struct {
 	// default. A gateway and a command line cannot know that; where something is not known, it is no error.
 	FromOperator bool
 
-	// EmptyIsAbsent says that whoever read the object cannot tell an empty name of a worker group from none, as a protobuf message
-	// cannot. The schema demands the field, and lets an empty one pass.
-	EmptyIsAbsent bool
-
 	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
 	// "" says that it has none. Nil means not known, and silences the warnings about scheduler labels.
 	BatchScheduler *string

@@ -105,7 +105,7 @@ func reservedWait(c *cluster, g nodeGroup, isInit bool) *reserved {
 // reserved is the name of a container that the operator adds to a Pod.
 type reserved struct {
 	id, why string
-	// maybe says that the operator can be told not to, and nobody knows here whether it was.
+	// maybe says that the operator may be configured not to, which nobody knows here.
 	maybe bool
 }
 
@@ -143,7 +143,7 @@ func reservedName(c *cluster, g nodeGroup, name string, isInit bool) *reserved {
 	return nil
 }
 
-// warnReservedNames tells of names that the operator uses if nobody told it not to.
+// warnReservedNames tells of names that the operator uses unless it is configured not to.
 func warnReservedNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	check := func(containers []corev1.Container, path *field.Path, isInit bool) {

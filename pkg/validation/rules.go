@@ -51,7 +51,7 @@ const (
 type Layer string
 
 const (
-	// LayerPackage is this package, and so every door that asks it: gateway, webhook, controller, command line.
+	// LayerPackage is this package, and so every entry point that asks it: gateway, webhook, controller, command line.
 	LayerPackage Layer = "package"
 	// LayerController is this package as the controller asks it: the rule needs [Facts] that only the controller has.
 	LayerController Layer = "controller"

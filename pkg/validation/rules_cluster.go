@@ -5,7 +5,7 @@ package validation
 var rulesOfClusters = []Rule{
 	{ID: "RC-001", Kind: KindClusterSpec, Field: "headGroupSpec", Condition: "absent", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
 	{ID: "RC-002", Kind: KindClusterSpec, Field: "headGroupSpec.template, workerGroupSpecs[i].template", Condition: "absent", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
-	{ID: "RC-003", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].groupName", Condition: "absent; to a gateway, which cannot tell the two apart, also empty", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
+	{ID: "RC-003", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].groupName", Condition: "absent; an empty one passes", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
 	{ID: "RC-005", Kind: KindClusterSpec, Field: "every scalar", Condition: "wrong JSON type, integer outside int32, value of a map that is no text", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: schemaOnly},
 	{ID: "RC-006", Kind: KindClusterSpec, Field: "authOptions.mode", Condition: "not disabled, token", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
 	{ID: "RC-007", Kind: KindClusterSpec, Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Tier: TierPeer, Peer: []PeerLayer{PeerSchema}, Layers: packageOnly},
@@ -179,7 +179,7 @@ var rulesOfClusters = []Rule{
 	{ID: "RC-559", Kind: KindClusterSpec, Field: "headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard", Tier: TierAdvice, Layers: packageOnly},
 	{ID: "RC-560", Kind: KindClusterSpec, Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: TierKubernetes, Layers: packageOnly},
 	{ID: "RC-561", Kind: KindClusterSpec, Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Tier: TierAdvice, Layers: packageOnly},
-	{ID: "RC-562", Kind: KindClusterSpec, Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP", Tier: TierKubernetes, Layers: packageOnly},
+	{ID: "RC-562", Kind: KindClusterSpec, Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP", Tier: TierAdvice, Layers: packageOnly},
 	{ID: "RC-563", Kind: "RayCluster", Field: "metadata.name", Condition: "51 to 53 characters with autoscaling or token auth; above 37 with enableIngress", Tier: TierAdvice, Layers: packageOnly},
 	{ID: "RC-564", Kind: KindClusterSpec, Field: "workerGroupSpecs[i].groupName", Condition: "longer than 57 and numOfHosts above 1 (gate RayMultiHostIndexing)", Tier: TierKubernetes, Depends: "gate RayMultiHostIndexing", Layers: packageOnly, Reads: []string{"../numOfHosts"}},
 	{ID: "RC-565", Kind: KindClusterSpec, Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: TierKubernetes, Layers: packageOnly},

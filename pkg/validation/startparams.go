@@ -237,7 +237,7 @@ func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 			if value := g.rayStartParams[s.param]; value != "" {
 				n, err := strconv.ParseInt(value, 10, 32)
 				if err != nil {
-					continue // filled in by the shell, or told by RC-518
+					continue // filled in by the shell, or reported by RC-518
 				}
 				listens = n
 			}

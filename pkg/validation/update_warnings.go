@@ -90,7 +90,7 @@ func warnGroupChanges(rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *fie
 	return warnings
 }
 
-// checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator was told so,
+// checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator is configured so,
 // and a warning elsewhere. Recreate deletes all Pods anyway, and a RayService makes a new cluster for other groups.
 func checkGroupsKept(rc, old *rayv1.RayCluster, path *field.Path) field.ErrorList {
 	if recreates(&rc.Spec) || rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {

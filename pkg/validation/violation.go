@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Violation is one problem in the form that every door prints.
+// Violation is one problem in the form that every entry point prints.
 type Violation struct {
 	// Field is the path of the field, as in spec.workerGroupSpecs[0].groupName.
 	Field string
@@ -17,7 +17,7 @@ type Violation struct {
 	Rule string
 }
 
-// Violations turns a verdict into what doors print: in the order in which the fields stand in the API, without repeats.
+// Violations turns a verdict into what entry points print: in the order in which the fields stand in the API, without repeats.
 func Violations(errs field.ErrorList) []Violation {
 	violations := make([]Violation, 0, len(errs))
 	seen := make(map[Violation]bool, len(errs))

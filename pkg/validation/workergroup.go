@@ -54,9 +54,6 @@ func validateGroupNamesUnique(groups []rayv1.WorkerGroupSpec, path *field.Path) 
 func validateGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	name := g.GroupName
 	var errs field.ErrorList
-	if name == "" && c.options.EmptyIsAbsent {
-		return field.ErrorList{required("RC-003", path, "give the group a name, as in cpu-workers")}
-	}
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
 		errs = append(errs, invalid("RC-502", path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; ")))
@@ -204,7 +201,7 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 
 func warnGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
-	if g.GroupName == "" && !c.options.EmptyIsAbsent {
+	if g.GroupName == "" {
 		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))
 	}
 	if g.GroupName != strings.ToLower(g.GroupName) {

@@ -115,7 +115,7 @@ func TestExamplesAgainstPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, e := range examples.All() {
+	for _, e := range append(examples.All(), examples.Nested()...) {
 		if e.Update || e.GoOnly {
 			continue
 		}

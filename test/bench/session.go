@@ -112,8 +112,13 @@ func (s *session) installCRDs(ctx context.Context) error {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
 	}
-	return s.eventually(ctx, "RayClusters to be served", 30*time.Second, func(ctx context.Context) error {
-		return s.client.List(ctx, &rayv1.RayClusterList{}, client.Limit(1))
+	return s.eventually(ctx, "all kinds to be served", 30*time.Second, func(ctx context.Context) error {
+		for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayCronJobList{}} {
+			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -29,9 +29,8 @@ type Case struct {
 	Stored bool
 	// Version is the API version in which the last write is made. Empty means v1.
 	Version string
-	// Except are what the case does not get: "controller" for objects that are stored and lie there under KubeRay too, "gateway" where its API
-	// cannot say the object, since a protobuf message cannot tell an empty text from none, "pods" where
-	// Pods take something that is not in the cluster of the tests, such as the webhook of another project.
+	// Except are what the case does not get: "controller" for objects that are stored and lie there under KubeRay too, "pods" where Pods take
+	// something that is not in the cluster of the tests, such as the webhook of another project.
 	Except []string
 	// Object is a merge patch of the base of the kind.
 	Object map[string]any

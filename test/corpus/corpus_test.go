@@ -9,7 +9,7 @@ import (
 )
 
 // minCases keeps the corpus from shrinking.
-const minCases = 200
+const minCases = 290
 
 func load(t *testing.T) []corpus.Case {
 	t.Helper()
@@ -37,7 +37,7 @@ func TestCorpusSaysWhy(t *testing.T) {
 	}
 }
 
-// TestRulesRefuseNothing asks the rules as a command line that was told nothing but the gates, and as an operator with no batch
+// TestRulesRefuseNothing asks the rules as a command line that knows nothing but the gates, and as an operator with no batch
 // scheduler. The tests of every layer are in test/matrix.
 func TestRulesRefuseNothing(t *testing.T) {
 	for _, c := range load(t) {

@@ -31,8 +31,8 @@ func threeMistakes(name, ns string) []byte {
 	return []byte(m)
 }
 
-// Every door finds the same mistakes, at the same paths, in the same words.
-func TestOneVerdictAtEveryDoor(t *testing.T) {
+// Every entry point finds the same mistakes, at the same paths, in the same words.
+func TestOneVerdictAtEveryEntryPoint(t *testing.T) {
 	ns := namespace(t)
 	const name = "wrong"
 
@@ -40,13 +40,13 @@ func TestOneVerdictAtEveryDoor(t *testing.T) {
 	if len(want) < 3 {
 		t.Fatalf("REST found %d mistakes, want at least the three made: %v", len(want), want)
 	}
-	for door, got := range map[string][]string{
+	for entryPoint, got := range map[string][]string{
 		"gRPC":             verdictOfGRPC(t, ns, name),
 		"raygate validate": verdictOfTool(t, ns, name),
 		"operator":         verdictOfOperator(t, ns, name),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s differs from REST (-REST +%s):\n%s", door, door, diff)
+			t.Errorf("%s differs from REST (-REST +%s):\n%s", entryPoint, entryPoint, diff)
 		}
 	}
 }

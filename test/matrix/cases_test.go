@@ -3,9 +3,7 @@ package matrix
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +19,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
-// testCase is an example on its way through the doors.
+// testCase is an example on its way through the entry points.
 type testCase struct {
 	examples.Example
 	// object and old are as a client sends them, with the defaults of the schema, under a name of their own.
@@ -38,7 +36,7 @@ type testCase struct {
 	versions map[string]string
 }
 
-// Reasons why an example has nothing to say to any door.
+// Reasons why an example has nothing to say to any entry point.
 const (
 	skipGoOnly  = "cannot be said in JSON"
 	skipStatus  = "is about the status, which the API server takes from no one who creates or updates an object"
@@ -63,7 +61,7 @@ func newCases() []*testCase {
 			c.old.SetName(name)
 		}
 		c.chooseSetting()
-		if c.setting == nil || c.Kind != "RayCluster" || c.Severity != validation.SeverityError || c.Update || c.object.GetName() == "" {
+		if c.setting == nil || !hasController(c.Kind, c.setting) || c.Severity != validation.SeverityError || c.Update || c.object.GetName() == "" {
 			continue
 		}
 		key := c.setting.name + "/" + c.object.GetName()
@@ -98,8 +96,12 @@ func skipOf(e examples.Example) string {
 // chooseSetting takes the first setting under which the rule is reported where it should be. The other rules may be fewer.
 func (c *testCase) chooseSetting() {
 	want := validation.Violations(c.verdict(c.Options).Errors)
+	tried := settings
+	if c.Kind == "RayCronJob" {
+		tried = slices.Concat(settings[1:2], settings) // by default there is no controller for them
+	}
 	for _, optionsOf := range []func(*setting) validation.Options{(*setting).clientOptions, (*setting).operatorOptions, (*setting).controllerOptions} {
-		for _, s := range settings {
+		for _, s := range tried {
 			if v := c.verdict(optionsOf(s)); c.reported(v) && slices.Equal(want, validation.Violations(v.Errors)) {
 				c.setting = s
 				return
@@ -203,11 +205,7 @@ func storeObjects(ctx context.Context) error {
 		switch {
 		case c.setting == nil:
 		case c.Update:
-			places := []string{nsCRDs, nsPolicies, nsWebhooks(c.setting)}
-			if c.Kind == "RayCluster" {
-				places = append(places, nsGateway)
-			}
-			for _, ns := range places {
+			for _, ns := range []string{nsCRDs, nsPolicies, nsWebhooks(c.setting), nsGateway} {
 				version, err := store(ctx, asUnstructured(c.old), ns)
 				if err != nil {
 					return fmt.Errorf("%s: %w", c, err)
@@ -243,58 +241,7 @@ func store(ctx context.Context, u *unstructured.Unstructured, namespace string) 
 	return created.GetResourceVersion(), nil
 }
 
-// readConditions waits until the operators have looked at every stored object that is theirs. What they missed shows in the table.
-func readConditions(ctx context.Context) error {
-	err := eventually(ctx, "conditions", func(ctx context.Context) error {
-		stored := map[string]*unstructured.Unstructured{}
-		list, err := kindOf("RayCluster").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			stored[list.Items[i].GetNamespace()+"/"+list.Items[i].GetName()] = &list.Items[i]
-		}
-		for _, c := range lab.cases {
-			if c.namespace == "" || c.ofAnother() {
-				continue
-			}
-			u := stored[c.namespace+"/"+c.object.GetName()]
-			if u == nil {
-				return fmt.Errorf("%s is not stored", c)
-			}
-			seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
-			if c.condition = invalidSpec(u); c.condition == "" && seen != u.GetGeneration() {
-				return fmt.Errorf("the operator has not looked at %s", c)
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		fmt.Fprintln(os.Stderr, err)
-		return nil
-	}
-	return err
-}
-
-// ofAnother tells whether another controller says what it thinks of the object.
-func (c *testCase) ofAnother() bool {
-	rc, ok := c.object.(*rayv1.RayCluster)
-	return ok && rc.Spec.ManagedBy != nil && *rc.Spec.ManagedBy != rayv1.ManagedByKubeRayOperator
-}
-
-// invalidSpec is the message of the condition, or empty.
-func invalidSpec(u *unstructured.Unstructured) string {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == rayv1.RayClusterInvalidSpec && c["status"] == "True" {
-			message, _ := c["message"].(string)
-			return message
-		}
-	}
-	return ""
-}
-
-// problems are errors or warnings of Go in the form in which doors are compared.
+// problems are errors or warnings of Go in the form in which answers are compared.
 func problems(errs field.ErrorList) []problem {
 	var all []problem
 	for _, v := range validation.Violations(errs) {

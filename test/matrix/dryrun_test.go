@@ -12,14 +12,12 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/programs"
 )
 
@@ -66,8 +64,8 @@ func TestValidateOnlyAsksEveryLayer(t *testing.T) {
 		t.Run(tc.layer, func(t *testing.T) {
 			u := asUnstructured(baseOf("RayCluster"))
 			u.SetNamespace(tc.namespace)
-			path := "/apis/v2/namespaces/" + tc.namespace + "/clusters?validateOnly=true"
-			err := eventually(t.Context(), tc.layer+" to be heard by REST", func(ctx context.Context) error {
+			path := restPath("RayCluster", tc.namespace) + "?validateOnly=true"
+			err := eventually(t.Context(), tc.layer+" at REST", func(ctx context.Context) error {
 				r, err := callREST(ctx, s, "POST", path, u)
 				if err == nil && (r.code != tc.wantHTTP || !strings.Contains(string(r.body), tc.wantText)) {
 					err = fmt.Errorf("HTTP %d, want %d with %q: %s", r.code, tc.wantHTTP, tc.wantText, r.body)
@@ -77,11 +75,7 @@ func TestValidateOnlyAsksEveryLayer(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			cluster := &raygatev2.RayCluster{}
-			if err := protojson.Unmarshal(jsonOf(u.Object), cluster); err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.clusters.CreateCluster(t.Context(), &raygatev2.CreateClusterRequest{Namespace: tc.namespace, Cluster: cluster, ValidateOnly: true})
+			_, err = callGRPC(t.Context(), s, "RayCluster", "Create", map[string]any{"namespace": tc.namespace}, u)
 			if status.Code(err) != tc.wantCode || !strings.Contains(err.Error(), tc.wantText) {
 				t.Errorf("gRPC: %v, want %s with %q", err, tc.wantCode, tc.wantText)
 			}
@@ -90,7 +84,7 @@ func TestValidateOnlyAsksEveryLayer(t *testing.T) {
 	t.Run("nobody", func(t *testing.T) {
 		u := asUnstructured(baseOf("RayCluster"))
 		u.SetNamespace(nsGateway)
-		if r, err := callREST(t.Context(), s, "POST", "/apis/v2/namespaces/"+nsGateway+"/clusters?validateOnly=true", u); err != nil || r.code >= 300 {
+		if r, err := callREST(t.Context(), s, "POST", restPath("RayCluster", nsGateway)+"?validateOnly=true", u); err != nil || r.code >= 300 {
 			t.Errorf("a valid object: %v, HTTP %d: %s", err, r.code, r.body)
 		}
 		_, err := kindOf("RayCluster").Namespace(nsGateway).Get(t.Context(), u.GetName(), metav1.GetOptions{})

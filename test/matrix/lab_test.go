@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/pkg/validation"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/programs"
 )
@@ -44,7 +43,7 @@ type setting struct {
 
 	operator, gateway *programs.Program
 	rest              string // base URL
-	clusters          raygatev2.ClusterServiceClient
+	conn              *grpc.ClientConn
 	webhookURL        string
 	webhookCA         []byte
 	stored            []string // namespaces that the operator watches
@@ -71,7 +70,6 @@ var lab struct {
 	core    kubernetes.Interface
 	cases   []*testCase
 	corpus  []*corpusCase
-	conns   []*grpc.ClientConn
 }
 
 func TestMain(m *testing.M) {
@@ -105,8 +103,10 @@ func run(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	defer func() {
-		for _, conn := range lab.conns {
-			_ = conn.Close()
+		for _, s := range settings {
+			if s.conn != nil {
+				_ = s.conn.Close()
+			}
 		}
 		forEach(len(settings), func(i int) error {
 			for _, p := range []*programs.Program{settings[i].operator, settings[i].gateway} {
@@ -201,8 +201,7 @@ func startPrograms(dir string) error {
 		if err != nil {
 			return fmt.Errorf("dialling gateway: %w", err)
 		}
-		lab.conns = append(lab.conns, conn)
-		s.clusters = raygatev2.NewClusterServiceClient(conn)
+		s.conn = conn
 	}
 	return forEach(2*len(settings), func(i int) error {
 		s := settings[i/2]

@@ -63,15 +63,15 @@ var (
 	finalised = change{"let go by a finalizer", types.MergePatchType, `{"metadata":{"finalizers":null}}`}
 )
 
-func apply(ctx context.Context, namespace, name string, c change) error {
-	_, err := kindOf("RayCluster").Namespace(namespace).Patch(ctx, name, c.kind, []byte(c.patch), metav1.PatchOptions{})
+func apply(ctx context.Context, kind, namespace, name string, c change) error {
+	_, err := kindOf(kind).Namespace(namespace).Patch(ctx, name, c.kind, []byte(c.patch), metav1.PatchOptions{})
 	return err
 }
 
 // scaleByPUT changes the replicas of the sound group in what the gateway shows, and gives all of it back. The gateway may
 // write a field in another way than it was stored, as an empty map for none; that is no change that a rule may refuse.
 func scaleByPUT(ctx context.Context, s *setting, namespace, name string) error {
-	path := "/apis/v2/namespaces/" + namespace + "/clusters/" + name
+	path := restPath("RayCluster", namespace) + "/" + name
 	r, err := callREST(ctx, s, http.MethodGet, path, &unstructured.Unstructured{Object: map[string]any{}})
 	if err != nil || r.code != http.StatusOK {
 		return fmt.Errorf("reading it: HTTP %d %s: %w", r.code, r.body, err)
@@ -96,13 +96,13 @@ func scaleByPUT(ctx context.Context, s *setting, namespace, name string) error {
 }
 
 // deleteHeld deletes an object that a finalizer holds, lets it go and waits until it is gone.
-func deleteHeld(ctx context.Context, namespace, name string) error {
-	client := kindOf("RayCluster").Namespace(namespace)
+func deleteHeld(ctx context.Context, kind, namespace, name string) error {
+	client := kindOf(kind).Namespace(namespace)
 	if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("deleting: %w", err)
 	}
 	return eventually(ctx, "the end of "+name, func(ctx context.Context) error {
-		err := apply(ctx, namespace, name, finalised)
+		err := apply(ctx, kind, namespace, name, finalised)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -120,7 +120,7 @@ func TestStoredBeforeTheRules(t *testing.T) {
 	ns := nsRatchet(s)
 	everyLayer(t, s, ns)
 	for _, c := range []change{autoscaler(0), autoscaler(1), labelled, held} {
-		if err := apply(t.Context(), ns, "old", c); err != nil {
+		if err := apply(t.Context(), "RayCluster", ns, "old", c); err != nil {
 			t.Errorf("it cannot be %s: %v", c.name, err)
 		}
 	}
@@ -133,19 +133,19 @@ func TestStoredBeforeTheRules(t *testing.T) {
 		{"the wrong group, worse", `[{"op": "replace", "path": "/spec/workerGroupSpecs/1/maxReplicas", "value": -1}]`, "spec.workerGroupSpecs[1].maxReplicas"},
 		{"another wrong annotation", `[{"op": "add", "path": "/metadata/annotations/ray.io~1external-storage-namespace", "value": "x"}]`, "metadata.annotations[ray.io/external-storage-namespace]"},
 	} {
-		err := apply(t.Context(), ns, "old", change{kind: types.JSONPatchType, patch: tc.patch})
+		err := apply(t.Context(), "RayCluster", ns, "old", change{kind: types.JSONPatchType, patch: tc.patch})
 		if !apierrors.IsInvalid(err) {
 			t.Errorf("%s: want a refusal, got %v", tc.name, err)
 		} else if !strings.Contains(err.Error(), tc.wantField) {
 			t.Errorf("%s: the refusal does not name %s: %v", tc.name, tc.wantField, err)
 		}
 	}
-	if err := deleteHeld(t.Context(), ns, "old"); err != nil {
+	if err := deleteHeld(t.Context(), "RayCluster", ns, "old"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestEveryStoredExampleStaysUsable does the same to each invalid RayCluster that the controller was shown.
+// TestEveryStoredExampleStaysUsable does the same to each invalid object that a controller was shown.
 func TestEveryStoredExampleStaysUsable(t *testing.T) {
 	for _, s := range settings {
 		for _, ns := range s.stored {
@@ -161,16 +161,16 @@ func TestEveryStoredExampleStaysUsable(t *testing.T) {
 		}
 		name := c.object.GetName()
 		changes := []change{labelled, held}
-		if group := movableGroup(c.object.(*rayv1.RayCluster)); group >= 0 {
-			changes = append(changes, autoscaler(group))
+		if rc, ok := c.object.(*rayv1.RayCluster); ok && movableGroup(rc) >= 0 {
+			changes = append(changes, autoscaler(movableGroup(rc)))
 		}
 		for _, change := range changes {
-			err := apply(t.Context(), c.namespace, name, change)
+			err := apply(t.Context(), c.Kind, c.namespace, name, change)
 			if err != nil {
 				t.Errorf("%s: it cannot be %s: %v", c, change.name, err)
 			}
 		}
-		if err := deleteHeld(t.Context(), c.namespace, name); err != nil {
+		if err := deleteHeld(t.Context(), c.Kind, c.namespace, name); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
 		return nil

@@ -20,6 +20,8 @@ type Options struct {
 	NodeIP string
 	// Run runs the entrypoints; nil means Shell{}.Run.
 	Run func(context.Context, Launch) (exitCode int, err error)
+	// Serve answers below /api/serve/, once a request is authorized; nil is a Ray without the extras of Serve.
+	Serve http.Handler
 	// Now is the clock of the records; nil means time.Now.
 	Now func() time.Time
 	// Poll is how often the end of a log is looked at by a tail; 0 means 100 ms.
@@ -71,6 +73,11 @@ func New(o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Serve == nil {
+		o.Serve = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			plain(w, http.StatusNotImplemented, "Serve dependencies are not installed. Please run `pip install \"ray[serve]\"`.")
+		})
+	}
 	if o.Poll == 0 {
 		o.Poll = 100 * time.Millisecond
 	}
@@ -119,6 +126,7 @@ func (c *Cluster) routes() {
 	c.mux.HandleFunc("PUT /api/packages/{protocol}/{name}", c.putPackage)
 	c.mux.HandleFunc("GET /api/authentication_mode", c.authenticationMode)
 	c.mux.HandleFunc("POST /api/authenticate", c.authenticate)
+	c.mux.Handle("/api/serve/", c.opts.Serve)
 	for _, path := range []string{"/api/healthz", "/api/gcs_healthz", "/api/local_raylet_healthz", "/-/healthz"} {
 		c.mux.HandleFunc("GET "+path, healthy)
 	}

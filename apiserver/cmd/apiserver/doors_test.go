@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +25,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/test/raytest"
 
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -199,7 +200,10 @@ func (d restDoor) do(ctx context.Context, method, path string, req proto.Message
 	}
 	var content []byte
 	if body != nil {
-		content, _ = codec.Encode(body, d.contentType)
+		content, _ = modelv2.AppendJSON(nil, body)
+		if d.contentType == typeYAML {
+			content, _ = yaml.JSONToYAML(content)
+		}
 	}
 	resp, err := d.send(ctx, method, path+"?"+strings.Join(values, "&"), content)
 	if err != nil {
@@ -213,7 +217,26 @@ func (d restDoor) do(ctx context.Context, method, path string, req proto.Message
 	if resp.StatusCode >= 300 {
 		return restError(answer, d.contentType)
 	}
-	return codec.Decode(answer, resp.Header.Get("Content-Type"), into)
+	return decodeAnswer(answer, resp.Header.Get("Content-Type") == typeYAML, into)
+}
+
+const (
+	typeJSON = "application/json"
+	typeYAML = "application/yaml"
+)
+
+// decodeAnswer refuses what the message does not have: what comes out of it again is compared with what came.
+func decodeAnswer(answer []byte, isYAML bool, into proto.Message) error {
+	tree, mistakes := kubedoc.Read(answer, isYAML)
+	if len(mistakes) > 0 {
+		return mistakes.ToAggregate()
+	}
+	modelv2.Fill(into, tree)
+	again, err := modelv2.Tree(into)
+	if err == nil && !reflect.DeepEqual(tree, again) {
+		err = fmt.Errorf("the answer has what its message has not:\n%s", cmp.Diff(tree, again))
+	}
+	return err
 }
 
 func restError(answer []byte, contentType string) error {
@@ -221,7 +244,7 @@ func restError(answer []byte, contentType string) error {
 		Code    codes.Code
 		Message string
 	}
-	if contentType == codec.YAML {
+	if contentType == typeYAML {
 		_, rest, _ := bytes.Cut(answer, []byte("code: "))
 		_, _ = fmt.Sscan(string(rest), &st.Code)
 		return status.Error(st.Code, string(answer))
@@ -287,14 +310,14 @@ func (d restDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest
 	if token := req.GetResumeToken(); token != "" {
 		path += "?resumeToken=" + token
 	}
-	resp, err := restDoor{d.base, d.token, codec.JSON}.send(ctx, "GET", path, nil)
+	resp, err := restDoor{d.base, d.token, typeJSON}.send(ctx, "GET", path, nil)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		answer, _ := io.ReadAll(resp.Body)
-		return restError(answer, codec.JSON)
+		return restError(answer, typeJSON)
 	}
 	lines := json.NewDecoder(resp.Body)
 	for {
@@ -303,7 +326,7 @@ func (d restDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest
 			return err
 		}
 		e := &raygatev2.WatchClustersResponse{}
-		if err := codec.Decode(line, codec.JSON, e); err != nil {
+		if err := decodeAnswer(line, false, e); err != nil {
 			return err
 		}
 		if !each(e) {
@@ -320,8 +343,8 @@ func TestDoors(t *testing.T) {
 	p := startProcess(t, env.Config, authn.None)
 	for name, d := range map[string]door{
 		"grpc": newGRPCDoor(t, p.grpc, ""),
-		"json": restDoor{p.http, "", codec.JSON},
-		"yaml": restDoor{p.http, "", codec.YAML},
+		"json": restDoor{p.http, "", typeJSON},
+		"yaml": restDoor{p.http, "", typeYAML},
 	} {
 		t.Run(name, func(t *testing.T) { testDoor(t, d, name) })
 	}
@@ -351,7 +374,7 @@ func demo(t *testing.T, name string) *raygatev2.RayCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := document.ParseTree(data)
+	tree, err := kubedoc.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}

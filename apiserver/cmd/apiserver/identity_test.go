@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -186,7 +185,7 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	p := startProcess(t, env.Config, authn.Passthrough)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, codec.JSON}} {
+	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
 		if _, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-"+name)}); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +219,7 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 			t.Fatalf("the watch ended with %v", err)
 		}
 	}
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, codec.JSON}} {
+	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
 		reads(ctx, t, name+" away", d)
 		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
 		wantCode(t, name+" create while away", err, codes.Unavailable)
@@ -313,7 +312,7 @@ func TestNamespaces(t *testing.T) {
 	own.BearerToken = userToken(t, kube, "of-one-namespace", "get", "list", "watch")
 	token := userToken(t, kube, "user-of-one-namespace", "get", "list", "watch", "create", "delete")
 	p := startProcess(t, own, authn.Passthrough, func(o *Options) { o.Namespaces = []string{"default"} })
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, codec.JSON}} {
+	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
 		ctx, cluster := t.Context(), "one-"+name
 		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, cluster)})
 		wantCode(t, "create", err, codes.OK)

@@ -35,6 +35,9 @@ func TestKinds(t *testing.T) {
 			t.Run(s.Checks.Kind+"/"+transport, func(t *testing.T) { testMethods(t, env, s, c, strings.ToLower(s.name)+"-"+transport) })
 		}
 	}
+	for transport, c := range callers {
+		t.Run("group names/"+transport, func(t *testing.T) { testGroupNames(t, c, "groups-"+transport) })
+	}
 	t.Run("samples", func(t *testing.T) { testSamples(t, p) })
 	t.Run("events and diagnosis", func(t *testing.T) { testEvents(t, env, callers) })
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
@@ -291,6 +294,30 @@ func testEvents(t *testing.T, env *envtest.Env, callers map[string]caller) {
 		}
 		if diff := cmp.Diff([]string{"WARNING NotObserved", "ERROR ImagePullFailed", "ERROR VolumeMissing"}, reasons); diff != "" || answer["ready"] == true {
 			t.Errorf("%s: diagnosis (-want +got):\n%s\n%v", transport, diff, answer)
+		}
+	}
+}
+
+// testGroupNames holds that an empty name of a worker group is another thing than none, as for the API server.
+func testGroupNames(t *testing.T, c caller, name string) {
+	for _, s := range allServed() {
+		body := s.example(t, name)
+		spec := at(body, "spec").(object)
+		for _, below := range []string{"jobTemplate", "rayClusterSpec", "rayClusterConfig"} {
+			if inner, ok := spec[below].(object); ok {
+				spec = inner
+			}
+		}
+		group := at(spec, "workerGroupSpecs", "0").(object)
+		spec["workerGroupSpecs"] = []any{group}
+		group["groupName"] = ""
+		create := object{"namespace": "default", "validate_only": true, s.body: body}
+		s.must(t, c, s.method(t, "Create", ""), create)
+		delete(group, "groupName")
+		_, err := c.call(t.Context(), s.method(t, "Create", ""), create)
+		wantCode(t, s.Checks.Kind+" with a group without a name", err, codes.InvalidArgument)
+		if err != nil && !strings.Contains(err.Error(), "workerGroupSpecs[0].groupName: Required") {
+			t.Errorf("%s: the refusal does not name the field: %v", s.Checks.Kind, err)
 		}
 	}
 }

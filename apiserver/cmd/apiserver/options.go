@@ -26,58 +26,33 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Options are the flags of the process.
+// Options are the flags of the process; AddFlags says what each of them means.
 type Options struct {
-	// Kubeconfig is a file. Empty means the Pod's service account, else what kubectl would use.
 	Kubeconfig string
-	// QPS and Burst limit requests to the API server. Negative QPS means no limit: priority and fairness decides.
-	QPS   float32
-	Burst int
+	QPS        float32
+	Burst      int
 
-	// Authentication says whose credentials are used.
-	Authentication string
-	// InsecureAllowRemoteNone lets --authentication=none listen beyond loopback.
+	Authentication          string
 	InsecureAllowRemoteNone bool
+	ClientCAFile            string
+	RequestHeader           RequestHeader
+	Namespaces              []string
 
-	// GRPCAddress, HTTPAddress and MetricsAddress are host:port. Empty HTTPAddress or MetricsAddress switches that off.
-	GRPCAddress    string
-	HTTPAddress    string
-	MetricsAddress string
-	// TLSCertFile and TLSKeyFile are PEM files, read again when they change. Empty means plain text.
-	TLSCertFile string
-	TLSKeyFile  string
-	// ClientCAFile is a PEM bundle, read again when it changes. With impersonate the certificates that it signed name their callers; with the other
-	// modes a connection without one is refused.
-	ClientCAFile string
-	// RequestHeader says which proxies name callers in headers, for impersonate; as the flags of the Kubernetes API server.
-	RequestHeader RequestHeader
-	// CORSAllowedOrigins are the sites whose pages may use the REST API.
-	CORSAllowedOrigins []string
-	// MaxConnectionAge is how long a gRPC connection and its streams live. Zero means without end.
-	MaxConnectionAge time.Duration
+	GRPCAddress, HTTPAddress, MetricsAddress string
+	TLSCertFile, TLSKeyFile                  string
+	CORSAllowedOrigins                       []string
+	MaxConnectionAge                         time.Duration
+	DrainDelay, DrainTimeout                 time.Duration
+	PageTokenKeyFile                         string
 
-	// Limits of what is in flight; see edge.Limits. They do not apply to single callers when there is one only.
+	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
 
-	// TracingEndpoint is host:port of an OpenTelemetry collector. Empty switches tracing off.
 	TracingEndpoint               string
 	TracingSamplingRatePerMillion int32
 
-	// Namespaces are those that are served. Empty means all, for which the process must be allowed to watch the whole cluster.
-	Namespaces []string
-
-	// FeatureGates are those of the operator, as NAME=true, so that both give the same verdict on an object.
 	FeatureGates []string
-
-	// PageTokenKeyFile holds the secret that page tokens are authenticated with. Empty means one made from the TLS key, else a random one.
-	PageTokenKeyFile string
-	// DrainDelay is how long the process goes on serving after it said that it is not ready.
-	DrainDelay time.Duration
-	// DrainTimeout bounds how long running calls may take to finish after that.
-	DrainTimeout time.Duration
-
-	// Logging is the configuration of component-base.
-	Logging *logsapi.LoggingConfiguration
+	Logging      *logsapi.LoggingConfiguration
 
 	restConfig   *rest.Config
 	pageTokenKey []byte

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/envtest"
 )
@@ -51,7 +50,7 @@ func testPassthrough(t *testing.T, env *envtest.Env) {
 	p := startProcess(t, env.Config, authn.Passthrough)
 	for name, open := range map[string]func(token string) door{
 		"grpc": func(token string) door { return newGRPCDoor(t, p.grpc, token) },
-		"json": func(token string) door { return restDoor{p.http, token, codec.JSON} },
+		"json": func(token string) door { return restDoor{p.http, token, typeJSON} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

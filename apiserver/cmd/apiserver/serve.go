@@ -127,7 +127,7 @@ func (a *app) followReadiness(ctx context.Context) {
 		all := healthpb.HealthCheckResponse_SERVING
 		for i, served := range restServices {
 			state := healthpb.HealthCheckResponse_SERVING
-			if a.stores[i].ready() != nil {
+			if _, err := a.stores[i].check(); err != nil {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
 			a.health.SetServingStatus(string(served.Descriptor.FullName()), state)

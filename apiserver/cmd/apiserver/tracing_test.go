@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -53,7 +52,7 @@ func TestTracing(t *testing.T) {
 	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
 		o.TracingEndpoint, o.TracingSamplingRatePerMillion = l.Addr().String(), 1_000_000
 	})
-	if _, err := (restDoor{p.http, "", codec.JSON}).create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "traced"), ValidateOnly: true}); err != nil {
+	if _, err := (restDoor{p.http, "", typeJSON}).create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "traced"), ValidateOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := newGRPCDoor(t, p.grpc, "").list(t.Context(), &raygatev2.ListClustersRequest{}); err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it
 	"google.golang.org/grpc/health"
@@ -17,7 +16,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -35,7 +33,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
@@ -47,16 +44,6 @@ const (
 	defaultDeadline = 60 * time.Second
 	longestCall     = 10 * time.Minute
 )
-
-// statusRows are the errors of the packages that are wired here.
-var statusRows = []rpcstatus.Row{
-	{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING", RetryAfter: time.Second},
-	{Err: edge.ErrStalled, Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT"},
-	{Err: edge.ErrStreamAge, Code: codes.Unavailable, Reason: "STREAM_AGE", RetryAfter: time.Second},
-	{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
-	{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
-	{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
-}
 
 // app is all parts of the process.
 type app struct {
@@ -88,7 +75,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	gvks := make([]schema.GroupVersionKind, 0, len(kinds))
 	for i := range kinds {
-		gvks = append(gvks, kinds[i].StoreKind().GroupVersionKind)
+		gvks = append(gvks, kinds[i].GroupVersionKind)
 	}
 	scheme := store.NewScheme(gvks...)
 	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
@@ -105,10 +92,10 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	views := document.NewCache(0)
 	for i := range kinds {
-		a.stores = append(a.stores, newStores(kinds[i].StoreKind(), o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+		a.stores = append(a.stores, newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
 	}
 
-	table := rpcstatus.NewTable(append(service.StatusRows(), statusRows...)...)
+	table := rpcstatus.NewTable(service.StatusRows()...)
 	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
@@ -118,19 +105,19 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
-	review := register(func(i int) resource.Options {
-		return resource.Options{
-			Store: a.stores[i], Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates, EmptyIsAbsent: true},
+	for i, kind := range kinds {
+		r := resource.New(kind, resource.Options{
+			In: a.stores[i].in, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates},
 			Warn: interceptor.AddWarning, Core: core, Views: views,
-		}
-	}, services, inProcess)
+		})
+		service.Register(services, r, nil)
+		service.Register(inProcess, r, nil)
+	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	metrics.InitializeMetrics(a.grpc)
 
-	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Review: review,
-	})
+	api, err := restv2.New(ctx, restv2.Options{Services: restServices, Conn: inProcess, Edge: entry, Table: table})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +131,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		labels := prometheus.Labels{"resource": kinds[i].Resource}
 		a.registry.MustRegister(
 			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
-			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.Age().Seconds() }))
+			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
 	}
 	return a, nil
 }
@@ -155,26 +142,9 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 
 // kinds are what is served, restServices how REST serves them.
 var (
-	kinds        = []resource.Kind{service.ClusterKind, service.JobKind, service.ServiceKind, service.CronJobKind}
+	kinds        = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}
 )
-
-// register makes the services, in the order of kinds, and returns what asks them about an object of any kind.
-func register(options func(int) resource.Options, servers ...grpc.ServiceRegistrar) func(proto.Message, []rpcstatus.Violation) []rpcstatus.Violation {
-	clusters, jobs, services, cronJobs := service.NewClusters(options(0)), service.NewJobs(options(1)), service.NewServices(options(2)), service.NewCronJobs(options(3))
-	for _, s := range servers {
-		raygatev2.RegisterClusterServiceServer(s, clusters)
-		raygatev2.RegisterJobServiceServer(s, jobs)
-		raygatev2.RegisterServeServiceServer(s, services)
-		raygatev2.RegisterCronJobServiceServer(s, cronJobs)
-	}
-	return func(object proto.Message, form []rpcstatus.Violation) (all []rpcstatus.Violation) {
-		for _, r := range []*resource.Resource{clusters.Resource, jobs.Resource, services.Resource, cronJobs.Resource} {
-			all = append(all, r.Review(object, form)...)
-		}
-		return all
-	}
-}
 
 // chainOf is the way of every call behind the edge, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {
@@ -184,7 +154,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),
 		interceptor.Recovery(), // a panic in what follows ends the call, not the process
-		{Unary: metrics.UnaryServerInterceptor(), Stream: metrics.StreamServerInterceptor()},
+		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(defaultDeadline, long),
 		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets

@@ -2,11 +2,9 @@ package authn
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
@@ -40,48 +38,27 @@ func OwnConfig(config *rest.Config, mode Mode) *rest.Config {
 	return c
 }
 
-func requestCaller(ctx context.Context) (*Caller, error) {
-	if c := CallerFrom(ctx); c != nil {
-		return c, nil
-	}
-	return nil, ErrNoCredentials
-}
-
 type passthrough struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t passthrough) RoundTrip(r *http.Request) (*http.Response, error) {
-	c, err := requestCaller(r.Context())
-	if err != nil || c.token == "" {
+	c := CallerFrom(r.Context())
+	if c == nil || c.token == "" {
 		return nil, ErrNoCredentials
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+c.token)
-	return t.next.RoundTrip(r)
+	return transport.NewBearerAuthRoundTripper(c.token, t.next).RoundTrip(r)
 }
 
 type impersonation struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t impersonation) RoundTrip(r *http.Request) (*http.Response, error) {
-	c, err := requestCaller(r.Context())
-	if err != nil || c.user.Name == "" {
+	c := CallerFrom(r.Context())
+	if c == nil || c.user.Name == "" {
 		return nil, ErrNoIdentity
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set(transport.ImpersonateUserHeader, c.user.Name)
-	if c.user.UID != "" {
-		r.Header.Set(transport.ImpersonateUIDHeader, c.user.UID)
-	}
-	for _, g := range c.user.Groups {
-		r.Header.Add(transport.ImpersonateGroupHeader, g)
-	}
-	for key, values := range c.user.Extra {
-		for _, v := range values {
-			r.Header.Add(transport.ImpersonateUserExtraHeaderPrefix+url.PathEscape(key), v)
-		}
-	}
-	resp, err := t.next.RoundTrip(r)
+	as := transport.ImpersonationConfig{UserName: c.user.Name, UID: c.user.UID, Groups: c.user.Groups, Extra: c.user.Extra}
+	resp, err := transport.NewImpersonatingRoundTripper(as, t.next).RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

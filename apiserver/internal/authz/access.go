@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -80,24 +81,20 @@ func (r *Reviews) ask(ctx context.Context, a Access) (authn.Answer[struct{}], er
 	case got.Status.Allowed && !got.Status.Denied:
 		return authn.Answer[struct{}]{Fresh: allowedFresh, Stale: stale}, nil
 	}
-	refusal := apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, deniedError(a.describe(got.Status.Reason)))
+	refusal := apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(a.describe(got.Status.Reason)))
 	return authn.Answer[struct{}]{Refusal: refusal, Fresh: deniedFresh, Stale: stale}, nil
 }
-
-type deniedError string
-
-// Error implements error.
-func (e deniedError) Error() string { return string(e) }
 
 func (a Access) describe(reason string) string {
 	what := a.Resource
 	if a.Subresource != "" {
 		what += "/" + a.Subresource
 	}
-	text := "you may not " + a.Verb + " " + what + " in all namespaces"
+	where := "all namespaces"
 	if a.Namespace != "" {
-		text = "you may not " + a.Verb + " " + what + " in namespace " + a.Namespace
+		where = "namespace " + a.Namespace
 	}
+	text := "you may not " + a.Verb + " " + what + " in " + where
 	if reason != "" {
 		text += " (" + reason + ")"
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 
 	"github.com/fullstorydev/grpchan/inprocgrpc"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Body is the body of a REST request. It reaches the service beside the message decoded from it, which cannot hold fields that the message does
-// not have, nor tell null from absent.
+// Body is the body of a REST request that holds an object. The service reads it and not the message that comes with it, which cannot hold fields
+// that it does not have, nor tell null from absent.
 type Body struct {
-	// JSON of the body, also when it was sent as YAML. Empty when there was none.
-	JSON []byte
+	// Tree is the JSON of the body, also when it was sent as YAML, for the service to change. Nil when there was none.
+	Tree map[string]any
+	// Mistakes are those in its text.
+	Mistakes field.ErrorList
 }
 
 type bodyKey struct{}

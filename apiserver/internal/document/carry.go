@@ -4,6 +4,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // carried is the number of the field, unknown to every message, under which a message carries its own JSON. It is beyond any number in our
@@ -39,4 +41,17 @@ func Carried(m protoreflect.Message) []byte {
 // AppendField appends an encoded message as a field of another.
 func AppendField(dst []byte, field protoreflect.FieldNumber, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), message)
+}
+
+// MetadataOf returns the metadata of the object that a request or a response holds; nil when it holds none.
+func MetadataOf(m proto.Message) (meta *raygatev2.ObjectMeta) {
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Message() != nil && !f.IsList() && !f.IsMap() {
+			if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
+				meta = object.GetMetadata()
+			}
+		}
+		return meta == nil
+	})
+	return meta
 }

@@ -30,9 +30,10 @@ type Options struct {
 	MaxBody int
 }
 
-// Edge is the one place where calls come in.
+// Edge is the one place where calls come in. Its metric counts the calls that it refuses.
 type Edge struct {
 	Options
+	prometheus.Collector
 	room         *room
 	unidentified chan struct{}
 	refused      *prometheus.CounterVec
@@ -49,23 +50,9 @@ func New(o Options) *Edge {
 	e := &Edge{Options: o, room: newRoom(o.Limits), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "raygate_apiserver_edge_refused_total", Help: "Calls refused before their body was read.",
 	}, []string{"transport", "code"})}
+	e.Collector = e.refused
 	e.unidentified = make(chan struct{}, min(e.room.limits.Unidentified, 1<<16))
 	return e
-}
-
-// Describe implements prometheus.Collector.
-func (e *Edge) Describe(ch chan<- *prometheus.Desc) { e.refused.Describe(ch) }
-
-// Collect implements prometheus.Collector.
-func (e *Edge) Collect(ch chan<- prometheus.Metric) { e.refused.Collect(ch) }
-
-// Visit is a call that was let in.
-type Visit struct {
-	edge   *Edge
-	caller string
-	room   *callerRoom
-	long   bool
-	bytes  int64
 }
 
 // Enter finds out who sends r and takes a place for the call. long says that it stays open. The context returned carries the caller; the
@@ -75,19 +62,11 @@ func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.C
 	if err != nil {
 		return ctx, nil, err
 	}
-	v, err := e.enter(caller.Name(), long)
+	v, err := e.room.enter(caller.Name(), long)
 	if err != nil {
 		return ctx, nil, err
 	}
 	return authn.WithCaller(ctx, caller), v, nil
-}
-
-func (e *Edge) enter(caller string, long bool) (*Visit, error) {
-	place, err := e.room.enter(caller, long)
-	if err != nil {
-		return nil, err
-	}
-	return &Visit{edge: e, caller: caller, room: place, long: long}, nil
 }
 
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
@@ -102,35 +81,6 @@ func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, er
 		return nil, full("OVERLOADED", "too many calls wait for Kubernetes to say whose they are", time.Second)
 	}
 	return e.Identifier.Identify(ctx, r)
-}
-
-// Body waits for room for n bytes of the body.
-func (v *Visit) Body(ctx context.Context, n int64) error {
-	if n <= 0 {
-		return nil
-	}
-	n = min(n, v.edge.room.limits.CallerBytes, v.edge.room.limits.Bytes)
-	if err := v.edge.room.reserve(ctx, v.room, n); err != nil {
-		return err
-	}
-	v.bytes = n
-	return nil
-}
-
-// Shrink gives back what the body, now that it is read, does not need: its length was not known.
-func (v *Visit) Shrink(n int64) {
-	if n < v.bytes {
-		v.edge.room.free(v.room, v.bytes-n)
-		v.bytes = n
-	}
-}
-
-// Leave gives everything back.
-func (v *Visit) Leave() {
-	if v.bytes > 0 {
-		v.edge.room.free(v.room, v.bytes)
-	}
-	v.edge.room.leave(v.caller, v.room, v.long)
 }
 
 // Refused counts a refusal, for the metrics.

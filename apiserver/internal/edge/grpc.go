@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -26,9 +25,9 @@ import (
 // Errors that end streams.
 var (
 	// ErrStalled is for a client that takes nothing.
-	ErrStalled = errors.New("the client has taken nothing for too long: connect again and resume with the last resume_token")
+	ErrStalled = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing for too long: connect again and resume with the last resume_token"}
 	// ErrStreamAge is for a stream that is as old as it may be.
-	ErrStreamAge = errors.New("the stream is as old as it may be: connect again and resume with the last resume_token")
+	ErrStreamAge = &rpcstatus.Error{Code: codes.Unavailable, Reason: "STREAM_AGE", Message: "the stream is as old as it may be: connect again and resume with the last resume_token", RetryAfter: time.Second}
 )
 
 // requestIDKey is the metadata key of a request's id.
@@ -118,11 +117,11 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // enter is Enter for a gRPC call.
 func (r registrar) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
 	if isOpen(method) {
-		v, err := r.edge.enter("", MethodOf(method).Long)
+		v, err := r.edge.room.enter("", MethodOf(method).Long)
 		return ctx, v, err
 	}
 	if c := authn.CallerFrom(ctx); c != nil { // the tap knew
-		v, err := r.edge.enter(c.Name(), MethodOf(method).Long)
+		v, err := r.edge.room.enter(c.Name(), MethodOf(method).Long)
 		return ctx, v, err
 	}
 	md, _ := metadata.FromIncomingContext(ctx)

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -60,12 +61,7 @@ func newRoom(l Limits) *room {
 			*n = fallback
 		}
 	}
-	if l.Bytes <= 0 {
-		l.Bytes = 512 << 20
-	}
-	if l.CallerBytes <= 0 {
-		l.CallerBytes = 64 << 20
-	}
+	l.Bytes, l.CallerBytes = cmp.Or(max(l.Bytes, 0), 512<<20), cmp.Or(max(l.CallerBytes, 0), 64<<20)
 	return &room{limits: l, bytes: semaphore.NewWeighted(l.Bytes), rates: cache.NewLRUExpireCache(maxRates), callers: map[string]*callerRoom{}}
 }
 
@@ -74,8 +70,17 @@ func full(reason, message string, after time.Duration) error {
 	return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: reason, Message: message, RetryAfter: max(after, time.Second)}
 }
 
+// Visit is a call that was let in.
+type Visit struct {
+	room   *room
+	caller string
+	own    *callerRoom
+	long   bool
+	bytes  int64
+}
+
 // enter takes a place for a call of caller, or says that there is none.
-func (r *room) enter(caller string, long bool) (*callerRoom, error) {
+func (r *room) enter(caller string, long bool) (*Visit, error) {
 	if err := r.pace(caller); err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func (r *room) enter(caller string, long bool) (*callerRoom, error) {
 	r.callers[caller] = c
 	c.add(long, 1)
 	r.total.add(long, 1)
-	return c, nil
+	return &Visit{room: r, caller: caller, own: c, long: long}, nil
 }
 
 // pace takes one token from the caller's bucket.
@@ -121,13 +126,15 @@ func (r *room) pace(caller string) error {
 	return nil
 }
 
-func (r *room) leave(caller string, c *callerRoom, long bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.add(long, -1)
-	r.total.add(long, -1)
-	if c.counts == (counts{}) {
-		delete(r.callers, caller)
+// Leave gives everything back.
+func (v *Visit) Leave() {
+	v.Shrink(0)
+	v.room.mu.Lock()
+	defer v.room.mu.Unlock()
+	v.own.add(v.long, -1)
+	v.room.total.add(v.long, -1)
+	if v.own.counts == (counts{}) {
+		delete(v.room.callers, v.caller)
 	}
 }
 
@@ -139,16 +146,27 @@ func (c *counts) add(long bool, n int) {
 	}
 }
 
-// reserve takes room for n bytes of a body, first of the caller's and then of everybody's, and waits for it a little.
-func (r *room) reserve(ctx context.Context, c *callerRoom, n int64) error {
-	if err := acquire(ctx, c.bytes, n); err != nil {
+// Body takes room for n bytes of the body, first of the caller's and then of everybody's, and waits for it a little.
+func (v *Visit) Body(ctx context.Context, n int64) error {
+	n = min(n, v.room.limits.CallerBytes, v.room.limits.Bytes)
+	if err := acquire(ctx, v.own.bytes, n); err != nil {
 		return full("TOO_MANY_BYTES", "you have as many bytes of requests in flight as one caller may", time.Second)
 	}
-	if err := acquire(ctx, r.bytes, n); err != nil {
-		c.bytes.Release(n)
+	if err := acquire(ctx, v.room.bytes, n); err != nil {
+		v.own.bytes.Release(n)
 		return full("OVERLOADED", "the gateway has as many bytes of requests in flight as it may", time.Second)
 	}
+	v.bytes = n
 	return nil
+}
+
+// Shrink gives back what the body, now that it is read, does not need: its length was not known.
+func (v *Visit) Shrink(n int64) {
+	if spare := v.bytes - n; spare > 0 {
+		v.own.bytes.Release(spare)
+		v.room.bytes.Release(spare)
+		v.bytes = n
+	}
 }
 
 func acquire(ctx context.Context, s *semaphore.Weighted, n int64) error {
@@ -158,9 +176,4 @@ func acquire(ctx context.Context, s *semaphore.Weighted, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 	defer cancel()
 	return s.Acquire(ctx, n)
-}
-
-func (r *room) free(c *callerRoom, n int64) {
-	c.bytes.Release(n)
-	r.bytes.Release(n)
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -8,38 +9,21 @@ import (
 
 // Matches tells whether an object, given as JSON, fulfils the filter.
 func (f *Filter) Matches(object []byte) bool {
-	return f == nil || f.root == nil || f.root.matches(gjson.ParseBytes(object))
+	return f == nil || f.root == nil || f.root(gjson.ParseBytes(object))
 }
 
-type node interface {
-	matches(object gjson.Result) bool
-}
+// test tells whether an object fulfils a part of the filter.
+type test func(object gjson.Result) bool
 
-type (
-	allOf []node
-	anyOf []node
-	not   struct{ inner node }
-)
-
-func (a allOf) matches(object gjson.Result) bool {
-	for _, n := range a {
-		if !n.matches(object) {
-			return false
-		}
+// join asks tests until one of them is decisive: a yes for alternatives, a no for a sequence.
+func join(tests []test, decisive bool) test {
+	if len(tests) == 1 {
+		return tests[0]
 	}
-	return true
-}
-
-func (a anyOf) matches(object gjson.Result) bool {
-	for _, n := range a {
-		if n.matches(object) {
-			return true
-		}
+	return func(object gjson.Result) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(object) == decisive }) == decisive
 	}
-	return false
 }
-
-func (n not) matches(object gjson.Result) bool { return !n.inner.matches(object) }
 
 type comparison struct {
 	path []string

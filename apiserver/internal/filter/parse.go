@@ -2,11 +2,13 @@ package filter
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -27,7 +29,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("position %d: %s", e.Position, e.Message) }
 
 // Filter is a parsed filter. The zero value matches everything.
-type Filter struct{ root node }
+type Filter struct{ root test }
 
 // aliases are the short names of what people filter by most, besides state.
 var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
@@ -62,18 +64,33 @@ type tokenKind int
 
 const (
 	tokEnd tokenKind = iota
-	tokWord
-	tokString
+	tokBracket
 	tokOperator
-	tokOpen
-	tokClose
+	tokString
+	tokWord
 )
+
+// The forms of tokens, in the order of their kinds, and of what stands between the dots of a path.
+const quotedForm = `"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`
+
+var (
+	tokenForm  = regexp.MustCompile(`(?s)^(?:([()])|(!=|<=|>=|[=:<>])|(` + quotedForm + `)|([^ \t\r\n()=:<>!"']+))`)
+	memberForm = regexp.MustCompile(`(?s)^(?:` + quotedForm + `|[^ \t\r\n()=:<>!"'.]+)`)
+	escape     = regexp.MustCompile(`(?s)\\(.)`)
+)
+
+// unquote returns what a string in quotes says, and all else as it is.
+func unquote(text string) string {
+	if text[0] != '"' && text[0] != '\'' {
+		return text
+	}
+	return escape.ReplaceAllString(text[1:len(text)-1], "$1")
+}
 
 type token struct {
 	kind tokenKind
 	text string
 	at   int // byte offset
-	end  int
 }
 
 // String names the token in an error.
@@ -99,71 +116,39 @@ func (p *parser) failAt(at int, format string, args ...any) error {
 }
 
 // advance reads the next token.
-func (p *parser) advance() error { //nolint:gocyclo // one case per form of token
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
-	}
-	at := p.pos
-	p.tok = token{at: at}
-	if at == len(p.text) {
-		return nil
-	}
-	switch c := p.text[at]; {
-	case c == '(':
-		p.tok.kind, p.pos = tokOpen, at+1
-	case c == ')':
-		p.tok.kind, p.pos = tokClose, at+1
-	case c == '"' || c == '\'':
-		return p.quoted(c)
-	case strings.IndexByte("=:<>!", c) >= 0:
-		p.pos = at + 1
-		if c != ':' && c != '=' && strings.HasPrefix(p.text[p.pos:], "=") {
-			p.pos++
-		}
-		if c == '!' && p.pos == at+1 {
-			return p.failAt(at, "write != or NOT instead of !")
-		}
-		p.tok.kind = tokOperator
+func (p *parser) advance() error {
+	rest := strings.TrimLeft(p.text[p.pos:], " \t\r\n")
+	p.tok = token{at: len(p.text) - len(rest)}
+	forms := tokenForm.FindStringSubmatch(rest)
+	switch {
+	case rest == "":
+	case forms == nil && rest[0] == '!':
+		return p.fail("write != or NOT instead of !")
+	case forms == nil:
+		return p.fail("the string has no closing quote")
 	default:
-		for p.pos < len(p.text) && strings.IndexByte(" \t\r\n()=:<>!\"'", p.text[p.pos]) < 0 {
-			p.pos++
+		for kind, text := range forms[1:] {
+			if text != "" {
+				p.tok.kind, p.tok.text = tokBracket+tokenKind(kind), unquote(text)
+			}
 		}
-		p.tok.kind = tokWord
+		p.pos = p.tok.at + len(forms[0])
 	}
-	p.tok.text, p.tok.end = p.text[at:p.pos], p.pos
 	return nil
 }
 
-func (p *parser) quoted(quote byte) error {
-	at := p.pos
-	var b strings.Builder
-	for i := at + 1; i < len(p.text); i++ {
-		switch c := p.text[i]; c {
-		case '\\':
-			i++
-			if i == len(p.text) {
-				return p.failAt(at, "the string has no closing quote")
-			}
-			b.WriteByte(p.text[i])
-		case quote:
-			p.pos = i + 1
-			p.tok = token{kind: tokString, text: b.String(), at: at, end: p.pos}
-			return nil
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return p.failAt(at, "the string has no closing quote")
+func (p *parser) is(kind tokenKind, text string) bool {
+	return p.tok.kind == kind && p.tok.text == text
 }
 
-func (p *parser) keyword(word string) bool { return p.tok.kind == tokWord && p.tok.text == word }
+func (p *parser) keyword(word string) bool { return p.is(tokWord, word) }
 
 // sequence reads terms joined by AND, or by nothing.
-func (p *parser) sequence(depth int) (node, error) {
+func (p *parser) sequence(depth int) (test, error) {
 	if depth > maxDepth {
 		return nil, p.fail("more than %d levels of parentheses", maxDepth)
 	}
-	var all allOf
+	var all []test
 	for {
 		term, err := p.alternatives(depth)
 		if err != nil {
@@ -175,17 +160,14 @@ func (p *parser) sequence(depth int) (node, error) {
 			if err := p.advance(); err != nil {
 				return nil, err
 			}
-		case p.tok.kind == tokEnd, p.tok.kind == tokClose:
-			if len(all) == 1 {
-				return all[0], nil
-			}
-			return all, nil
+		case p.tok.kind == tokEnd, p.is(tokBracket, ")"):
+			return join(all, false), nil
 		}
 	}
 }
 
-func (p *parser) alternatives(depth int) (node, error) {
-	var any anyOf
+func (p *parser) alternatives(depth int) (test, error) {
+	var any []test
 	for {
 		term, err := p.term(depth)
 		if err != nil {
@@ -193,10 +175,7 @@ func (p *parser) alternatives(depth int) (node, error) {
 		}
 		any = append(any, term)
 		if !p.keyword("OR") {
-			if len(any) == 1 {
-				return any[0], nil
-			}
-			return any, nil
+			return join(any, true), nil
 		}
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -204,7 +183,7 @@ func (p *parser) alternatives(depth int) (node, error) {
 	}
 }
 
-func (p *parser) term(depth int) (node, error) {
+func (p *parser) term(depth int) (test, error) {
 	if depth > maxDepth {
 		return nil, p.fail("more than %d levels", maxDepth)
 	}
@@ -217,8 +196,8 @@ func (p *parser) term(depth int) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return not{inner}, nil
-	case p.tok.kind == tokOpen:
+		return func(object gjson.Result) bool { return !inner(object) }, nil
+	case p.is(tokBracket, "("):
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
@@ -226,7 +205,7 @@ func (p *parser) term(depth int) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.tok.kind != tokClose {
+		if !p.is(tokBracket, ")") {
 			return nil, p.fail("expected ) but found %s", p.tok)
 		}
 		return inner, p.advance()
@@ -238,7 +217,7 @@ func (p *parser) term(depth int) (node, error) {
 	return nil, p.fail("expected a comparison such as state = \"ready\" but found %s", p.tok)
 }
 
-func (p *parser) comparison() (node, error) {
+func (p *parser) comparison() (test, error) {
 	start := p.tok.at
 	path, err := p.path()
 	if err != nil {
@@ -259,7 +238,7 @@ func (p *parser) comparison() (node, error) {
 	if err := p.value(c, start); err != nil {
 		return nil, err
 	}
-	return c, p.advance()
+	return c.matches, p.advance()
 }
 
 // value reads the value that a comparison, which begins at start, is with.
@@ -316,34 +295,23 @@ func (p *parser) resolve(path []string) (t valueType, list int, problem string) 
 	return t, list, ""
 }
 
-// path reads a.b.c, where a part may be quoted: labels."app.kubernetes.io/name".
-func (p *parser) path() ([]string, error) { //nolint:gocyclo // one case per form of token
+// path reads a.b.c, where a part may be quoted: labels."app.kubernetes.io/name". It begins with the current token.
+func (p *parser) path() ([]string, error) {
 	start := p.tok.at
 	var parts []string
-	for {
-		end := p.tok.end
-		text := p.tok.text
-		if p.tok.kind == tokString {
-			parts = append(parts, text)
-		} else {
-			for part := range strings.SplitSeq(strings.Trim(text, "."), ".") {
-				if part == "" && text != "." {
-					return nil, p.fail("empty part in %s", p.tok)
-				}
-				if part != "" {
-					parts = append(parts, part)
-				}
+	for p.pos = start; ; p.pos++ { // past the dot
+		part := memberForm.FindString(p.text[p.pos:])
+		if part == "" {
+			if strings.HasPrefix(p.text[p.pos:], ".") {
+				return nil, p.fail("empty part in %s", p.tok)
 			}
-		}
-		wantsMore := strings.HasSuffix(text, ".") && p.tok.kind == tokWord
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		joined := p.tok.at == end && (p.tok.kind == tokString || p.tok.kind == tokWord && strings.HasPrefix(p.tok.text, "."))
-		if !joined {
-			if wantsMore {
-				return nil, p.fail("expected a field after the dot but found %s", p.tok)
+			if err := p.advance(); err != nil {
+				return nil, err
 			}
+			return nil, p.fail("expected a field after the dot but found %s", p.tok)
+		}
+		parts = append(parts, unquote(part))
+		if p.pos += len(part); !strings.HasPrefix(p.text[p.pos:], ".") {
 			break
 		}
 	}
@@ -357,5 +325,5 @@ func (p *parser) path() ([]string, error) { //nolint:gocyclo // one case per for
 	case p.message.Fields().ByJSONName(parts[0]) == nil:
 		return nil, p.failAt(start, "%q is not a field to filter by: begin with metadata, spec, status, name, namespace, labels or state", parts[0])
 	}
-	return parts, nil
+	return parts, p.advance()
 }

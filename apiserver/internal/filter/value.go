@@ -140,21 +140,12 @@ func (l *literal) order(v gjson.Result, t valueType) (order int, comparable bool
 		return q.Cmp(l.quantity), err == nil
 	case release:
 		if have := parseRelease(v.Str); have != nil && l.release != nil {
-			return cmp.Or(compareReleases(have, l.release), cmp.Compare(suffix(v.Str), suffix(l.text))), true
+			order, _ := have.Compare(l.release.String()) // both can be read
+			return cmp.Or(order, cmp.Compare(suffix(v.Str), suffix(l.text))), true
 		}
 		return cmp.Compare(v.Str, l.text), v.Str == l.text
 	}
 	return 0, false
-}
-
-func compareReleases(a, b *version.Version) int {
-	switch {
-	case a.LessThan(b):
-		return -1
-	case b.LessThan(a):
-		return 1
-	}
-	return 0
 }
 
 // suffix is what stands behind the numbers of a version, such as rc1.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
 // slowCall is from where on a unary call is worth a line at any verbosity.
@@ -20,41 +19,32 @@ const slowCall = 5 * time.Second
 // AccessLog writes a line per call at verbosity 2, and at any verbosity for a slow call. A call of a method that mutates gets an audit line, always,
 // which says who it was. Neither has a payload or a token.
 func AccessLog(mutates, long func(method string) bool) Interceptor {
-	return Interceptor{
-		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
-			resp, err := next(ctx, req)
-			if mutates(info.FullMethod) {
-				logCall(ctx, klog.FromContext(ctx).WithName("audit"), "Mutation", info.FullMethod, req, start, err)
-			}
-			if log := klog.FromContext(ctx); log.V(2).Enabled() || time.Since(start) > slowCall && !long(info.FullMethod) {
-				logCall(ctx, log, "Served", info.FullMethod, req, start, err)
-			}
-			return resp, err
-		},
-		Stream: func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
-			err := next(srv, s)
-			if log := klog.FromContext(s.Context()); log.V(2).Enabled() {
-				logCall(s.Context(), log, "Served", info.FullMethod, nil, start, err)
-			}
-			return err
-		},
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
+		err := next(ctx)
+		log := klog.FromContext(ctx)
+		if mutates(c.Method) {
+			logCall(ctx, log.WithName("audit"), "Mutation", c, start, err)
+		}
+		if log.V(2).Enabled() || c.stream == nil && !long(c.Method) && time.Since(start) > slowCall {
+			logCall(ctx, log, "Served", c, start, err)
+		}
+		return err
 	}
 }
 
-func logCall(ctx context.Context, log klog.Logger, message, method string, req any, start time.Time, err error) {
-	fields := []any{"method", method, "code", status.Code(err).String(), "duration", time.Since(start), "requestID", RequestIDFrom(ctx)}
-	if c := authn.CallerFrom(ctx); c != nil {
-		fields = append(fields, "user", c.Name(), "groups", c.Groups())
+func logCall(ctx context.Context, log klog.Logger, message string, c *Call, start time.Time, err error) {
+	fields := []any{"method", c.Method, "code", status.Code(err).String(), "duration", time.Since(start), "requestID", RequestIDFrom(ctx)}
+	if caller := authn.CallerFrom(ctx); caller != nil {
+		fields = append(fields, "user", caller.Name(), "groups", caller.Groups())
 	}
-	if r, ok := req.(interface{ GetNamespace() string }); ok {
+	if r, ok := c.Request.(interface{ GetNamespace() string }); ok {
 		fields = append(fields, "namespace", r.GetNamespace())
 	}
-	if name := objectName(req); name != "" {
+	if name := objectName(c.Request); name != "" {
 		fields = append(fields, "name", name)
 	}
-	if r, ok := req.(interface{ GetValidateOnly() bool }); ok && r.GetValidateOnly() {
+	if r, ok := c.Request.(interface{ GetValidateOnly() bool }); ok && r.GetValidateOnly() {
 		fields = append(fields, "validateOnly", true)
 	}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -71,20 +61,8 @@ func objectName(req any) string {
 	if r, ok := req.(interface{ GetName() string }); ok {
 		return r.GetName()
 	}
-	m, ok := req.(proto.Message)
-	if !ok {
-		return ""
+	if m, ok := req.(proto.Message); ok {
+		return document.MetadataOf(m).GetName()
 	}
-	var name string
-	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.Message() == nil || f.IsList() || f.IsMap() || f.Message().Fields().ByName("metadata") == nil {
-			return true
-		}
-		meta := v.Message().Get(f.Message().Fields().ByName("metadata")).Message().Interface()
-		if named, ok := meta.(interface{ GetName() string }); ok {
-			name = named.GetName()
-		}
-		return name == ""
-	})
-	return name
+	return ""
 }

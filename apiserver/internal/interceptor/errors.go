@@ -3,7 +3,6 @@ package interceptor
 import (
 	"context"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 )
@@ -13,24 +12,13 @@ type Translator func(err error, requestID string) (st *status.Status, masked boo
 
 // Errors translates the errors of everything further in. What the client is not shown is logged here.
 func Errors(translate Translator) Interceptor {
-	convert := func(ctx context.Context, method string, err error) error {
-		if err == nil {
-			return nil
-		}
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		id := RequestIDFrom(ctx)
+		err := next(ctx)
 		st, masked := translate(err, id)
 		if masked {
-			klog.FromContext(ctx).Error(err, "Masked an internal error", "method", method, "requestID", id)
+			klog.FromContext(ctx).Error(err, "Masked an internal error", "method", c.Method, "requestID", id)
 		}
-		return st.Err()
-	}
-	return Interceptor{
-		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			resp, err := next(ctx, req)
-			return resp, convert(ctx, info.FullMethod, err)
-		},
-		Stream: func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			return convert(s.Context(), info.FullMethod, next(srv, s))
-		},
+		return st.Err() // nil for nil
 	}
 }

@@ -56,11 +56,11 @@ func start(t *testing.T, stop context.Context) (raygatev2.ClusterServiceClient, 
 	var lines []string
 	log := funcr.New(func(prefix, args string) { lines = append(lines, prefix+" "+args) }, funcr.Options{})
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING"})
-	withLog := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		return next(klog.NewContext(ctx, log), req)
+	withLog := func(ctx context.Context, _ *interceptor.Call, next func(context.Context) error) error {
+		return next(klog.NewContext(ctx, log))
 	}
 	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
-		{Unary: withLog}, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
+		withLog, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(time.Minute, long), interceptor.Errors(table.Status), interceptor.Drain(stop, long), interceptor.Recovery(),
 	}))
 	raygatev2.RegisterClusterServiceServer(conn, service{})

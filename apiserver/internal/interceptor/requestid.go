@@ -17,17 +17,16 @@ type requestIDKey struct{}
 
 // RequestID gives every call an id: the client's when it sent a usable one. It is echoed, logged, and part of every error.
 func RequestID() Interceptor {
-	return Interceptor{
-		Unary: func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			ctx, id := withRequestID(ctx)
-			_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, id))
-			return next(ctx, req)
-		},
-		Stream: func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			ctx, id := withRequestID(s.Context())
-			_ = s.SetHeader(metadata.Pairs(RequestIDKey, id))
-			return next(srv, withContext(ctx, s))
-		},
+	return func(ctx context.Context, _ *Call, next func(context.Context) error) error {
+		id := ""
+		if ids := metadata.ValueFromIncomingContext(ctx, RequestIDKey); len(ids) > 0 {
+			id = ids[0]
+		}
+		if !UsableRequestID(id) {
+			id = uuid.NewString()
+		}
+		_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, id))
+		return next(context.WithValue(ctx, requestIDKey{}, id))
 	}
 }
 
@@ -35,14 +34,6 @@ func RequestID() Interceptor {
 func RequestIDFrom(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
-}
-
-func withRequestID(ctx context.Context) (context.Context, string) {
-	id := incoming(ctx, RequestIDKey)
-	if !UsableRequestID(id) {
-		id = uuid.NewString()
-	}
-	return context.WithValue(ctx, requestIDKey{}, id), id
 }
 
 // UsableRequestID tells whether an id from a client may be logged and echoed.

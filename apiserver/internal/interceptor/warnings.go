@@ -42,19 +42,20 @@ func AddWarning(ctx context.Context, text string) {
 // Warnings collects the warnings of a unary call and sends them in the header form of RFC 7234, as Kubernetes does: in the headers,
 // where REST clients look, and in the trailers.
 func Warnings() Interceptor {
-	return Interceptor{
-		Unary: func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			w := &warnings{}
-			resp, err := next(context.WithValue(ctx, warningsKey{}, w), req)
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			for _, text := range w.texts {
-				md := metadata.Pairs(WarningKey, warningHeader(text))
-				_ = grpc.SetHeader(ctx, md)
-				_ = grpc.SetTrailer(ctx, md)
-			}
-			return resp, err
-		},
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		if c.stream != nil {
+			return next(ctx)
+		}
+		w := &warnings{}
+		err := next(context.WithValue(ctx, warningsKey{}, w))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, text := range w.texts {
+			md := metadata.Pairs(WarningKey, warningHeader(text))
+			_ = grpc.SetHeader(ctx, md)
+			_ = grpc.SetTrailer(ctx, md)
+		}
+		return err
 	}
 }
 

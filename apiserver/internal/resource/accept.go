@@ -9,8 +9,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -20,44 +22,66 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// input is the object of a request.
+// input is what a request wants to write.
 type input struct {
-	// tree is its JSON; members may be null when the request came by REST.
+	// key is where it is written; its name is empty on create.
+	key    types.NamespacedName
+	store  Store
+	dryRun bool
+	// version that the object must have. Empty means any; anyVersion says that the client asked for that by the etag "*".
+	version    string
+	anyVersion bool
+
+	// tree is the JSON of the object in the request; members may be null when it came by REST. Nil for requests without one.
 	tree map[string]any
 	// typed is what rules look at, without defaults.
 	typed validation.Object
-	// mistakes are in its form. Unknown fields among them do not end the call: the API server may know them.
-	mistakes field.ErrorList
+	// form are the mistakes in its form. Unknown fields among them do not end the call: the API server may know them.
+	form field.ErrorList
+	// place says what in it contradicts the place that it was sent to.
+	place field.ErrorList
 	// partial says that the tree holds no more than what a message has fields for.
 	partial bool
 }
 
+// unread are members of metadata that, like the status, the API server alone sets: what a client sends back of them is not looked at.
+var unread = []string{"managedFields", "selfLink", "generation", "deletionGracePeriodSeconds"}
+
 // read reads the object of a request. name is the one in the path, and empty on create.
-func (r *Resource) read(ctx context.Context, body proto.Message, namespace, name string) (*input, error) {
-	if !body.ProtoReflect().IsValid() {
-		return nil, rpcstatus.BadField(r.bodyName(), "required: send the %s as the body", r.Checks.Kind)
+func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name string) (*input, error) {
+	field := r.objectField(req.ProtoReflect().Descriptor())
+	body := req.ProtoReflect().Get(field).Message()
+	if !body.IsValid() {
+		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
-	in := &input{typed: r.Checks.New()}
-	var err error
-	if rest := document.BodyOf(ctx); rest != nil && len(rest.JSON) > 0 {
-		in.tree, err = document.ParseTree(rest.JSON)
+	in, err := r.accept(document.BodyOf(ctx), body.Interface(), namespace, name)
+	if err != nil {
+		return nil, rpcstatus.BadField(string(field.Name()), "%v", err)
+	}
+	return in, nil
+}
+
+// accept is read for an object that came by REST, or else in a message.
+func (r *Resource) accept(rest *document.Body, message proto.Message, namespace, name string) (*input, error) {
+	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
+	if rest != nil && rest.Tree != nil {
+		in.tree, in.form = rest.Tree, rest.Mistakes
 	} else {
 		in.partial = true
-		in.tree, err = modelv2.Tree(body)
+		var err error
+		if in.tree, err = modelv2.Tree(message); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, rpcstatus.BadField(r.bodyName(), "%v", err)
+	delete(in.tree, "status")
+	if meta, ok := in.tree["metadata"].(map[string]any); ok {
+		for _, name := range unread {
+			delete(meta, name)
+		}
 	}
-	in.mistakes = modelv2.Decode(in.tree, r.Checks.Kind, in.typed)
-	if err := modelv2.Normalize(in.tree, in.typed); err != nil {
-		return nil, err
-	}
-	in.mistakes = append(in.mistakes, checkIdentity(in.typed, namespace, name)...)
-	meta, ok := in.tree["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		in.tree["metadata"] = meta
-	}
+	in.form = append(in.form, kubedoc.Join(kubedoc.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
+	in.place = r.checkPlace(in)
+	meta := nested(in.tree, "metadata")
 	meta["namespace"] = namespace
 	in.typed.SetNamespace(namespace)
 	if name != "" {
@@ -67,35 +91,22 @@ func (r *Resource) read(ctx context.Context, body proto.Message, namespace, name
 	return in, nil
 }
 
-// bodyName is the field of requests that holds the object: cluster, job, service, cron_job.
-func (r *Resource) bodyName() string {
-	var b strings.Builder
-	for i, c := range strings.TrimPrefix(r.Checks.Kind, "Ray") {
-		if i > 0 && c >= 'A' && c <= 'Z' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(c)
-	}
-	return strings.ToLower(b.String())
-}
-
-// checkIdentity compares what the body says of its place with where it was sent.
-func checkIdentity(in validation.Object, namespace, name string) field.ErrorList {
+// checkPlace compares what the object says of its kind and its place with where it was sent. What it does not say is taken from there.
+func (r *Resource) checkPlace(in *input) field.ErrorList {
 	var errs field.ErrorList
-	meta := field.NewPath("metadata")
-	if ns := in.GetNamespace(); ns != "" && ns != namespace {
-		errs = append(errs, field.Invalid(meta.Child("namespace"), ns, "must be the namespace of the request, "+namespace+", or left out").WithOrigin("request/namespace-mismatch"))
+	for name, want := range map[string]string{"apiVersion": rayv1.GroupVersion.String(), "kind": r.Checks.Kind} {
+		if got, ok := in.tree[name].(string); ok && got != "" && got != want {
+			errs = append(errs, kubedoc.Problem(field.NewPath(name), mistake.BadFormat, fmt.Sprintf("expected %q, got %q", want, got)))
+		}
 	}
-	if n := in.GetName(); name != "" && n != "" && n != name {
-		errs = append(errs, field.Invalid(meta.Child("name"), n, "must be the name of the request, "+name+", or left out").WithOrigin("request/name-mismatch"))
+	meta := field.NewPath("metadata")
+	if ns := in.typed.GetNamespace(); ns != "" && ns != in.key.Namespace {
+		errs = append(errs, field.Invalid(meta.Child("namespace"), ns, "must be the namespace of the request, "+in.key.Namespace+", or left out").WithOrigin("request/namespace-mismatch"))
+	}
+	if n := in.typed.GetName(); in.key.Name != "" && n != "" && n != in.key.Name {
+		errs = append(errs, field.Invalid(meta.Child("name"), n, "must be the name of the request, "+in.key.Name+", or left out").WithOrigin("request/name-mismatch"))
 	}
 	return errs
-}
-
-// object returns what is written.
-func (in *input) object() *store.Object {
-	document.DropNulls(in.tree)
-	return &store.Object{Object: in.tree}
 }
 
 // typedOf returns a stored or merged object as rules look at it: with the defaults of the schema. The defaults themselves are left to the API
@@ -109,20 +120,22 @@ func (r *Resource) typedOf(data []byte) (validation.Object, error) {
 	return object, nil
 }
 
-func (r *Resource) defaulted(object validation.Object) validation.Object {
-	copied := object.DeepCopyObject().(validation.Object)
-	r.Checks.SetDefaults(copied)
-	return copied
+// create asks the rules about a new object as the request has it.
+func (r *Resource) create(in *input) validation.Verdict {
+	object := in.typed.DeepCopyObject().(validation.Object)
+	r.Checks.SetDefaults(object)
+	return r.Checks.Create(object, r.Validation)
 }
 
 // decide turns what is wrong with an object into an error, if anything but unknown fields is, and passes warnings on.
-func (r *Resource) decide(ctx context.Context, mistakes field.ErrorList, v validation.Verdict) error {
-	errs := kubedoc.Join(mistakes, v.Errors)
+func (r *Resource) decide(ctx context.Context, in *input, v validation.Verdict) error {
+	errs := kubedoc.Join(in.form, append(in.place, v.Errors...))
+	content := errs[len(in.form):]
 	switch {
-	case slices.ContainsFunc(mistakes, isUnknown) && !allUnknown(errs):
-		return malformed(mistakes, errs[len(mistakes):])
-	case !allUnknown(errs):
-		return rpcstatus.Invalid(violations(errs))
+	case len(in.form) > 0 && (len(content) > 0 || !allUnknown(in.form)):
+		return malformed(in.form, content)
+	case len(content) > 0:
+		return rpcstatus.Invalid(violations(content))
 	}
 	for _, text := range validation.WarningTexts(v.Warnings) {
 		r.Warn(ctx, text)
@@ -133,20 +146,18 @@ func (r *Resource) decide(ctx context.Context, mistakes field.ErrorList, v valid
 // checkForm ends a call whose object cannot be read, before anything is asked or compared, with all that can be said about it. An object in part
 // is asked for nothing more.
 func (r *Resource) checkForm(ctx context.Context, in *input, whole bool) error {
-	if allUnknown(in.mistakes) {
+	if allUnknown(in.form) && len(in.place) == 0 {
 		return nil
 	}
 	var v validation.Verdict
 	if whole {
-		v.Errors = r.Checks.Create(r.defaulted(in.typed), r.Validation).Errors
+		v.Errors = r.create(in).Errors
 	}
-	return r.decide(ctx, in.mistakes, v)
+	return r.decide(ctx, in, v)
 }
 
-func isUnknown(e *field.Error) bool { return e.Origin == mistake.UnknownField }
-
 func allUnknown(errs field.ErrorList) bool {
-	return !slices.ContainsFunc(errs, func(e *field.Error) bool { return !isUnknown(e) })
+	return !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Origin != mistake.UnknownField })
 }
 
 // malformed names mistakes in the form before what rules say about the rest.
@@ -154,16 +165,16 @@ func malformed(form, content field.ErrorList) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: append(violations(form), violations(content)...)}
 }
 
-// strict says how to write an object: fields that this gateway does not know are put to the API server, which refuses those that it does not
+// options say how to write an object: fields that this gateway does not know are put to the API server, which refuses those that it does not
 // know either.
-func (in *input) strict(dryRun bool) store.WriteOptions {
-	return store.WriteOptions{DryRun: dryRun, Strict: len(in.mistakes) > 0}
+func (in *input) options(dryRun bool) store.WriteOptions {
+	return store.WriteOptions{DryRun: dryRun, Strict: len(in.form) > 0}
 }
 
 // refused replaces the API server's words about unknown fields by ours, which have paths and suggestions.
 func (in *input) refused(err error) error {
-	if len(in.mistakes) > 0 && apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "unknown field") {
-		return malformed(in.mistakes, nil)
+	if len(in.form) > 0 && apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "unknown field") {
+		return malformed(in.form, nil)
 	}
 	return err
 }
@@ -174,23 +185,4 @@ func violations(errs field.ErrorList) []rpcstatus.Violation {
 		all = append(all, rpcstatus.Violation{Field: v.Field, Description: v.Message, Reason: v.Rule})
 	}
 	return all
-}
-
-// Review returns what is wrong with an object besides its form, so that a client whose JSON or YAML has mistakes learns of everything in one
-// answer. body is what could be read of it, form says what could not. Nothing is added for a document that could not be read as a whole.
-func (r *Resource) Review(body proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation {
-	if body.ProtoReflect().Descriptor() != r.message.Descriptor() || slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return v.Field == "" }) {
-		return nil
-	}
-	tree, err := modelv2.Tree(body)
-	if err != nil {
-		return nil
-	}
-	typed := r.Checks.New()
-	content := modelv2.Decode(tree, r.Checks.Kind, typed)
-	content = kubedoc.Join(content, r.Checks.Create(r.defaulted(typed), r.Validation).Errors)
-	content = slices.DeleteFunc(content, func(e *field.Error) bool {
-		return slices.ContainsFunc(form, func(v rpcstatus.Violation) bool { return kubedoc.Follows(e, v.Field, v.Reason) })
-	})
-	return violations(content)
 }

@@ -3,8 +3,10 @@ package resource
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +37,7 @@ const (
 
 // evidence is what a diagnosis is made of, and the findings so far.
 type evidence struct {
+	*Resource
 	item     *store.Item
 	cluster  *rayv1.RayCluster
 	pods     []corev1.Pod
@@ -46,20 +49,20 @@ type evidence struct {
 	log func(pod, container string) string
 }
 
-// Diagnose says whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
+// Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
 // logs with the caller's credentials; what the caller may not read is left out.
-func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	e := &evidence{cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
+func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) (err error) {
+	e := &evidence{Resource: r, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
 	if e.item, err = r.find(ctx, req, "get"); err != nil {
-		return false, nil, err
+		return err
 	}
 	typed, err := r.typedOf(e.item.JSON())
 	if err != nil {
-		return false, nil, err
+		return err
 	}
 	e.cluster = typed.(*rayv1.RayCluster)
 	if e.pods, err = r.pods(ctx, e.item); err != nil {
-		return false, nil, err
+		return err
 	}
 	about := map[types.UID]bool{e.item.UID: true}
 	for i := range e.pods {
@@ -69,7 +72,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 	if apierrors.IsForbidden(err) {
 		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
 	} else if err != nil {
-		return false, nil, err
+		return err
 	}
 	logs := 0
 	e.log = func(pod, container string) string {
@@ -86,17 +89,21 @@ func (r *Resource) Diagnose(ctx context.Context, req target) (ready bool, findin
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
-	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
-	e.look(r)
-	return ready, e.findings, nil
+	set(resp, "ready", e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item))
+	e.look()
+	for _, f := range e.findings {
+		add(resp, "findings", f)
+	}
+	return nil
 }
 
 // look goes through the places where something may be wrong, the most decisive first.
-func (e *evidence) look(r *Resource) {
-	for _, at := range []func(*evidence, *Resource){
-		lookAtIntent, lookAtRules, lookAtOperator, lookAtCreation, lookAtHead, lookAtPods, lookAtEvents, lookAtConditions,
+func (e *evidence) look() {
+	for _, at := range []func(*evidence){
+		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation,
+		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
 	} {
-		at(e, r)
+		at(e)
 	}
 }
 
@@ -128,7 +135,7 @@ func (e *evidence) addCluster(severity, reason, remedy, format string, args ...a
 }
 
 // lookAtIntent finds what is as somebody wanted it.
-func lookAtIntent(e *evidence, _ *Resource) {
+func (e *evidence) lookAtIntent() {
 	if e.item.DeletionTimestamp != nil {
 		e.addCluster(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the cluster is being deleted; held by finalizers %v", e.item.Finalizers)
 	}
@@ -141,20 +148,20 @@ func lookAtIntent(e *evidence, _ *Resource) {
 }
 
 // lookAtRules finds what the operator refuses.
-func lookAtRules(e *evidence, r *Resource) {
-	if errs := r.Checks.Create(e.cluster, r.Validation).Errors; len(errs) > 0 {
+func (e *evidence) lookAtRules() {
+	if errs := e.Checks.Create(e.cluster, e.Validation).Errors; len(errs) > 0 {
 		e.addCluster(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
 	}
 }
 
-func lookAtOperator(e *evidence, _ *Resource) {
+func (e *evidence) lookAtOperator() {
 	if !Observed(e.item) && len(e.findings) == 0 {
 		e.addCluster(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
 	}
 }
 
 // lookAtCreation finds what keeps Pods from being made: quota, admission, a missing ServiceAccount.
-func lookAtCreation(e *evidence, _ *Resource) {
+func (e *evidence) lookAtCreation() {
 	if status, reason, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure); status == "True" {
 		finding, remedy := "PodsRefused", "change what is refused, or ask who refuses it"
 		switch {
@@ -169,20 +176,17 @@ func lookAtCreation(e *evidence, _ *Resource) {
 	}
 }
 
-func lookAtHead(e *evidence, _ *Resource) {
+func (e *evidence) lookAtHead() {
 	if len(e.findings) > 0 || e.item.DeletionTimestamp != nil {
 		return
 	}
-	for i := range e.pods {
-		if e.pods[i].Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) && e.pods[i].DeletionTimestamp == nil {
-			return
-		}
+	if !slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return isHead(&p) && p.DeletionTimestamp == nil }) {
+		e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
 	}
-	e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
 }
 
 // lookAtEvents finds what Pods say only by events.
-func lookAtEvents(e *evidence, _ *Resource) {
+func (e *evidence) lookAtEvents() {
 	for i := range e.events {
 		ev := &e.events[i]
 		kind, name := ev.InvolvedObject.Kind, ev.InvolvedObject.Name
@@ -204,13 +208,12 @@ func lookAtEvents(e *evidence, _ *Resource) {
 }
 
 func (e *evidence) podIsReady(name string) bool {
-	for i := range e.pods {
-		if e.pods[i].Name == name {
-			return conditionOf(&e.pods[i], corev1.PodReady).Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool {
+		return p.Name == name && conditionOf(&p, corev1.PodReady).Status == corev1.ConditionTrue
+	})
 }
+
+func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
 
 func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Status.Conditions {
@@ -222,7 +225,7 @@ func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodConditio
 }
 
 // lookAtConditions takes the operator's word for what nothing else has told.
-func lookAtConditions(e *evidence, _ *Resource) {
+func (e *evidence) lookAtConditions() {
 	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
 		status, reason, message := ConditionOf(e.item, name)
 		if status == "True" && (name != rayv1.RayClusterStalled || len(e.findings) == 0) {

@@ -9,11 +9,11 @@ import (
 )
 
 // lookAtPods finds what is wrong with Pods, the head first: the others wait for it.
-func lookAtPods(e *evidence, _ *Resource) {
+func (e *evidence) lookAtPods() {
 	for _, head := range []bool{true, false} {
 		for i := range e.pods {
 			p := &e.pods[i]
-			if (p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode)) == head {
+			if isHead(p) == head {
 				e.lookAtPod(p)
 			}
 		}

@@ -98,8 +98,8 @@ func TestDiagnose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &evidence{item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }}
-			e.look(clusters(Options{}))
+			e := &evidence{Resource: clusters(Options{}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }}
+			e.look()
 			var got []string
 			for _, f := range e.findings {
 				got = append(got, f.Severity+" "+f.Reason)

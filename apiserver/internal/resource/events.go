@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,25 +36,25 @@ type EventsRequest interface {
 	GetPageSize() int32
 }
 
-// Events returns the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
-func (r *Resource) Events(ctx context.Context, req EventsRequest) ([]*raygatev2.Event, error) {
+// Events puts into resp the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
+func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Message) error {
 	size := int(req.GetPageSize())
 	switch {
 	case size < 0:
-		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+		return rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
 	case size == 0:
 		size = store.DefaultPageSize
 	}
 	item, err := r.find(ctx, req, "get")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	about := map[types.UID]bool{item.UID: true}
 	selector := fields.OneTermEqualSelector("involvedObject.uid", string(item.UID))
 	if req.GetIncludeChildren() {
 		pods, err := r.pods(ctx, item)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range pods {
 			about[pods[i].UID] = true
@@ -64,13 +66,12 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest) ([]*raygatev2.
 		return about[e.InvolvedObject.UID] || req.GetIncludeChildren() && madeFor(item, &e.InvolvedObject)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]*raygatev2.Event, 0, min(len(all), size, store.MaxPageSize))
-	for i := range all[:cap(out)] {
-		out = append(out, eventFromKube(&all[i]))
+	for i := range all[:min(len(all), size, store.MaxPageSize)] {
+		add(resp, "events", eventFromKube(&all[i]))
 	}
-	return out, nil
+	return nil
 }
 
 // events returns those events of a namespace that keep wants, newest first.
@@ -99,13 +100,9 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 
 // madeFor tells whether an object's name is one that the operator makes for item.
 func madeFor(item *store.Item, ref *corev1.ObjectReference) bool {
-	rest := ref.Name
-	if len(rest) <= len(item.Name) || rest[:len(item.Name)] != item.Name || rest[len(item.Name)] != '-' {
-		return false
-	}
 	switch ref.Kind {
 	case "Pod", "Service", "Job", "PersistentVolumeClaim", "Ingress", "RayCluster", "RayJob":
-		return ref.Kind != item.Kind
+		return ref.Kind != item.Kind && strings.HasPrefix(ref.Name, item.Name+"-")
 	}
 	return false
 }

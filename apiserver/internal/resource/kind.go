@@ -3,6 +3,7 @@ package resource
 import (
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -11,14 +12,13 @@ import (
 
 // Kind is what differs between kinds.
 type Kind struct {
+	store.Kind
 	// Checks are the rules on the kind.
 	Checks validation.Checks
 	// Message mirrors the resource; an empty one is enough.
 	Message proto.Message
-	// Resource is the plural in Kubernetes' paths, such as rayclusters.
-	Resource string
-	// State is the path of the text that order_by=state sorts by and filters know as state. Empty means that there is none.
-	State string
+	// Service is the gRPC service that serves the kind.
+	Service *grpc.ServiceDesc
 	// Basic are the paths below spec that the BASIC view shows; a list on the way means each of its items.
 	Basic []string
 	// Groups is the path of the worker groups that Scale changes. Empty means that there are none.
@@ -27,8 +27,6 @@ type Kind struct {
 	States map[string]func(*store.Item) Progress
 	// Finished says why a tree cannot be suspended any more; empty when it can. Nil means that it always can.
 	Finished func(tree map[string]any) string
-	// MaxNameLength bounds names that are made from generateName.
-	MaxNameLength int
 }
 
 // Progress says how far an object is on the way to a state.

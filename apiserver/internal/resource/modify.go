@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,71 +17,113 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// change is what modify does to an object.
-type change struct {
-	key types.NamespacedName
-	// version that the object must have. Empty means any: a conflict is tried again.
-	version string
-	dryRun  bool
-	// do changes the object. An error ends the call.
-	do func(tree map[string]any) error
-	// in is the object of the request, for its mistakes; an empty one is fine.
-	in *input
+// ChangeRequest is the request of a write to an object that is there, such as Suspend.
+type ChangeRequest interface {
+	target
+	GetValidateOnly() bool
+	GetEtag() string
+}
+
+// begin says what a request without an object wants to write, and where.
+func (r *Resource) begin(ctx context.Context, req ChangeRequest) (*input, error) {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	in := &input{}
+	return in, r.place(ctx, in, req, "")
+}
+
+// beginWith is begin for a request with an object, in whole or in part.
+func (r *Resource) beginWith(ctx context.Context, req ChangeRequest, whole bool) (*input, error) {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	in, err := r.read(ctx, req, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkForm(ctx, in, whole); err != nil {
+		return nil, err
+	}
+	return in, r.place(ctx, in, req, in.typed.GetResourceVersion())
+}
+
+// place fills in where the input goes. inBody is the resourceVersion that its object carries.
+func (r *Resource) place(ctx context.Context, in *input, req ChangeRequest, inBody string) error {
+	etag, err := etagOf(ctx, req.GetEtag())
+	if err != nil {
+		return err
+	}
+	in.key, in.dryRun, in.anyVersion = keyOf(req), req.GetValidateOnly(), etag == "*"
+	if in.version, err = versionOf(etag, inBody); err != nil {
+		return err
+	}
+	in.store, err = r.In(req.GetNamespace())
+	return err
+}
+
+// attempts bounds how often a write that names no version is tried again after a conflict.
+const attempts = 5
+
+// settle fills in resp with what write has written. It is called again when the object has changed meanwhile, unless the client names a version.
+func (r *Resource) settle(ctx context.Context, in *input, resp proto.Message, write func() (*store.Item, error)) error {
+	for attempt := 1; ; attempt++ {
+		item, err := write()
+		if err == nil {
+			return r.answer(ctx, resp, true, item)
+		}
+		if !isStale(err) || in.version != "" || attempt == attempts {
+			return in.refused(err)
+		}
+	}
 }
 
 // modify reads an object, changes it, asks the rules about the change, and writes the difference for the version that it has read. What nobody
 // changes is not written, whether this gateway knows it or not.
-func (r *Resource) modify(ctx context.Context, c change, resp proto.Message) error {
-	if c.in == nil {
-		c.in = &input{}
-	}
-	for attempt := 1; ; attempt++ {
-		item, err := r.modifyOnce(ctx, c)
-		if err == nil {
-			return r.answer(ctx, resp, true, item)
+func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do func(tree map[string]any) error) error {
+	return r.settle(ctx, in, resp, func() (*store.Item, error) {
+		old, err := in.store.Read(ctx, in.key)
+		if err != nil {
+			return nil, err
 		}
-		if !apierrors.IsConflict(err) || c.version != "" || attempt == attempts {
-			return c.in.refused(err)
+		if err := r.checkVersion(old, in.version); err != nil {
+			return nil, err
 		}
-	}
+		before, after, err := r.changed(ctx, in, old, do)
+		if err != nil {
+			return nil, err
+		}
+		patch := difference(before, after)
+		nested(patch, "metadata")["resourceVersion"] = old.ResourceVersion
+		return in.store.Patch(ctx, in.key, patch, store.PatchOptions{Type: types.MergePatchType, WriteOptions: in.options(in.dryRun)})
+	})
 }
 
-func (r *Resource) modifyOnce(ctx context.Context, c change) (*store.Item, error) {
-	old, err := r.Store.Read(ctx, c.key)
-	if err != nil {
-		return nil, err
+// changed returns the JSON of an object before and after a change, to which the rules have nothing to say.
+func (r *Resource) changed(ctx context.Context, in *input, old *store.Item, do func(tree map[string]any) error) (before, after map[string]any, err error) {
+	if before, err = old.Tree(); err != nil {
+		return nil, nil, err
 	}
-	if err := r.checkVersion(old, c.version); err != nil {
-		return nil, err
-	}
-	before, err := old.Tree()
-	if err != nil {
-		return nil, err
-	}
-	after := runtime.DeepCopyJSON(before)
-	if err := c.do(after); err != nil {
-		return nil, err
+	after = runtime.DeepCopyJSON(before)
+	if err := do(after); err != nil {
+		return nil, nil, err
 	}
 	data, err := json.Marshal(after)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the changed object: %w", err)
+		return nil, nil, fmt.Errorf("encoding the changed object: %w", err)
 	}
 	was, err := r.typedOf(old.JSON())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	is, err := r.typedOf(data)
 	if err != nil {
-		return nil, rpcstatus.BadField("", "%v", err)
+		return nil, nil, rpcstatus.BadField("", "%v", err)
 	}
-	if err := r.decide(ctx, c.in.mistakes, r.Checks.Update(is, was, r.Validation)); err != nil {
-		return nil, err
-	}
-	patch := difference(before, after)
-	nested(patch, "metadata")["resourceVersion"] = old.ResourceVersion
-	return r.Store.Patch(ctx, c.key, patch, store.PatchOptions{Type: types.MergePatchType, WriteOptions: c.in.strict(c.dryRun)})
+	return before, after, r.decide(ctx, in, r.Checks.Update(is, was, r.Validation))
 }
 
 // difference is the JSON merge patch that makes after of before; neither holds nulls.
@@ -106,31 +149,109 @@ func difference(before, after map[string]any) map[string]any {
 	return patch
 }
 
-// verbRequest is the request of Suspend, Resume and Scale.
-type verbRequest interface {
-	target
-	GetValidateOnly() bool
-	GetEtag() string
+// ReplaceRequest is the request of Replace.
+type ReplaceRequest interface {
+	ChangeRequest
+	GetAllowOverwrite() bool
 }
 
-func (r *Resource) verb(ctx context.Context, req verbRequest, resp proto.Message, do func(tree map[string]any) error) error {
-	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
-		return err
-	}
-	etag, err := etagOf(ctx, req.GetEtag())
+// Replace replaces an object by that of the request and fills in resp. An object that carries the resourceVersion that it was read with says all
+// there is to say; one that does not leaves finalizers and owners alone when it does not name any: they mostly belong to controllers, and losing
+// them leaks what those would have cleaned up.
+func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.Message) error {
+	in, err := r.beginWith(ctx, req, true)
 	if err != nil {
 		return err
 	}
-	version, err := versionOf(etag, "")
+	if in.version == "" && !req.GetAllowOverwrite() && !in.anyVersion {
+		return store.ErrVersionRequired
+	}
+	// Rules compare with the object that is there, which only those who may replace it may learn of.
+	if err := r.authorize(ctx, "update", req.GetNamespace(), req.GetName()); err != nil {
+		return err
+	}
+	kubedoc.DropNulls(in.tree)
+	return r.settle(ctx, in, resp, func() (*store.Item, error) {
+		old, err := r.old(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		_, after, err := r.changed(ctx, in, old, func(tree map[string]any) error {
+			r.replace(tree, in)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return in.store.Replace(ctx, &store.Object{Object: after}, old, in.options(in.dryRun))
+	})
+}
+
+// replace makes the object of the request of what is stored.
+func (r *Resource) replace(stored map[string]any, in *input) {
+	tree := runtime.DeepCopyJSON(in.tree)
+	before, meta := nested(stored, "metadata"), nested(tree, "metadata")
+	meta["resourceVersion"] = before["resourceVersion"]
+	if in.typed.GetResourceVersion() == "" {
+		for _, name := range []string{"finalizers", "ownerReferences"} {
+			if given, _ := meta[name].([]any); len(given) == 0 && before[name] != nil {
+				meta[name] = before[name]
+			}
+		}
+	}
+	status, hasStatus := stored["status"]
+	delete(stored, "status")
+	if in.partial {
+		copyUnknown(tree, stored, r.message.Descriptor())
+	}
+	clear(stored)
+	maps.Copy(stored, tree)
+	if hasStatus {
+		stored["status"] = status
+	}
+}
+
+// old returns the object that a write replaces. When the version that the caller has read is known here, nothing is asked; the API server
+// compares it again.
+func (r *Resource) old(ctx context.Context, in *input) (*store.Item, error) {
+	if in.version != "" {
+		if item := in.store.Version(in.key, in.version); item != nil {
+			return item, nil
+		}
+	}
+	item, err := in.store.Read(ctx, in.key)
+	if err != nil {
+		return nil, err
+	}
+	return item, r.checkVersion(item, in.version)
+}
+
+// checkVersion says of an object what the API server would say of a write to it that names another version.
+func (r *Resource) checkVersion(item *store.Item, version string) error {
+	if version == "" || item.ResourceVersion == version {
+		return nil
+	}
+	return apierrors.NewConflict(r.GroupResource(), item.Name, errStale)
+}
+
+var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// Suspend sets spec.suspend. An object whose life has ended is a wrong state.
+func (r *Resource) Suspend(ctx context.Context, req ChangeRequest, resp proto.Message) error {
+	return r.suspend(ctx, req, resp, true)
+}
+
+// Resume takes spec.suspend back.
+func (r *Resource) Resume(ctx context.Context, req ChangeRequest, resp proto.Message) error {
+	return r.suspend(ctx, req, resp, false)
+}
+
+func (r *Resource) suspend(ctx context.Context, req ChangeRequest, resp proto.Message, suspend bool) error {
+	in, err := r.begin(ctx, req)
 	if err != nil {
 		return err
 	}
-	return r.modify(ctx, change{key: keyOf(req), version: version, dryRun: req.GetValidateOnly(), do: do}, resp)
-}
-
-// Suspend sets spec.suspend, or takes it back. An object whose life has ended is ErrFinished.
-func (r *Resource) Suspend(ctx context.Context, req verbRequest, resp proto.Message, suspend bool) error {
-	return r.verb(ctx, req, resp, func(tree map[string]any) error {
+	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		if suspend && r.Finished != nil {
 			if why := r.Finished(tree); why != "" {
 				return wrongState("%s", why)
@@ -141,30 +262,36 @@ func (r *Resource) Suspend(ctx context.Context, req verbRequest, resp proto.Mess
 	})
 }
 
-// ScaleRequest is the request of Scale.
+// ScaleRequest is the request of Scale. The numbers are fields with presence.
 type ScaleRequest interface {
-	verbRequest
+	ChangeRequest
 	GetWorkerGroup() string
 }
 
-// Scale changes the size of a worker group; nil leaves a number as it is.
-func (r *Resource) Scale(ctx context.Context, req ScaleRequest, replicas, least, most *int32, resp proto.Message) error {
-	if replicas == nil && least == nil && most == nil {
+// Scale changes the size of a worker group; a number that is not set stays as it is.
+func (r *Resource) Scale(ctx context.Context, req ScaleRequest, resp proto.Message) error {
+	sizes := map[string]any{}
+	m := req.ProtoReflect()
+	for _, name := range []string{"replicas", "minReplicas", "maxReplicas"} {
+		if fd := m.Descriptor().Fields().ByJSONName(name); m.Has(fd) {
+			sizes[name] = m.Get(fd).Int()
+		}
+	}
+	if len(sizes) == 0 {
 		return rpcstatus.BadField("replicas", "give at least one of replicas, minReplicas and maxReplicas")
 	}
-	return r.verb(ctx, req, resp, func(tree map[string]any) error {
+	in, err := r.begin(ctx, req)
+	if err != nil {
+		return err
+	}
+	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		path := strings.Split(r.Groups, ".")
 		groups, _ := nested(tree, path[:len(path)-1]...)[path[len(path)-1]].([]any)
 		group, err := groupNamed(groups, req.GetWorkerGroup())
-		if err != nil {
-			return err
+		if err == nil {
+			maps.Copy(group, sizes)
 		}
-		for name, value := range map[string]*int32{"replicas": replicas, "minReplicas": least, "maxReplicas": most} {
-			if value != nil {
-				group[name] = int64(*value)
-			}
-		}
-		return nil
+		return err
 	})
 }
 

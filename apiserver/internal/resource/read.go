@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/filter"
@@ -30,7 +30,6 @@ func (r *Resource) Get(ctx context.Context, req GetRequest, resp proto.Message) 
 	if err != nil {
 		return err
 	}
-	r.warnOfAge(ctx)
 	return r.answer(ctx, resp, full, item)
 }
 
@@ -48,16 +47,19 @@ func (r *Resource) find(ctx context.Context, req target, verbs ...string) (*stor
 			return nil, err
 		}
 	}
-	return r.Store.Get(ctx, keyOf(req), o)
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	r.warnOfAge(ctx, st)
+	return st.Get(ctx, keyOf(req), o)
 }
 
 // ListRequest is the request of List.
 type ListRequest interface {
-	GetNamespace() string
+	selector
 	GetPageSize() int32
 	GetPageToken() string
-	GetLabelSelector() string
-	GetFilter() string
 	GetOrderBy() string
 	GetView() string
 }
@@ -71,57 +73,64 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	if err := r.authorize(ctx, "list", req.GetNamespace(), ""); err != nil {
 		return err
 	}
-	page, err := r.Store.List(ctx, o)
+	st, err := r.In(req.GetNamespace())
 	if err != nil {
 		return err
 	}
-	r.warnOfAge(ctx)
-	m := resp.ProtoReflect()
-	set := func(name protoreflect.Name, value any) {
-		m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOf(value))
+	page, err := st.List(ctx, o)
+	if err != nil {
+		return err
 	}
-	set("api_version", rayv1.GroupVersion.String())
-	set("kind", r.Checks.Kind+"List")
-	set("metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
-	set("next_page_token", page.NextPageToken)
-	set("total_size", int32(min(page.Total, math.MaxInt32)))
+	r.warnOfAge(ctx, st)
+	set(resp, "api_version", rayv1.GroupVersion.String())
+	set(resp, "kind", r.Checks.Kind+"List")
+	set(resp, "metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
+	set(resp, "next_page_token", page.NextPageToken)
+	set(resp, "total_size", int32(min(page.Total, math.MaxInt32)))
 	return r.answer(ctx, resp, full, page.Items...)
 }
 
 func (r *Resource) listOptions(ctx context.Context, req ListRequest) (o store.ListOptions, full bool, err error) {
-	o = store.ListOptions{
-		Namespace: req.GetNamespace(), PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView(),
-	}
-	if o.ReadOptions, err = readOptions(ctx); err != nil {
-		return o, false, err
-	}
-	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
+	o = store.ListOptions{PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView()}
+	if o.Selection, err = r.selection(ctx, req); err != nil {
 		return o, false, err
 	}
 	if req.GetPageSize() < 0 {
 		return o, false, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", req.GetPageSize(), store.DefaultPageSize, store.MaxPageSize)
 	}
-	if o.Selector, err = parseSelector(req.GetLabelSelector()); err != nil {
-		return o, false, err
-	}
-	if o.Match, err = r.parseFilter(req.GetFilter()); err != nil {
-		return o, false, err
-	}
-	if o.OrderBy, err = parseOrder(req.GetOrderBy()); err != nil {
-		return o, false, err
+	if o.OrderBy, err = store.ParseOrder(req.GetOrderBy()); err != nil {
+		return o, false, rpcstatus.BadField("order_by", "%v", err)
 	}
 	full, err = parseView(req.GetView(), false)
 	return o, full, err
 }
 
-// parseFilter returns what a filter matches; nil when it is empty.
-func (r *Resource) parseFilter(text string) (store.Match, error) {
-	if text == "" {
-		return nil, nil
+// selector is what requests about many objects choose them by.
+type selector interface {
+	GetNamespace() string
+	GetLabelSelector() string
+	GetFilter() string
+}
+
+func (r *Resource) selection(ctx context.Context, req selector) (s store.Selection, err error) {
+	s.Namespace = req.GetNamespace()
+	if s.ReadOptions, err = readOptions(ctx); err != nil {
+		return s, err
 	}
-	f, err := filter.Parse(text, r.message.Descriptor(), r.State)
-	if err != nil {
-		return nil, rpcstatus.BadField("filter", "%v", err)
+	if s.Namespace != "" {
+		if err := checkNamespace(s.Namespace); err != nil {
+			return s, err
+		}
 	}
-	return func(item *store.Item) (bool, error) { return f.Matches(item.JSON()), nil }, nil
+	if s.Selector, err = labels.Parse(req.GetLabelSelector()); err != nil {
+		return s, rpcstatus.BadField("label_selector", "%v", err)
+	}
+	if text := req.GetFilter(); text != "" {
+		f, err := filter.Parse(text, r.message.Descriptor(), r.State)
+		if err != nil {
+			return s, rpcstatus.BadField("filter", "%v", err)
+		}
+		s.Match = func(item *store.Item) bool { return f.Matches(item.JSON()) }
+	}
+	return s, nil
 }

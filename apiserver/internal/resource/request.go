@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -39,13 +39,6 @@ func checkNamespace(namespace string) error {
 		return rpcstatus.BadField("namespace", "%q is not a namespace: %s", namespace, strings.Join(bad, "; "))
 	}
 	return nil
-}
-
-func checkOptionalNamespace(namespace string) error {
-	if namespace == "" {
-		return nil
-	}
-	return checkNamespace(namespace)
 }
 
 func checkName(namespace, name string) error {
@@ -75,6 +68,23 @@ func checkVersion(path, version string) error {
 	return nil
 }
 
+// versionOf returns the version that a write is for: that of the etag, or of the body. Empty means any.
+func versionOf(etag, body string) (string, error) {
+	if etag == "*" {
+		etag = ""
+	}
+	if err := checkVersion("etag", etag); err != nil {
+		return "", err
+	}
+	if err := checkVersion("metadata.resourceVersion", body); err != nil {
+		return "", err
+	}
+	if etag != "" && body != "" && body != etag {
+		return "", rpcstatus.BadField("etag", "%q is not the resourceVersion %q of the body: send one of them, or the same in both", etag, body)
+	}
+	return cmp.Or(etag, body), nil
+}
+
 func checkRequestID(id string) error {
 	if id == "" {
 		return nil
@@ -83,25 +93,6 @@ func checkRequestID(id string) error {
 		return rpcstatus.BadField("request_id", "%q is not a UUID such as 0f3b0c3e-6f5f-4b0e-9f0b-3c1c5d0d7a11", id)
 	}
 	return nil
-}
-
-func parseSelector(text string) (labels.Selector, error) {
-	if text == "" {
-		return nil, nil
-	}
-	sel, err := labels.Parse(text)
-	if err != nil {
-		return nil, rpcstatus.BadField("label_selector", "%v", err)
-	}
-	return sel, nil
-}
-
-func parseOrder(text string) (store.Order, error) {
-	o, err := store.ParseOrder(text)
-	if err != nil {
-		return o, rpcstatus.BadField("order_by", "%v", err)
-	}
-	return o, nil
 }
 
 // parseView returns whether the view is FULL; empty means fallback.

@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Store is what a Resource needs of a store.Store.
+// Store is what a Resource needs of a store.Store: the objects of a namespace, or of all.
 type Store interface {
 	Create(ctx context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error)
 	Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
@@ -31,9 +31,10 @@ type Store interface {
 	Age() time.Duration
 }
 
-// Options of New. Store and Authorizer are required.
+// Options of New. In and Authorizer are required.
 type Options struct {
-	Store      Store
+	// In returns the Store with the objects of a namespace, or of all when it is empty, or says why there is none.
+	In         func(namespace string) (Store, error)
 	Authorizer authz.Authorizer
 	Validation validation.Options
 	// Views keeps encoded forms of objects. Nil means a cache of its own.
@@ -63,13 +64,6 @@ func New(kind Kind, o Options) *Resource {
 	return &Resource{Kind: kind, Options: o, message: kind.Message.ProtoReflect().Type(), basic: keepOf(kind.Basic)}
 }
 
-// StoreKind tells a store of the kind.
-func (k *Kind) StoreKind() store.Kind {
-	return store.Kind{
-		GroupVersionKind: rayv1.GroupVersion.WithKind(k.Checks.Kind), Resource: k.Resource, State: k.State, MaxNameLength: k.MaxNameLength,
-	}
-}
-
 // target names an object; requests about one implement it.
 type target interface {
 	proto.Message
@@ -86,8 +80,8 @@ func (r *Resource) authorize(ctx context.Context, verb, namespace, name string) 
 }
 
 // warnOfAge says how old an answer from the cache may be when the API server is away.
-func (r *Resource) warnOfAge(ctx context.Context) {
-	if age := r.Store.Age(); age > 0 {
+func (r *Resource) warnOfAge(ctx context.Context, st Store) {
+	if age := st.Age(); age > 0 {
 		r.Warn(ctx, fmt.Sprintf("the gateway has had no contact with the Kubernetes API server for %s: this answer is as old as that", age.Round(time.Second)))
 	}
 }

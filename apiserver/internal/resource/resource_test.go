@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,18 +21,23 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 func clusters(o Options) *Resource {
 	checks, _ := validation.ForKind("RayCluster")
-	return New(Kind{Checks: checks, Message: &raygatev2.RayCluster{}, Resource: "rayclusters", Groups: "spec.workerGroupSpecs", Basic: []string{"rayVersion", "workerGroupSpecs.groupName"}}, o)
+	return New(Kind{Kind: store.Kind{Resource: "rayclusters"}, Checks: checks, Message: &raygatev2.RayCluster{}, Groups: "spec.workerGroupSpecs", Basic: []string{"rayVersion", "workerGroupSpecs.groupName"}}, o)
+}
+
+func only(s Store) func(string) (Store, error) {
+	return func(string) (Store, error) { return s, nil }
 }
 
 func treeOf(t testing.TB, text string) map[string]any {
 	t.Helper()
-	tree, err := document.ParseTree([]byte(text))
+	tree, err := kubedoc.ParseTree([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,13 +115,13 @@ func TestMergeAndMove(t *testing.T) {
 func FuzzDifference(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1},"c":[1]}`), []byte(`{"a":{"d":1.5},"c":[2],"e":{}}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		before, errA := document.ParseTree(a)
-		after, errB := document.ParseTree(b)
+		before, errA := kubedoc.ParseTree(a)
+		after, errB := kubedoc.ParseTree(b)
 		if errA != nil || errB != nil || before == nil || after == nil {
 			return
 		}
-		document.DropNulls(before)
-		document.DropNulls(after)
+		kubedoc.DropNulls(before)
+		kubedoc.DropNulls(after)
 		got := runtime.DeepCopyJSON(before)
 		merge(got, difference(before, after))
 		if !reflect.DeepEqual(after, got) {
@@ -130,7 +136,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("spec.`a`[b].c", []byte(`{"spec":{"a":1}}`))
 	f.Fuzz(func(_ *testing.T, mask string, body []byte) {
 		paths, err := r.parseMask([]string{mask})
-		tree, errTree := document.ParseTree(body)
+		tree, errTree := kubedoc.ParseTree(body)
 		if err != nil || errTree != nil {
 			return
 		}
@@ -140,19 +146,34 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-func TestKeepUnknown(t *testing.T) {
-	stored, err := store.ParseItem([]byte(`{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","labels":{"l":"m"}},"spec":{"suspend":true,"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{"a":1}},
-		"workerGroupSpecs":[{"groupName":"a","new":1},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`))
+// What a client of gRPC replaces keeps what its message has no fields for; status, version and, where the client names no version, finalizers are
+// those that are stored.
+func TestReplaceKeepsWhatAMessageHasNot(t *testing.T) {
+	stored := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","resourceVersion":"7","finalizers":["f"],"labels":{"l":"m"}},
+		"spec":{"suspend":true,"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{"a":1}},"workerGroupSpecs":[{"groupName":"a","new":1},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`)
+	r := clusters(Options{})
+	in := &input{partial: true, typed: r.Checks.New(), tree: treeOf(t, `{"kind":"RayCluster","metadata":{"name":"a"},"spec":{"headGroupSpec":{"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b"}]}}`)}
+	r.replace(stored, in)
+	want := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","resourceVersion":"7","finalizers":["f"]},
+		"spec":{"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`)
+	if diff := cmp.Diff(want, stored); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The JSON form of protobuf writes 64-bit integers as text. Those of an object are the API server's.
+func TestCanonicalProtobufJSONIsTaken(t *testing.T) {
+	m := &raygatev2.RayCluster{Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Name: "a", Generation: 3}, Status: &raygatev2.RayClusterStatus{ObservedGeneration: 1<<53 + 1}}
+	data, err := protojson.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := treeOf(t, `{"kind":"RayCluster","metadata":{"name":"a"},"spec":{"headGroupSpec":{"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b"}]}}`)
-	if err := clusters(Options{}).keepUnknown(tree, stored); err != nil {
-		t.Fatal(err)
+	if !strings.Contains(string(data), `"9007199254740993"`) || !strings.Contains(string(data), `"3"`) {
+		t.Fatalf("protojson has changed: %s", data)
 	}
-	want := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a"},"spec":{"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{}},"workerGroupSpecs":[{"groupName":"c"},{"groupName":"b","new":2}]}}`)
-	if diff := cmp.Diff(want, tree); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	in, err := clusters(Options{}).accept(&document.Body{Tree: treeOf(t, string(data))}, &raygatev2.RayCluster{}, "default", "a")
+	if err != nil || len(in.form) > 0 || in.typed.GetName() != "a" {
+		t.Errorf("got %v, %v", in, err)
 	}
 }
 
@@ -184,7 +205,7 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	away.ErrStatus.Code, away.ErrStatus.Reason = 503, "ServiceUnavailable"
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "rayclusters"}, "", errors.New("no"))
 	asked := 0
-	r := clusters(Options{Store: beating{beats: 10}, Authorizer: authorizer(func() error {
+	r := clusters(Options{In: only(beating{beats: 10}), Authorizer: authorizer(func() error {
 		switch asked++; {
 		case asked == 1:
 			return nil
@@ -238,7 +259,7 @@ func TestListEncodesOnce(t *testing.T) {
 		page.Items = append(page.Items, item)
 	}
 	views := document.NewCache(0)
-	r := clusters(Options{Store: many{page: page}, Authorizer: authz.AllowAll{}, Views: views})
+	r := clusters(Options{In: only(many{page: page}), Authorizer: authz.AllowAll{}, Views: views})
 	for _, view := range []string{"FULL", "BASIC"} {
 		list := func() *raygatev2.ListClustersResponse {
 			resp := &raygatev2.ListClustersResponse{}

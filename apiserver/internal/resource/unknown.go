@@ -4,22 +4,10 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// keepUnknown copies into tree, which was made of a message, those fields of the object it replaces that the message has not. A client that
+// copyUnknown copies into tree, which was made of a message, those fields of the object it replaces that the message has not. A client that
 // got a message never saw them and cannot have meant to remove them.
-func (r *Resource) keepUnknown(tree map[string]any, old *store.Item) error {
-	stored, err := old.Tree()
-	if err != nil {
-		return err
-	}
-	delete(stored, "status")
-	copyUnknown(tree, stored, r.message.Descriptor())
-	return nil
-}
-
 func copyUnknown(tree, stored map[string]any, md protoreflect.MessageDescriptor) {
 	for name, value := range stored {
 		fd := md.Fields().ByJSONName(name)

@@ -10,9 +10,10 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // changeable are the members of metadata that a client may change; the rest is the API server's.
@@ -20,25 +21,13 @@ var changeable = []string{"labels", "annotations", "finalizers", "ownerReference
 
 // UpdateRequest is the request of Update.
 type UpdateRequest interface {
-	target
+	ChangeRequest
 	GetUpdateMask() *fieldmaskpb.FieldMask
-	GetValidateOnly() bool
-	GetEtag() string
 }
 
-// Update changes the fields that the mask names to what body has, or without a mask those that body has.
-func (r *Resource) Update(ctx context.Context, req UpdateRequest, body, resp proto.Message) error {
-	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
-		return err
-	}
-	in, err := r.read(ctx, body, req.GetNamespace(), req.GetName())
-	if err != nil {
-		return err
-	}
-	if err := r.checkForm(ctx, in, false); err != nil {
-		return err
-	}
-	version, err := versionOf(req.GetEtag(), in.typed.GetResourceVersion())
+// Update changes the fields that the mask names to what the object of the request has, or without a mask those that it has.
+func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Message) error {
+	in, err := r.beginWith(ctx, req, false)
 	if err != nil {
 		return err
 	}
@@ -46,6 +35,20 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, body, resp pro
 	if err != nil {
 		return err
 	}
+	given := in.given()
+	return r.modify(ctx, in, resp, func(tree map[string]any) error {
+		if len(paths) == 0 {
+			merge(tree, given)
+		}
+		for _, path := range paths {
+			move(tree, given, path)
+		}
+		return nil
+	})
+}
+
+// given is what the object of the request says of what clients may change.
+func (in *input) given() map[string]any {
 	given := map[string]any{}
 	if spec, ok := in.tree["spec"]; ok {
 		given["spec"] = spec
@@ -55,16 +58,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, body, resp pro
 			nested(given, "metadata")[name] = value
 		}
 	}
-	return r.modify(ctx, change{key: keyOf(req), version: version, dryRun: req.GetValidateOnly(), in: in, do: func(tree map[string]any) error {
-		if len(paths) == 0 {
-			merge(tree, given)
-			return nil
-		}
-		for _, path := range paths {
-			move(tree, given, path)
-		}
-		return nil
-	}}, resp)
+	return given
 }
 
 // merge does what a JSON merge patch does: members replace those there, null removes them, objects are merged.
@@ -81,7 +75,7 @@ func merge(tree, patch map[string]any) {
 			}
 			merge(to, v)
 		default:
-			document.DropNulls(v)
+			kubedoc.DropNulls(v)
 			tree[name] = v
 		}
 	}
@@ -96,7 +90,7 @@ func move(tree, from map[string]any, path []string) {
 			delete(tree, name)
 			return
 		}
-		document.DropNulls(value)
+		kubedoc.DropNulls(value)
 		tree[name] = value
 		return
 	}
@@ -205,109 +199,72 @@ func splitPath(text string) []string {
 
 // ApplyRequest is the request of Apply.
 type ApplyRequest interface {
-	target
+	ChangeRequest
 	GetFieldManager() string
 	GetForce() bool
-	GetValidateOnly() bool
-	GetEtag() string
 }
 
 // Apply is server-side apply. The rules look at what the API server would make of it, which is then written if nothing has changed meanwhile.
-func (r *Resource) Apply(ctx context.Context, req ApplyRequest, body, resp proto.Message) error {
-	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
-		return err
-	}
-	in, err := r.read(ctx, body, req.GetNamespace(), req.GetName())
+func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Message) error {
+	in, err := r.beginWith(ctx, req, false)
 	if err != nil {
 		return err
 	}
-	if err := r.checkForm(ctx, in, false); err != nil {
+	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: req.GetFieldManager(), Force: req.GetForce()}
+	if o.Manager == "" {
+		o.Manager = clientName(ctx)
+	}
+	if err := checkManager(o.Manager); err != nil {
 		return err
 	}
-	etag, err := etagOf(ctx, req.GetEtag())
-	if err != nil {
-		return err
-	}
-	version, err := versionOf(etag, in.typed.GetResourceVersion())
-	if err != nil {
-		return err
-	}
-	manager := req.GetFieldManager()
-	if manager == "" {
-		manager = clientName(ctx)
-	}
-	if err := checkManager(manager); err != nil {
-		return err
-	}
-	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: manager, Force: req.GetForce()}
-	for attempt := 1; ; attempt++ {
-		item, raced, err := r.applyOnce(ctx, keyOf(req), in, version, o, req.GetValidateOnly())
-		if err == nil {
-			return r.answer(ctx, resp, true, item)
-		}
-		if !raced || version != "" || attempt == attempts {
-			return in.refused(err)
-		}
-	}
-}
-
-// applyOnce reports as raced that the object changed while the rules looked at it.
-func (r *Resource) applyOnce(ctx context.Context, key types.NamespacedName, in *input, version string, o store.PatchOptions, dryRun bool) (item *store.Item, raced bool, err error) {
-	config := map[string]any{"apiVersion": "ray.io/v1", "kind": r.Checks.Kind, "metadata": map[string]any{"name": key.Name, "namespace": key.Namespace}}
+	config := in.given()
+	kubedoc.DropNulls(config)
+	config["apiVersion"], config["kind"] = rayv1.GroupVersion.String(), r.Checks.Kind
 	meta := nested(config, "metadata")
-	if spec, ok := in.tree["spec"]; ok {
-		config["spec"] = spec
-	}
-	for _, name := range changeable {
-		if value, ok := nested(in.tree, "metadata")[name]; ok {
-			meta[name] = value
+	meta["name"], meta["namespace"] = in.key.Name, in.key.Namespace
+	return r.settle(ctx, in, resp, func() (*store.Item, error) {
+		delete(meta, "resourceVersion")
+		if in.version != "" {
+			meta["resourceVersion"] = in.version
 		}
-	}
-	document.DropNulls(config)
-	if version != "" {
-		meta["resourceVersion"] = version
-	}
-	o.WriteOptions = in.strict(true)
-	made, err := r.Store.Patch(ctx, key, config, o)
-	if err != nil {
-		return nil, false, err
-	}
-	if raced, err := r.decideApplied(ctx, key, in, made); err != nil {
-		return nil, raced, err
-	}
-	if dryRun {
-		return made, false, nil
-	}
-	if made.ResourceVersion != "" {
-		meta["resourceVersion"] = made.ResourceVersion
-	}
-	o.WriteOptions = in.strict(false)
-	item, err = r.Store.Patch(ctx, key, config, o)
-	return item, isStale(err), err
+		o.WriteOptions = in.options(true)
+		made, err := in.store.Patch(ctx, in.key, config, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.decideApplied(ctx, in, made); err != nil || in.dryRun {
+			return made, err
+		}
+		if made.ResourceVersion != "" {
+			meta["resourceVersion"] = made.ResourceVersion
+		}
+		o.WriteOptions = in.options(false)
+		return in.store.Patch(ctx, in.key, config, o)
+	})
 }
 
 // decideApplied asks the rules about what a dry run made: a new object, or another version of the one that is there.
-func (r *Resource) decideApplied(ctx context.Context, key types.NamespacedName, in *input, made *store.Item) (raced bool, err error) {
+func (r *Resource) decideApplied(ctx context.Context, in *input, made *store.Item) error {
 	is, err := r.typedOf(made.JSON())
 	if err != nil {
-		return false, err
+		return err
 	}
 	if made.ResourceVersion == "" {
-		return false, r.decide(ctx, in.mistakes, r.Checks.Create(is, r.Validation))
+		return r.decide(ctx, in, r.Checks.Create(is, r.Validation))
 	}
-	old := r.Store.Version(key, made.ResourceVersion)
+	old := in.store.Version(in.key, made.ResourceVersion)
 	if old == nil {
 		// The right to patch has been shown by the dry run; what it was made of is not shown to the caller.
-		if old, err = r.Store.Get(ctx, key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
-			return false, err
+		if old, err = in.store.Get(ctx, in.key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
+			return err
 		}
 		if err := r.checkVersion(old, made.ResourceVersion); err != nil {
-			return true, err
+			return err
 		}
 	}
 	was, err := r.typedOf(old.JSON())
 	if err != nil {
-		return false, err
+		return err
 	}
-	return false, r.decide(ctx, in.mistakes, r.Checks.Update(is, was, r.Validation))
+	return r.decide(ctx, in, r.Checks.Update(is, was, r.Validation))
 }

@@ -55,11 +55,16 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 	} else if err != nil {
 		return err
 	}
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return err
+	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err = r.Store.Watch(bounded, store.WatchOptions{
-		ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(),
-		Match:       func(item *store.Item) (bool, error) { return item.Name == req.GetName(), nil },
+	err = st.Watch(bounded, store.WatchOptions{
+		Selection: store.Selection{
+			ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(), Match: func(item *store.Item) bool { return item.Name == req.GetName() },
+		},
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), req.GetName())) },
 	}, w.see)
 	switch {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -15,9 +14,7 @@ import (
 
 // WatchRequest is the request of Watch.
 type WatchRequest interface {
-	GetNamespace() string
-	GetLabelSelector() string
-	GetFilter() string
+	selector
 	GetView() string
 	GetResumeToken() string
 	GetSkipInitial() bool
@@ -26,40 +23,35 @@ type WatchRequest interface {
 // Watch sends a message of message's type for every event until the client goes, or loses the right to watch.
 func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(proto.Message) error) error {
 	o := store.WatchOptions{
-		Namespace: req.GetNamespace(), ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
+		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), "")) },
 	}
-	if err := checkOptionalNamespace(req.GetNamespace()); err != nil {
+	var err error
+	if o.Selection, err = r.selection(ctx, req); err != nil {
 		return err
 	}
 	full, err := parseView(req.GetView(), true)
 	if err != nil {
 		return err
 	}
-	if o.ReadOptions, err = readOptions(ctx); err != nil {
-		return err
-	}
-	if o.Selector, err = parseSelector(req.GetLabelSelector()); err != nil {
-		return err
-	}
-	if o.Match, err = r.parseFilter(req.GetFilter()); err != nil {
-		return err
-	}
 	if err := r.authorize(ctx, "watch", req.GetNamespace(), ""); err != nil {
 		return err
 	}
-	fields := message.ProtoReflect().Descriptor().Fields()
-	return r.Store.Watch(ctx, o, func(e store.Event) error {
-		m := message.ProtoReflect().New()
-		m.Set(fields.ByName("type"), protoreflect.ValueOfString(eventTypes[e.Type]))
-		m.Set(fields.ByName("resume_token"), protoreflect.ValueOfString(e.Token))
-		m.Set(fields.ByName("stale_seconds"), protoreflect.ValueOfInt64(int64((e.Age+time.Second-1)/time.Second)))
+	st, err := r.In(req.GetNamespace())
+	if err != nil {
+		return err
+	}
+	return st.Watch(ctx, o, func(e store.Event) error {
+		m := message.ProtoReflect().New().Interface()
+		set(m, "type", eventTypes[e.Type])
+		set(m, "resume_token", e.Token)
+		set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
 		if e.Item != nil {
-			if err := r.answer(ctx, m.Interface(), full, e.Item); err != nil {
+			if err := r.answer(ctx, m, full, e.Item); err != nil {
 				return err
 			}
 		}
-		return send(m.Interface())
+		return send(m)
 	})
 }
 

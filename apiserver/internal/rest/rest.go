@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,9 +38,10 @@ type Options struct {
 	Origins []string
 }
 
-// Server is the HTTP handler of the public port.
+// Server is the HTTP handler of the public port. Its metric is the duration of requests.
 type Server struct {
 	Options
+	prometheus.Collector
 	cors    *cors.Cors
 	handler http.Handler
 	seconds *prometheus.HistogramVec
@@ -51,11 +53,11 @@ func New(o Options) *Server {
 		Name: "raygate_apiserver_http_request_duration_seconds", Help: "Duration of HTTP requests by route; that of a watch is its whole life.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
 	}, []string{"route", "method", "code"})}
-	s.handler = http.HandlerFunc(s.dispatch)
+	s.Collector, s.handler = s.seconds, http.HandlerFunc(s.dispatch)
 	if len(o.Origins) > 0 {
 		s.cors = cors.New(cors.Options{
 			AllowedOrigins: o.Origins,
-			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+			AllowedMethods: methods,
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "If-Match", "Last-Event-ID", "X-Min-Resource-Version", "Grpc-Timeout"},
 			ExposedHeaders: []string{"ETag", "Location", "Retry-After", "Warning", "X-Request-Id"},
 			MaxAge:         600,
@@ -64,12 +66,6 @@ func New(o Options) *Server {
 	}
 	return s
 }
-
-// Describe implements prometheus.Collector.
-func (s *Server) Describe(ch chan<- *prometheus.Desc) { s.seconds.Describe(ch) }
-
-// Collect implements prometheus.Collector.
-func (s *Server) Collect(ch chan<- prometheus.Metric) { s.seconds.Collect(ch) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -90,12 +86,14 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // methodLabel keeps what clients make up out of the metrics.
 func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	if method == http.MethodOptions || slices.Contains(methods, method) {
 		return method
 	}
 	return "other"
 }
+
+// methods are those of the API.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	if s.Local {

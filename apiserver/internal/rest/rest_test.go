@@ -27,7 +27,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // stub is a store that keeps nothing: what is created exists at once and nothing else does, but for an object with the name there. As the API
@@ -117,18 +116,17 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
 	options := func(s resource.Store) resource.Options {
-		return resource.Options{Store: s, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
+		return resource.Options{In: func(string) (resource.Store, error) { return s, nil }, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
 	}
-	svc := service.NewClusters(options(s))
 	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
-	raygatev2.RegisterClusterServiceServer(conn, svc)
-	raygatev2.RegisterJobServiceServer(conn, service.NewJobs(options(stub{})))
-	raygatev2.RegisterServeServiceServer(conn, service.NewServices(options(stub{})))
-	raygatev2.RegisterCronJobServiceServer(conn, service.NewCronJobs(options(stub{})))
+	service.Register(conn, resource.New(service.Clusters, options(s)), nil)
+	for _, kind := range []resource.Kind{service.Jobs, service.Services, service.CronJobs} {
+		service.Register(conn, resource.New(kind, options(stub{})), nil)
+	}
 	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}, Conn: conn, Table: table, Review: svc.Review,
+		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs}, Conn: conn, Table: table,
 		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
@@ -215,7 +213,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"wrong shape":        {"POST", clusters, "[]", js, want{400, "MALFORMED_BODY", []string{""}}},
 		"unknown field":      {"POST", clusters, `{"spec":{"workers":1},"x":2}`, js, want{400, "MALFORMED_BODY", []string{"spec.workers", "x"}}},
 		"wrong case":         {"POST", clusters, `{"Spec":{}}`, js, want{400, "MALFORMED_BODY", []string{"Spec"}}},
-		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend", "metadata.name"}}},
+		"wrong type":         {"POST", clusters, `{"spec":{"suspend":"yes"}}`, js, want{400, "MALFORMED_BODY", []string{"spec.suspend", "metadata.name", "spec.headGroupSpec.template.spec.containers"}}},
 		"duplicate key":      {"POST", clusters, `{"kind":"RayCluster","kind":"RayJob"}`, js, want{400, "MALFORMED_BODY", []string{"kind", "metadata.name", "spec"}}},
 		"invalid UTF-8":      {"POST", clusters, "{\"kind\":\"\xff\"}", js, want{Code: 400, Reason: "MALFORMED_BODY"}},
 		"deep nesting":       {"POST", clusters, strings.Repeat(`{"spec":`, 100000), js, want{Code: 400, Reason: "MALFORMED_BODY"}},

@@ -1,6 +1,7 @@
 package rpcstatus
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -53,23 +54,18 @@ func (e *InvalidError) Error() string {
 }
 
 func (e *InvalidError) problem() *problem {
-	reason := e.Reason
-	if reason == "" {
-		reason = "INVALID_SPEC"
-	}
 	message := e.Error()
 	if n := len(e.Violations); n > 1 {
 		message = fmt.Sprintf("%d problems: %s", n, message)
 	}
-	return &problem{code: codes.InvalidArgument, reason: reason, message: message, violations: e.Violations}
+	return &problem{Error: Error{Code: codes.InvalidArgument, Reason: cmp.Or(e.Reason, "INVALID_SPEC"), Message: message}, violations: e.Violations}
 }
 
 // Error is an error that already knows its status.
 type Error struct {
-	Code     codes.Code
-	Reason   string
-	Message  string
-	Metadata map[string]string
+	Code    codes.Code
+	Reason  string
+	Message string
 	// RetryAfter is the hint to the client when to try again. Zero means no hint.
 	RetryAfter time.Duration
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -26,74 +27,55 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		return nil
 	}
 	st := api.Status()
-	p := &problem{message: plain(st.Message), resource: resourceInfo(st.Details)}
+	p := &problem{Error: Error{Message: strings.TrimSpace(st.Message)}, resource: resourceInfo(st.Details)}
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
-		p.retryAfter = time.Duration(st.Details.RetryAfterSeconds) * time.Second
+		p.RetryAfter = time.Duration(st.Details.RetryAfterSeconds) * time.Second
 	}
 	switch {
 	case apierrors.IsInvalid(err):
-		p.code, p.reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
+		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
 	case apierrors.IsRequestEntityTooLargeError(err):
-		p.code, p.reason = codes.ResourceExhausted, "TOO_LARGE"
+		p.Code, p.Reason = codes.ResourceExhausted, "TOO_LARGE"
 	case strings.Contains(st.Message, "etcdserver: request is too large"):
-		p.code, p.reason = codes.ResourceExhausted, "TOO_LARGE"
+		p.Code, p.Reason = codes.ResourceExhausted, "TOO_LARGE"
 	case apierrors.IsUnauthorized(err):
-		p.code, p.reason, p.message = codes.Unauthenticated, "UNAUTHENTICATED", "Kubernetes does not accept the token: it is unknown or has expired"
+		p.Code, p.Reason, p.Message = codes.Unauthenticated, "UNAUTHENTICATED", "Kubernetes does not accept the token: it is unknown or has expired"
 	case apierrors.IsForbidden(err) && strings.Contains(st.Message, "exceeded quota"):
-		p.code, p.reason = codes.ResourceExhausted, "QUOTA_EXCEEDED"
-	case apierrors.IsForbidden(err) && namespaceGoing(st):
-		p.code, p.reason = codes.FailedPrecondition, "NAMESPACE_TERMINATING"
+		p.Code, p.Reason = codes.ResourceExhausted, "QUOTA_EXCEEDED"
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		p.Code, p.Reason = codes.FailedPrecondition, "NAMESPACE_TERMINATING"
 	case apierrors.IsForbidden(err):
-		p.code, p.reason = codes.PermissionDenied, "FORBIDDEN"
-	case apierrors.IsNotFound(err) && aboutNamespace(st.Details):
-		p.code, p.reason = codes.NotFound, "NAMESPACE_NOT_FOUND"
+		p.Code, p.Reason = codes.PermissionDenied, "FORBIDDEN"
+	case apierrors.IsNotFound(err) && st.Details != nil && st.Details.Kind == "namespaces":
+		p.Code, p.Reason = codes.NotFound, "NAMESPACE_NOT_FOUND"
 	case apierrors.IsNotFound(err):
-		p.code, p.reason = codes.NotFound, "NOT_FOUND"
+		p.Code, p.Reason = codes.NotFound, "NOT_FOUND"
 	case apierrors.IsAlreadyExists(err):
-		p.code, p.reason = codes.AlreadyExists, "ALREADY_EXISTS"
+		p.Code, p.Reason = codes.AlreadyExists, "ALREADY_EXISTS"
 	case apierrors.IsConflict(err):
-		p.code, p.reason = codes.Aborted, "CONFLICT"
+		p.Code, p.Reason = codes.Aborted, "CONFLICT"
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		p.code, p.reason = codes.InvalidArgument, "EXPIRED"
+		p.Code, p.Reason = codes.InvalidArgument, "EXPIRED"
 	case apierrors.IsTooManyRequests(err):
-		p.code, p.reason = codes.ResourceExhausted, "TOO_MANY_REQUESTS"
-		p.retryAfter = max(p.retryAfter, backendRetry)
+		p.Code, p.Reason = codes.ResourceExhausted, "TOO_MANY_REQUESTS"
+		p.RetryAfter = max(p.RetryAfter, backendRetry)
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), st.Code >= 500:
 		// A failing webhook is a 500 as well; it is nothing that the client can mend, and may pass.
-		p.code, p.reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
-		p.retryAfter = max(p.retryAfter, backendRetry)
+		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
+		p.RetryAfter = max(p.RetryAfter, backendRetry)
 	case apierrors.IsBadRequest(err), st.Code == http.StatusUnprocessableEntity, st.Code == http.StatusUnsupportedMediaType:
-		p.code, p.reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
+		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
 	case st.Code == http.StatusMethodNotAllowed:
-		p.code, p.reason = codes.Unimplemented, "METHOD_NOT_SUPPORTED"
+		p.Code, p.Reason = codes.Unimplemented, "METHOD_NOT_SUPPORTED"
 	default:
 		if st.Code >= 400 && st.Code < 500 {
-			p.code, p.reason = codes.FailedPrecondition, "REFUSED"
+			p.Code, p.Reason = codes.FailedPrecondition, "REFUSED"
 			break
 		}
 		return nil
 	}
 	return p
 }
-
-// plain removes what is about Go and not about the request.
-func plain(message string) string {
-	return strings.TrimSuffix(strings.TrimSpace(message), "\n")
-}
-
-func namespaceGoing(st metav1.Status) bool {
-	if st.Details == nil {
-		return false
-	}
-	for _, c := range st.Details.Causes {
-		if c.Type == "NamespaceTerminating" {
-			return true
-		}
-	}
-	return false
-}
-
-func aboutNamespace(d *metav1.StatusDetails) bool { return d != nil && d.Kind == "namespaces" }
 
 func causes(d *metav1.StatusDetails) []Violation {
 	if d == nil {
@@ -128,9 +110,7 @@ func networkProblem(err error) *problem {
 	var urlErr *url.Error // what net/http says when there was no answer
 	if errors.As(err, &opErr) || errors.As(err, &dnsErr) || errors.As(err, &urlErr) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) {
-		return &problem{
-			code: codes.Unavailable, reason: "BACKEND_UNAVAILABLE", message: "the Kubernetes API server cannot be reached", retryAfter: backendRetry,
-		}
+		return &problem{Error: Error{Code: codes.Unavailable, Reason: "BACKEND_UNAVAILABLE", Message: "the Kubernetes API server cannot be reached", RetryAfter: backendRetry}}
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package rpcstatus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -46,9 +48,6 @@ func NewTable(rows ...Row) *Table {
 	return &Table{rows: append(rows, builtin...)}
 }
 
-// Rows returns what the table knows, for tests that want every sentinel listed.
-func (t *Table) Rows() []Row { return t.rows }
-
 var builtin = []Row{
 	{Err: context.Canceled, Code: codes.Canceled, Reason: "CANCELLED"},
 	{Err: context.DeadlineExceeded, Code: codes.DeadlineExceeded, Reason: "DEADLINE_EXCEEDED"},
@@ -66,21 +65,16 @@ func (t *Table) Status(err error, requestID string) (st *status.Status, masked b
 	p := t.problem(err)
 	if p == nil {
 		masked = true
-		p = &problem{code: codes.Internal, reason: "INTERNAL", message: "internal error; quote request id " + requestID + " when you report it"}
+		p = &problem{Error: Error{Code: codes.Internal, Reason: "INTERNAL", Message: "internal error; quote request id " + requestID + " when you report it"}}
 	}
 	return p.status(requestID), masked
 }
 
 // problem is an error on its way to a status.
 type problem struct {
-	code       codes.Code
-	reason     string
-	message    string
-	metadata   map[string]string
+	Error
 	violations []Violation
-	retryAfter time.Duration
 	resource   *errdetails.ResourceInfo
-	conditions []*errdetails.PreconditionFailure_Violation
 }
 
 func (t *Table) problem(err error) *problem {
@@ -88,53 +82,48 @@ func (t *Table) problem(err error) *problem {
 		return invalid.problem()
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return &problem{code: e.Code, reason: e.Reason, message: e.Message, metadata: e.Metadata, retryAfter: e.RetryAfter}
+		return &problem{Error: *e}
 	}
 	for _, row := range t.rows {
 		if !errors.Is(err, row.Err) {
 			continue
 		}
-		p := &problem{code: row.Code, reason: row.Reason, message: row.Err.Error(), retryAfter: row.RetryAfter}
+		p := &problem{Error: Error{Code: row.Code, Reason: row.Reason, Message: row.Err.Error(), RetryAfter: row.RetryAfter}}
 		if row.Field != "" {
 			p.violations = []Violation{{Field: row.Field, Description: row.Err.Error(), Reason: row.Reason}}
 		}
 		return p
 	}
-	if p := kubernetesProblem(err); p != nil {
-		return p
-	}
-	if p := networkProblem(err); p != nil {
+	if p := cmp.Or(kubernetesProblem(err), networkProblem(err)); p != nil {
 		return p
 	}
 	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown && st.Code() != codes.Internal {
-		return &problem{code: st.Code(), reason: reasonOf(st), message: st.Message()}
+		return &problem{Error: Error{Code: st.Code(), Reason: reasonOf(st), Message: st.Message()}}
 	}
 	return nil
 }
 
 // ours reports whether a status was made by a Table.
-func ours(st *status.Status) bool {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == Domain {
-			return true
-		}
-	}
-	return false
-}
+func ours(st *status.Status) bool { return Detail[*errdetails.ErrorInfo](st).GetDomain() == Domain }
 
 // reasonOf returns the reason of a status made by gRPC itself.
 func reasonOf(st *status.Status) string {
+	return cmp.Or(Detail[*errdetails.ErrorInfo](st).GetReason(), code.Code(st.Code()).String())
+}
+
+// Detail returns the first detail of a type, or nil.
+func Detail[T any](st *status.Status) (found T) {
 	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info.GetReason()
+		if found, ok := d.(T); ok {
+			return found
 		}
 	}
-	return codeNames[st.Code()]
+	return found
 }
 
 func (p *problem) status(requestID string) *status.Status {
-	st := status.New(p.code, cut(p.message, maxMessage))
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.reason, Domain: Domain, Metadata: p.metadata}}
+	st := status.New(p.Code, cut(p.Message, maxMessage))
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: p.Reason, Domain: Domain}}
 	if len(p.violations) > 0 {
 		bad := &errdetails.BadRequest{}
 		room := maxViolations
@@ -147,11 +136,8 @@ func (p *problem) status(requestID string) *status.Status {
 		}
 		details = append(details, bad)
 	}
-	if len(p.conditions) > 0 {
-		details = append(details, &errdetails.PreconditionFailure{Violations: p.conditions})
-	}
-	if p.retryAfter > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.retryAfter)})
+	if p.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.RetryAfter)})
 	}
 	if p.resource != nil {
 		details = append(details, p.resource)
@@ -173,13 +159,4 @@ func cut(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
-}
-
-// codeNames are the names of codes as in google.rpc.Code.
-var codeNames = map[codes.Code]string{
-	codes.Canceled: "CANCELLED", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
-	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED",
-	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED",
-	codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED", codes.Internal: "INTERNAL",
-	codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED", codes.Unknown: "UNKNOWN",
 }

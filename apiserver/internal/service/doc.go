@@ -1,3 +1,3 @@
-// Package service has one file for each gRPC service of raygate.v2: an adapter that hands requests on to package resource, and what is particular
-// to the kind. Methods return plain errors; an interceptor makes statuses of them.
+// Package service has what is particular to each kind, and registers its gRPC service: the standard methods go to package resource, by their names.
+// So a kind is a [resource.Kind] here, and no method of it is written again. Methods return plain errors; an interceptor makes statuses of them.
 package service

@@ -15,6 +15,9 @@ func StatusRows() []rpcstatus.Row {
 	return []rpcstatus.Row{
 		{Err: authn.ErrNoCredentials, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
 		{Err: authn.ErrBadCredentials, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+		{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+		{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
+		{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
 		{Err: store.ErrPageToken, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Field: "page_token"},
 		{Err: store.ErrPageTokenExpired, Code: codes.InvalidArgument, Reason: "PAGE_TOKEN_EXPIRED", Field: "page_token"},
 		{Err: store.ErrResumeToken, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Field: "resume_token"},

@@ -72,10 +72,10 @@ func TestReplaceJudgesTheChange(t *testing.T) {
 			in := &raygatev2.RayCluster{}
 			modelv2.Fill(in, tree)
 			var warned []string
-			s := NewClusters(resource.Options{Store: oneCluster{now: stored(t, old)}, Authorizer: authz.AllowAll{}, Warn: func(_ context.Context, text string) {
+			r := resource.New(Clusters, resource.Options{In: func(string) (resource.Store, error) { return oneCluster{now: stored(t, old)}, nil }, Authorizer: authz.AllowAll{}, Warn: func(_ context.Context, text string) {
 				warned = append(warned, text[len(text)-len("RC-034)"):len(text)-1])
 			}})
-			_, err = s.ReplaceCluster(t.Context(), &raygatev2.ReplaceClusterRequest{Namespace: rc.Namespace, Name: rc.Name, Cluster: in})
+			err = r.Replace(t.Context(), &raygatev2.ReplaceClusterRequest{Namespace: rc.Namespace, Name: rc.Name, Cluster: in}, &raygatev2.ReplaceClusterResponse{})
 			var refused []string
 			if invalid := (*rpcstatus.InvalidError)(nil); errors.As(err, &invalid) {
 				for _, v := range invalid.Violations {

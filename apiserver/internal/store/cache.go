@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -81,13 +79,6 @@ func newWatchCache(kind *Kind, o Options) *watchCache {
 	}
 }
 
-// run feeds the cache until ctx ends.
-func (c *watchCache) run(ctx context.Context, lw cache.ListerWatcher) {
-	cache.NewReflectorWithOptions(lw, &Item{}, c, cache.ReflectorOptions{
-		Name: c.kind.Resource,
-	}).RunWithContext(ctx)
-}
-
 // contact notes whether a request to the API server came through.
 func (c *watchCache) contact(err error) {
 	c.mu.Lock()
@@ -114,9 +105,6 @@ func (c *watchCache) age() time.Duration {
 }
 
 func (c *watchCache) cast(obj any) (*Item, error) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
 	i, ok := obj.(*Item)
 	if !ok {
 		return nil, fmt.Errorf("caching %s: unexpected %T", c.kind.Resource, obj)
@@ -316,21 +304,4 @@ func (c *watchCache) listLocked(namespace string) []*Item {
 		to++
 	}
 	return slices.Clone(c.items[from:to])
-}
-
-// waitUntil returns true once ok, asked again after every change with the lock held, says so; false when ctx ends before.
-func (c *watchCache) waitUntil(ctx context.Context, ok func() bool) bool {
-	for {
-		c.mu.RLock()
-		done, moved := ok(), c.moved
-		c.mu.RUnlock()
-		if done {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-moved:
-		}
-	}
 }

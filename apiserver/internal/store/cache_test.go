@@ -88,7 +88,7 @@ func TestListOrderAndPaging(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			o := ListOptions{Namespace: tc.namespace, OrderBy: order, PageSize: 1}
+			o := ListOptions{Selection: Selection{Namespace: tc.namespace}, OrderBy: order, PageSize: 1}
 			for {
 				page, err := s.List(t.Context(), o)
 				if err != nil {
@@ -115,7 +115,7 @@ func TestPageTokenIsBoundToItsQuery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := ListOptions{PageSize: 1, Namespace: "a", PageToken: page.NextPageToken}
+	other := ListOptions{PageSize: 1, Selection: Selection{Namespace: "a"}, PageToken: page.NextPageToken}
 	if _, err := s.List(t.Context(), other); !errors.Is(err, ErrPageToken) {
 		t.Errorf("token of another query: %v, want ErrPageToken", err)
 	}
@@ -165,7 +165,7 @@ func must(t *testing.T, err error) {
 func TestWatchFollowsAndResumes(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1, "x"), configMap("a", "2", 2), configMap("b", "3", 3, "x"))
 	sel := labels.SelectorFromSet(labels.Set{"x": "yes"})
-	got, token, err := collect(t, s, WatchOptions{Namespace: "a", Selector: sel}, 5, func(n int) {
+	got, token, err := collect(t, s, WatchOptions{Selection: Selection{Namespace: "a", Selector: sel}}, 5, func(n int) {
 		if n == 2 { // after SYNCED
 			must(t, s.cache.Update(configMap("a", "1", 101, "x")))
 			must(t, s.cache.Update(configMap("b", "3", 102, "x"))) // other namespace
@@ -179,7 +179,7 @@ func TestWatchFollowsAndResumes(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	must(t, s.cache.Delete(configMap("a", "2", 106, "x")))
-	got, _, err = collect(t, s, WatchOptions{Namespace: "a", Selector: sel, ResumeToken: token}, 2, nil)
+	got, _, err = collect(t, s, WatchOptions{Selection: Selection{Namespace: "a", Selector: sel}, ResumeToken: token}, 2, nil)
 	must(t, err)
 	if diff := cmp.Diff([]string{"SYNCED", "DELETED 2"}, got); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
@@ -246,7 +246,7 @@ func TestWatchBeginsWithPendingWrites(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		_ = s.cache.Update(configMap("a", "1", 120))
 	}()
-	got, _, err := collect(t, s, WatchOptions{Namespace: "a"}, 2, nil)
+	got, _, err := collect(t, s, WatchOptions{Selection: Selection{Namespace: "a"}}, 2, nil)
 	must(t, err)
 	if diff := cmp.Diff([]string{"ADDED 1", "SYNCED"}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -22,7 +24,6 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 	s.clearServerOwned(obj)
 	obj.SetUID("")
 	obj.SetResourceVersion("")
-	obj.SetAnnotations(ownAnnotations(obj.GetAnnotations(), "", ""))
 	if o.RequestID == "" || o.DryRun {
 		return s.post(ctx, obj, o.WriteOptions)
 	}
@@ -32,14 +33,16 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 	}
 	k := requestKey{namespace: obj.GetNamespace(), id: o.RequestID}
 	// Repetitions that overlap wait for the first one here, instead of all asking the API server.
-	defer s.creates.lock(k)()
+	lock := k.namespace + "/" + k.id
+	s.creates.LockKey(lock)
+	defer func() { _ = s.creates.UnlockKey(lock) }()
 	if item, err := s.earlier(ctx, k, hash); item != nil || err != nil {
 		return item, err
 	}
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
 		obj.SetName(generatedName(obj.GetGenerateName(), k, s.kind.MaxNameLength))
 	}
-	obj.SetAnnotations(ownAnnotations(obj.GetAnnotations(), o.RequestID, hash))
+	annotate(obj, o.RequestID, hash)
 	item, err := s.post(ctx, obj, o.WriteOptions)
 	if !apierrors.IsAlreadyExists(err) {
 		return item, err
@@ -58,15 +61,11 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 // earlier looks in the cache for an object that the request made before, under whatever name, and among the writes
 // that have not come back to the cache.
 func (s *Store) earlier(ctx context.Context, k requestKey, hash string) (*Item, error) {
-	find := func() (types.NamespacedName, bool) {
-		s.cache.mu.RLock()
-		defer s.cache.mu.RUnlock()
-		key, ok := s.cache.byReqID[k]
-		return key, ok
-	}
 	key, ok := s.pending.requested(k) // first: an entry leaves here only once the cache has it
 	if !ok {
-		key, ok = find()
+		s.cache.mu.RLock()
+		key, ok = s.cache.byReqID[k]
+		s.cache.mu.RUnlock()
 	}
 	if !ok {
 		return nil, nil
@@ -98,8 +97,17 @@ func (s *Store) post(ctx context.Context, obj *Object, o WriteOptions) (*Item, e
 		VersionedParams(&metav1.CreateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
 }
 
-// ownAnnotations returns annotations with those of this package set, or removed when empty: a copy of an object is not the object that the
-// request made.
-func ownAnnotations(old map[string]string, id, hash string) map[string]string {
-	return withAnnotations(old, map[string]string{AnnotationRequestID: id, AnnotationRequestHash: hash})
+// annotate sets the annotations of this package, or removes them when empty: a copy of an object is not the object that the request made. That of
+// kubectl goes.
+func annotate(obj *Object, id, hash string) {
+	own := map[string]string{AnnotationRequestID: id, AnnotationRequestHash: hash, lastAppliedAnnotation: ""}
+	all := labels.Merge(obj.GetAnnotations(), own)
+	maps.DeleteFunc(all, func(name, value string) bool {
+		_, isOwn := own[name]
+		return isOwn && value == ""
+	})
+	if len(all) == 0 {
+		all = nil
+	}
+	obj.SetAnnotations(all)
 }

@@ -35,8 +35,10 @@ func TestOnAPIServer(t *testing.T) {
 		done := make(chan struct{})
 		go func() { s.Run(ctx); close(done) }()
 		t.Cleanup(func() { cancel(); <-done })
-		if !s.cache.waitUntil(t.Context(), func() bool { return s.cache.synced }) {
-			t.Fatal("never synced")
+		for tries := 0; !s.await(t.Context(), func() bool { return s.cache.synced }); tries++ {
+			if tries == 100 {
+				t.Fatal("never synced")
+			}
 		}
 		return s
 	}
@@ -68,7 +70,7 @@ func TestOnAPIServer(t *testing.T) {
 			setA(changed, "2")
 			_, err = s.Replace(t.Context(), changed, got, WriteOptions{})
 			must(t, err)
-			page, err := s.List(t.Context(), ListOptions{Namespace: "default", PageSize: MaxPageSize})
+			page, err := s.List(t.Context(), ListOptions{Selection: Selection{Namespace: "default"}, PageSize: MaxPageSize})
 			must(t, err)
 			for _, item := range page.Items {
 				if item.key == created.key && item.At("data.a").String() != "2" {
@@ -203,15 +205,15 @@ func TestOnAPIServer(t *testing.T) {
 			if item.UID != created.UID {
 				t.Errorf("version %s: got %s", what, item.JSON())
 			}
-			_, err = s.List(t.Context(), ListOptions{ReadOptions: o})
+			_, err = s.List(t.Context(), ListOptions{Selection: Selection{ReadOptions: o}})
 			must(t, err)
-			_, _, err = collect(t, s, WatchOptions{ReadOptions: o}, 1, nil)
+			_, _, err = collect(t, s, WatchOptions{Selection: Selection{ReadOptions: o}}, 1, nil)
 			must(t, err)
 		}
 		future := ReadOptions{MinVersion: "999999999999"}
 		_, get := s.Get(t.Context(), created.key, future)
-		_, list := s.List(t.Context(), ListOptions{ReadOptions: future})
-		_, _, watch := collect(t, s, WatchOptions{ReadOptions: future}, 1, nil)
+		_, list := s.List(t.Context(), ListOptions{Selection: Selection{ReadOptions: future}})
+		_, _, watch := collect(t, s, WatchOptions{Selection: Selection{ReadOptions: future}}, 1, nil)
 		for what, err := range map[string]error{"get": get, "list": list, "watch": watch} {
 			if !errors.Is(err, ErrFutureVersion) {
 				t.Errorf("%s of a version of the future: %v, want ErrFutureVersion", what, err)
@@ -287,7 +289,7 @@ func TestOnAPIServer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		go func() {
-			_ = s.Watch(ctx, WatchOptions{Namespace: "default", SkipInitial: true}, func(e Event) error {
+			_ = s.Watch(ctx, WatchOptions{Selection: Selection{Namespace: "default"}, SkipInitial: true}, func(e Event) error {
 				if e.Item != nil {
 					events <- e
 				}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
@@ -124,7 +124,7 @@ func (i *Item) Frame() []byte { return i.frame }
 func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
 
 // Tree returns a fresh copy of the object as unstructured.Unstructured keeps it.
-func (i *Item) Tree() (map[string]any, error) { return document.ParseTree(i.raw) }
+func (i *Item) Tree() (map[string]any, error) { return kubedoc.ParseTree(i.raw) }
 
 // GetObjectKind implements runtime.Object. Decoders of client-go clear what it returns; the kind of an Item does not change.
 func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
@@ -166,25 +166,6 @@ func NewScheme(kinds ...schema.GroupVersionKind) *runtime.Scheme {
 		scheme.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &itemList{})
 	}
 	return scheme
-}
-
-// withAnnotations returns annotations with some set, or removed when their value is empty; nil for none.
-func withAnnotations(old map[string]string, changes map[string]string) map[string]string {
-	out := maps.Clone(old)
-	for name, value := range changes {
-		if value == "" {
-			delete(out, name)
-			continue
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[name] = value
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
 }
 
 // parseVersion reads a resourceVersion as the number it is: since Kubernetes 1.35 clients may compare them. Anything else counts as zero,

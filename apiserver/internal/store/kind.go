@@ -14,7 +14,8 @@ type Kind struct {
 	GroupVersionKind schema.GroupVersionKind
 	// Resource is the plural name in request paths, for example rayclusters.
 	Resource string
-	// State is the path of the text that order_by=state sorts by, in gjson's syntax. Empty means that the kind has no state.
+	// State is the path of the text that order_by=state sorts by and that filters know as state, in gjson's syntax. Empty means that the kind
+	// has no state.
 	State string
 	// MaxNameLength bounds names made from generateName. Zero means 63.
 	MaxNameLength int

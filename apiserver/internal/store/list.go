@@ -17,23 +17,35 @@ const (
 	MaxPageSize     = 1000
 )
 
-// Match decides whether an object belongs to a result. Nil means that all do.
-type Match func(*Item) (bool, error)
+// Selection chooses objects.
+type Selection struct {
+	ReadOptions
+	// Namespace of the objects. Empty means all.
+	Namespace string
+	// Selector chooses by labels. Nil means everything.
+	Selector labels.Selector
+	// Match chooses further. Nil means that all belong to the result.
+	Match func(*Item) bool
+}
+
+func (o *Selection) has(item *Item) bool {
+	return (o.Selector == nil || o.Selector.Matches(labels.Set(item.Labels))) && (o.Match == nil || o.Match(item))
+}
+
+// of returns the chosen ones of items, in which it does so.
+func (o *Selection) of(items []*Item) []*Item {
+	return slices.DeleteFunc(items, func(item *Item) bool { return !o.has(item) })
+}
 
 // ListOptions of List.
 type ListOptions struct {
-	ReadOptions
-	// Namespace to list. Empty means all.
-	Namespace string
+	Selection
+	// FilterText identifies Match, for the page token.
+	FilterText string
 	// PageSize is the longest page wanted. Zero means DefaultPageSize, more than MaxPageSize means MaxPageSize.
 	PageSize int
 	// PageToken continues an earlier List with the same options. Empty means from the start.
 	PageToken string
-	// Selector chooses by labels. Nil means everything.
-	Selector labels.Selector
-	// Match chooses further. FilterText must identify it, for the page token.
-	Match      Match
-	FilterText string
 	// View is the form in which the caller will show the objects; pages of one list do not change it.
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
@@ -65,10 +77,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err = filterItems(items, o.Selector, o.Match)
-	if err != nil {
-		return nil, err
-	}
+	items = o.of(items)
 	page := &Page{Total: len(items), Version: version}
 	places := s.places(items, o.OrderBy)
 	if o.PageToken != "" {
@@ -119,33 +128,6 @@ func selectorText(sel labels.Selector) string {
 		return ""
 	}
 	return sel.String()
-}
-
-func filterItems(items []*Item, sel labels.Selector, match Match) ([]*Item, error) {
-	if (sel == nil || sel.Empty()) && match == nil {
-		return items, nil
-	}
-	kept := items[:0]
-	for _, item := range items {
-		ok, err := matches(item, sel, match)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			kept = append(kept, item)
-		}
-	}
-	return kept, nil
-}
-
-func matches(item *Item, sel labels.Selector, match Match) (bool, error) {
-	if sel != nil && !sel.Matches(labels.Set(item.Labels)) {
-		return false, nil
-	}
-	if match == nil {
-		return true, nil
-	}
-	return match(item)
 }
 
 // Order is a parsed order_by. Namespace and name always decide last, so that every order is total.
@@ -210,20 +192,18 @@ func (o Order) String() string {
 func (s *Store) cursorOf(i *Item, o Order) pageCursor {
 	c := pageCursor{Namespace: i.key.Namespace, Name: i.key.Name}
 	for _, t := range o.terms {
-		switch t.field {
-		case "name":
-			c.Values = append(c.Values, i.key.Name)
-		case "namespace":
-			c.Values = append(c.Values, i.key.Namespace)
-		case "create_time":
-			c.Values = append(c.Values, i.GetCreationTimestamp().UTC().Format(time.RFC3339))
-		case "state":
-			var state string
-			if s.kind.State != "" {
-				state = i.At(s.kind.State).String()
-			}
-			c.Values = append(c.Values, state)
+		value := ""
+		switch {
+		case t.field == "name":
+			value = i.key.Name
+		case t.field == "namespace":
+			value = i.key.Namespace
+		case t.field == "create_time":
+			value = i.GetCreationTimestamp().UTC().Format(time.RFC3339)
+		case s.kind.State != "":
+			value = i.At(s.kind.State).String()
 		}
+		c.Values = append(c.Values, value)
 	}
 	return c
 }

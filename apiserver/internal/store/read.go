@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,13 +81,25 @@ func (s *Store) snapshot(ctx context.Context, namespace string, o ReadOptions) (
 
 // await waits, no longer than FreshWait, until ok, asked after every change with the lock held, says so.
 func (s *Store) await(ctx context.Context, ok func() bool) bool {
-	s.cache.mu.RLock()
-	now := ok()
-	s.cache.mu.RUnlock()
-	if now {
-		return true // the usual case, without a timer
+	var late <-chan time.Time
+	for {
+		s.cache.mu.RLock()
+		done, moved := ok(), s.cache.moved
+		s.cache.mu.RUnlock()
+		if done {
+			return true
+		}
+		if late == nil { // usually there is no need for a timer
+			timer := time.NewTimer(s.opts.FreshWait)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-late:
+			return false
+		case <-moved:
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.FreshWait)
-	defer cancel()
-	return s.cache.waitUntil(ctx, ok)
 }

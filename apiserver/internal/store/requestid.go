@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,39 +51,4 @@ func generatedName(prefix string, k requestKey, maxLength int) string {
 		prefix = prefix[:max(room, 0)]
 	}
 	return prefix + suffix
-}
-
-// keyedMutex lets one goroutine at a time work on a key.
-type keyedMutex[K comparable] struct {
-	mu    sync.Mutex
-	locks map[K]*countedMutex
-}
-
-type countedMutex struct {
-	sync.Mutex
-	users int
-}
-
-// lock returns the function that unlocks.
-func (m *keyedMutex[K]) lock(key K) func() {
-	m.mu.Lock()
-	if m.locks == nil {
-		m.locks = map[K]*countedMutex{}
-	}
-	l := m.locks[key]
-	if l == nil {
-		l = &countedMutex{}
-		m.locks[key] = l
-	}
-	l.users++
-	m.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(m.locks, key)
-		}
-	}
 }

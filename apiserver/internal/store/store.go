@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
@@ -50,23 +51,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.LogLength <= 0 {
-		o.LogLength = defaultLogLength
-	}
-	if o.LogBytes <= 0 {
-		o.LogBytes = defaultLogBytes
-	}
-	if o.FreshWait == 0 {
-		o.FreshWait = defaultFreshWait
-	}
-	if o.Heartbeat == 0 {
-		o.Heartbeat = defaultHeartbeat
-	}
+	o.LogLength, o.LogBytes = cmp.Or(o.LogLength, defaultLogLength), cmp.Or(o.LogBytes, defaultLogBytes)
+	o.FreshWait, o.Heartbeat = cmp.Or(o.FreshWait, defaultFreshWait), cmp.Or(o.Heartbeat, defaultHeartbeat)
+	o.Clock = cmp.Or[clock.WithTicker](o.Clock, clock.RealClock{})
 	if o.Views == nil {
 		o.Views = document.NewCache(0)
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
 	}
 	if len(o.TokenKey) == 0 {
 		o.TokenKey = make([]byte, 32)
@@ -80,7 +69,7 @@ type Store struct {
 	opts    Options
 	cache   *watchCache
 	pending *pendingWrites
-	creates keyedMutex[requestKey]
+	creates keymutex.KeyMutex
 	tokens  tokenSealer
 	asking  singleflight.Group
 }
@@ -91,23 +80,17 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
 	s.cache = newWatchCache(&s.kind, s.opts)
 	return s
 }
-
-// Kind returns what the Store holds.
-func (s *Store) Kind() *Kind { return &s.kind }
-
-// Views returns the cache of encoded forms.
-func (s *Store) Views() *document.Cache { return s.opts.Views }
 
 // Run keeps the cache up to date until ctx ends.
 func (s *Store) Run(ctx context.Context) {
 	request := func(o *metav1.ListOptions) *rest.Request {
 		return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(o, metav1.ParameterCodec)
 	}
-	s.cache.run(ctx, &cache.ListWatch{
+	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := request(&o).Do(ctx).Get()
 			s.cache.contact(err)
@@ -120,7 +103,8 @@ func (s *Store) Run(ctx context.Context) {
 			s.cache.contact(err)
 			return w, err
 		},
-	})
+	}
+	cache.NewReflectorWithOptions(source, &Item{}, s.cache, cache.ReflectorOptions{Name: s.kind.Resource}).RunWithContext(ctx)
 }
 
 // Ready returns nil once the cache has been filled.

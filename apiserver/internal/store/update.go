@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,7 +64,7 @@ func (s *Store) Version(key types.NamespacedName, version string) *Item {
 // Status and times are ignored; what makes a create repeatable stays.
 func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOptions) (*Item, error) {
 	s.clearServerOwned(obj)
-	obj.SetAnnotations(ownAnnotations(obj.GetAnnotations(), old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash]))
+	annotate(obj, old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash])
 	return s.write(ctx, s.opts.Writer.Put().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).Name(obj.GetName()).SetHeader("Content-Type", "application/json").
 		VersionedParams(&metav1.UpdateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
 }
@@ -119,7 +120,7 @@ func (s *Store) clearServerOwned(obj *Object) {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(obj.Object, "status")
-	obj.SetAnnotations(withAnnotations(obj.GetAnnotations(), map[string]string{lastAppliedAnnotation: ""}))
+	annotate(obj, "", "")
 }
 
 // DeleteOptions of Delete.
@@ -140,14 +141,12 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	}
 	opts := &metav1.DeleteOptions{PropagationPolicy: &o.Propagation, DryRun: o.dryRun()}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
-	if o.UID != "" || o.Version != "" {
-		opts.Preconditions = &metav1.Preconditions{}
-		if o.UID != "" {
-			opts.Preconditions.UID = &o.UID
-		}
-		if o.Version != "" {
-			opts.Preconditions.ResourceVersion = &o.Version
-		}
+	opts.Preconditions = &metav1.Preconditions{}
+	if o.UID != "" {
+		opts.Preconditions.UID = &o.UID
+	}
+	if o.Version != "" {
+		opts.Preconditions.ResourceVersion = &o.Version
 	}
 	body, err := json.Marshal(opts)
 	if err != nil {
@@ -158,21 +157,12 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	if err != nil {
 		return "", err
 	}
-	var answer struct {
-		metav1.TypeMeta `json:",inline"`
-		Details         *metav1.StatusDetails `json:"details"`
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return "", fmt.Errorf("reading answer to delete: %w", err)
-	}
-	if answer.Kind == "Status" {
-		if answer.Details == nil {
-			return "", nil
+	if gjson.GetBytes(raw, "kind").Str == "Status" {
+		uid := types.UID(gjson.GetBytes(raw, "details.uid").Str)
+		if uid != "" && !o.DryRun {
+			s.note(&pendingWrite{key: key, gone: uid})
 		}
-		if !o.DryRun {
-			s.note(&pendingWrite{key: key, gone: answer.Details.UID})
-		}
-		return answer.Details.UID, nil
+		return uid, nil
 	}
 	item, err := ParseItem(raw)
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sort"
 	"time"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // EventType says what a watch event tells.
@@ -39,12 +37,7 @@ type Event struct {
 
 // WatchOptions of Watch.
 type WatchOptions struct {
-	ReadOptions
-	// Namespace to watch. Empty means all.
-	Namespace string
-	// Selector and Match choose objects. Nil means all.
-	Selector labels.Selector
-	Match    Match
+	Selection
 	// ResumeToken continues an earlier watch. Empty means from now, after the present objects.
 	ResumeToken string
 	// SkipInitial leaves out the present objects when there is no ResumeToken.
@@ -116,11 +109,7 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 		}
 	}
 	if !w.o.SkipInitial || w.o.ResumeToken != "" {
-		items, err := filterItems(items, w.o.Selector, w.o.Match)
-		if err != nil {
-			return err
-		}
-		for _, item := range items {
+		for _, item := range w.o.of(items) {
 			// The token of an initial object is one that starts over: resuming in the middle of the initial objects
 			// would lose the rest of them.
 			if err := w.send(Event{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
@@ -136,13 +125,6 @@ func (w *watcher) follow(ctx context.Context) error {
 	ticker := w.s.opts.Clock.NewTicker(w.s.opts.Heartbeat)
 	defer ticker.Stop()
 	for {
-		select {
-		case <-ticker.C(): // also when changes never pause, for the sake of OnHeartbeat
-			if err := w.heartbeat(); err != nil {
-				return err
-			}
-		default:
-		}
 		batch, version, moved, err := w.read()
 		if err != nil {
 			return err
@@ -153,23 +135,28 @@ func (w *watcher) follow(ctx context.Context) error {
 			}
 		}
 		if len(batch) > 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			continue
+			moved = atOnce // but a heartbeat has its turn also when changes never pause, for the sake of OnHeartbeat
+		} else {
+			w.resume = max(w.resume, version)
 		}
-		w.resume = max(w.resume, version)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-moved:
 		case <-ticker.C():
 			if err := w.heartbeat(); err != nil {
 				return err
 			}
+		case <-moved:
 		}
 	}
 }
+
+// atOnce never lets anybody wait.
+var atOnce = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 func (w *watcher) heartbeat() error {
 	if w.o.OnHeartbeat != nil {
@@ -205,18 +192,7 @@ func (w *watcher) sendChange(ch change) error {
 	if w.o.Namespace != "" && item.key.Namespace != w.o.Namespace {
 		return nil
 	}
-	var was, is bool
-	var err error
-	if ch.prev != nil {
-		if was, err = matches(ch.prev, w.o.Selector, w.o.Match); err != nil {
-			return err
-		}
-	}
-	if ch.next != nil {
-		if is, err = matches(ch.next, w.o.Selector, w.o.Match); err != nil {
-			return err
-		}
-	}
+	was, is := ch.prev != nil && w.o.has(ch.prev), ch.next != nil && w.o.has(ch.next)
 	e := Event{Item: item, Token: resumeToken(ch.resume)}
 	switch {
 	case is && was:

@@ -93,7 +93,7 @@ func (g *ground) settle(cfg *rest.Config, sim *simnode.Simulator) error {
 	g.services, g.sim = podnet.Services{Client: client}, sim
 	g.runtime = podrun.New(podrun.Options{
 		Client: client, Dir: g.paths.pods(), Programs: g.paths.standIns(), Environ: os.Environ(),
-		Containers: containers, Entrypoints: entrypoints, Proxy: g.proxy, Changed: sim.Changed, Logf: g.out.printf,
+		Containers: containers, Entrypoints: entrypoints, Proxy: g.proxy, Pods: sim.Pods, Changed: sim.Changed, Logf: g.out.printf,
 	})
 	if g.kubelet, err = kubelet.New(g); err != nil {
 		return err

@@ -37,6 +37,8 @@ func findPaths(data string) (paths, error) {
 }
 
 func (p paths) k8s() string            { return filepath.Join(p.bin, "k8s") }
+func (p paths) node() string           { return filepath.Join(p.bin, "node") }
+func (p paths) realNodes() string      { return filepath.Join(p.data, "nodes") }
 func (p paths) operator() string       { return filepath.Join(p.bin, "raygate-operator") }
 func (p paths) gateway() string        { return filepath.Join(p.bin, "raygate-apiserver") }
 func (p paths) crds() string           { return filepath.Join(p.root, "operator", "config", "crd", "bases") }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/localcluster/internal/controlplane"
 	"github.com/raygate/raygate/localcluster/internal/crds"
 	"github.com/raygate/raygate/localcluster/internal/lockfile"
 	"github.com/raygate/raygate/localcluster/internal/ports"
 	"github.com/raygate/raygate/localcluster/internal/proc"
+	"github.com/raygate/raygate/localcluster/internal/realnode"
 	"github.com/raygate/raygate/localcluster/internal/simnode"
 )
 
@@ -46,6 +48,7 @@ type runOptions struct {
 	dir            string
 	crds           string
 	nodes          int
+	realNodes      int
 	simulate       bool
 	withoutRaygate bool
 }
@@ -54,9 +57,13 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", "", "folder for data and logs (default .local beside bin)")
 	f.StringVar(&o.crds, "crds", "", "folder with the CustomResourceDefinitions (default operator/config/crd/bases)")
 	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
+	f.IntVar(&o.realNodes, "real-nodes", 0, "number of real nodes instead: kubelets that run containers on this machine (Linux, root); see docs/localcluster.md")
 	f.BoolVar(&o.simulate, "simulate", true, "simulate Ray behind head Pods, and run entrypoints of jobs and submitters as processes of this machine")
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
 }
+
+// maxRealNodes is what one machine carries, each with a kubelet and a containerd.
+const maxRealNodes = 8
 
 // checkNodes refuses a number of nodes before anything is started for it.
 func checkNodes(n int) error {
@@ -70,6 +77,12 @@ func checkNodes(n int) error {
 func (o *runOptions) check() (paths, error) {
 	if err := checkNodes(o.nodes); err != nil {
 		return paths{}, err
+	}
+	if o.realNodes < 0 || o.realNodes > maxRealNodes {
+		return paths{}, fmt.Errorf("--real-nodes: %d is not between 0 and %d", o.realNodes, maxRealNodes)
+	}
+	if o.realNodes > 0 { // they are all there is
+		o.nodes, o.simulate = 0, false
 	}
 	p, err := findPaths(o.dir)
 	if err != nil {
@@ -122,6 +135,8 @@ type runner struct {
 	sim   *simnode.Simulator
 	// ground is nil when nothing is to run on this machine.
 	ground *ground
+	// stopNodes removes what real nodes have made, after their parts have ended.
+	stopNodes func() error
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -132,7 +147,12 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = removeState(r.paths) }()
-	defer r.group.StopAll(r.out.printf)
+	defer func() {
+		r.group.StopAll(r.out.printf)
+		if err := r.stopNodes(); err != nil {
+			r.out.printf("%v", err)
+		}
+	}()
 
 	wait := func() {}
 	defer func() {
@@ -140,6 +160,7 @@ func (r *runner) run(ctx context.Context) error {
 		wait()
 		r.ground.close()
 	}()
+	r.stopNodes = func() error { return nil }
 	if err := r.start(ctx, &wait); err != nil {
 		select {
 		case part := <-r.group.Crashes():
@@ -182,6 +203,10 @@ func (r *runner) stop(wait *func()) error {
 	r.ground.close()
 	r.ground = nil
 	r.group.StopAll(r.out.printf)
+	if err := r.stopNodes(); err != nil {
+		return err
+	}
+	r.stopNodes = func() error { return nil }
 	r.out.printf("stopped in %.1f s", time.Since(begin).Seconds())
 	return nil
 }
@@ -204,9 +229,10 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 			EtcdClient: r.ports[portEtcd],
 			EtcdPeer:   r.ports[portEtcdPeer],
 		},
-		Egress:   r.ground.socket(),
-		Grace:    1500 * time.Millisecond,
-		Progress: r.out.printf,
+		Egress:    r.ground.socket(),
+		RealNodes: r.opts.realNodes > 0,
+		Grace:     1500 * time.Millisecond,
+		Progress:  r.out.printf,
 	})
 	if err != nil {
 		return err
@@ -214,7 +240,13 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 	if err := r.writeEnv(); err != nil {
 		return err
 	}
-	r.out.printf("registering %d simulated nodes", r.opts.nodes)
+	if r.opts.realNodes > 0 {
+		if err := r.startRealNodes(ctx); err != nil {
+			return err
+		}
+	} else {
+		r.out.printf("registering %d simulated nodes", r.opts.nodes)
+	}
 	if r.sim, err = simnode.New(r.cp.Config, r.opts.nodes, r.out.printf); err != nil {
 		return err
 	}
@@ -233,6 +265,18 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 		return nil
 	}
 	return r.startRaygate(ctx)
+}
+
+func (r *runner) startRealNodes(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(r.cp.Config)
+	if err != nil {
+		return fmt.Errorf("making client: %w", err)
+	}
+	r.stopNodes, err = realnode.Start(ctx, client, realnode.Options{
+		Dir: r.paths.realNodes(), Bin: r.paths.node(), Logs: filepath.Dir(r.paths.log("x")), Count: r.opts.realNodes, Port: r.ports[portAPIServer],
+		Kubeconfig: r.cp.Kubeconfig, ClientCA: r.cp.KubeletClientCert, Layer: controlplane.LayerNodes, Group: &r.group, Progress: r.out.printf,
+	})
+	return err
 }
 
 func (r *runner) choosePorts() error {

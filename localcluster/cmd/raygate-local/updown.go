@@ -86,7 +86,7 @@ func up(ctx context.Context, o runOptions) error {
 		return fmt.Errorf("opening log: %w", err)
 	}
 	defer log.Close()
-	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--simulate=%t", o.simulate), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate)}
+	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--real-nodes=%d", o.realNodes), fmt.Sprintf("--simulate=%t", o.simulate), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate)}
 	if o.crds != "" {
 		args = append(args, "--crds", o.crds)
 	}

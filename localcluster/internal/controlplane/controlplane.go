@@ -20,6 +20,7 @@ const (
 	LayerEtcd = iota
 	LayerAPIServer
 	LayerControllers
+	LayerNodes    // kubelets and what they need
 	LayerPrograms // whatever the caller adds
 )
 
@@ -39,6 +40,9 @@ type Options struct {
 	// Egress is the Unix socket through which the API server reaches Pods, nodes
 	// and Services, by HTTP CONNECT; empty means that it dials them itself.
 	Egress string
+
+	// RealNodes says that kubelets run somewhere: they are declared lost when they say nothing, and ask for the certificate KubeletClientCert.
+	RealNodes bool
 
 	WithoutScheduler         bool
 	WithoutControllerManager bool
@@ -63,6 +67,9 @@ type ControlPlane struct {
 	// Server is the URL of the API server.
 	Server string
 
+	// KubeletClientCert is the path of the certificate that the API server shows to kubelets, signed by itself. Empty without real nodes.
+	KubeletClientCert string
+
 	opts      Options
 	layout    layout
 	group     *proc.Group
@@ -73,25 +80,17 @@ type ControlPlane struct {
 // the parts that were started are left in group, for the caller to stop.
 func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, error) {
 	l := layout{dir: o.Dir}
-	for _, dir := range []string{l.dir, l.etcdData(), l.certs(), filepath.Dir(l.log("x"))} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("making data folder: %w", err)
-		}
-	}
-	secrets, err := tokens(l.tokens())
+	secrets, err := prepare(l, o)
 	if err != nil {
-		return nil, err
-	}
-	if err := serviceAccountKey(l.serviceAccountKey()); err != nil {
-		return nil, err
-	}
-	if err := writeEgress(l, o.Egress); err != nil {
 		return nil, err
 	}
 	cp := &ControlPlane{
 		Kubeconfig: l.kubeconfig(),
 		Server:     fmt.Sprintf("https://127.0.0.1:%d", o.Ports.Secure),
 		opts:       o, layout: l, group: group,
+	}
+	if o.RealNodes {
+		cp.KubeletClientCert = l.kubeletClientCert()
 	}
 
 	o.Progress("starting etcd on port %d", o.Ports.EtcdClient)
@@ -130,10 +129,31 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 	return cp, cp.startControllers(ctx)
 }
 
+// prepare makes folders, keys and files, and returns the tokens by user.
+func prepare(l layout, o Options) (map[string]string, error) {
+	for _, dir := range []string{l.dir, l.etcdData(), l.certs(), filepath.Dir(l.log("x"))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making data folder: %w", err)
+		}
+	}
+	if err := privateKey(l.serviceAccountKey()); err != nil {
+		return nil, err
+	}
+	if o.RealNodes {
+		if err := kubeletClient(l.kubeletClientCert(), l.kubeletClientKey()); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeEgress(l, o.Egress); err != nil {
+		return nil, err
+	}
+	return tokens(l.tokens())
+}
+
 func (cp *ControlPlane) startControllers(ctx context.Context) error {
 	if !cp.opts.WithoutControllerManager {
 		cp.opts.Progress("starting kube-controller-manager")
-		if _, err := cp.start("kube-controller-manager", controllerManagerFlags(cp.layout), LayerControllers); err != nil {
+		if _, err := cp.start("kube-controller-manager", controllerManagerFlags(cp.layout, cp.opts), LayerControllers); err != nil {
 			return err
 		}
 	}

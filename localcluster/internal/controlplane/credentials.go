@@ -1,21 +1,26 @@
 package controlplane
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // The users of the token file. They differ in name for logs and metrics; all are
@@ -71,23 +76,54 @@ func parseTokens(data string) map[string]string {
 	return out
 }
 
-// serviceAccountKey makes sure that the key that signs ServiceAccount tokens
-// exists. It is kept: tokens must stay valid over a restart.
-func serviceAccountKey(path string) error {
+// privateKey makes sure that a key exists. It is kept: what it signed, such as the tokens of ServiceAccounts, must stay valid over a restart.
+func privateKey(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("generating service account key: %w", err)
+		return fmt.Errorf("generating key: %w", err)
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return fmt.Errorf("encoding service account key: %w", err)
+		return fmt.Errorf("encoding key: %w", err)
 	}
 	data := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 	if err := os.WriteFile(path, data, 0o600); err != nil {
-		return fmt.Errorf("writing service account key: %w", err)
+		return fmt.Errorf("writing key: %w", err)
+	}
+	return nil
+}
+
+// kubeletClient makes sure that there is a key and a certificate, signed by itself, by which kubelets know the API server.
+func kubeletClient(certPath, keyPath string) error {
+	if _, err := os.Stat(certPath); err == nil {
+		return nil
+	}
+	if err := privateKey(keyPath); err != nil {
+		return err
+	}
+	key, err := keyutil.PrivateKeyFromFile(keyPath)
+	if err != nil {
+		return fmt.Errorf("reading key for kubelets: %w", err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return fmt.Errorf("reading key for kubelets: %T cannot sign", key)
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "kube-apiserver"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
+	if err != nil {
+		return fmt.Errorf("signing certificate for kubelets: %w", err)
+	}
+	if err := os.WriteFile(certPath, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		return fmt.Errorf("writing certificate for kubelets: %w", err)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ func (l layout) etcdData() string               { return l.path("etcd") }
 func (l layout) certs() string                  { return l.path("pki") }
 func (l layout) servingCert() string            { return filepath.Join(l.certs(), "apiserver.crt") }
 func (l layout) serviceAccountKey() string      { return filepath.Join(l.certs(), "service-account.key") }
+func (l layout) kubeletClientCert() string      { return filepath.Join(l.certs(), "kubelet-client.crt") }
+func (l layout) kubeletClientKey() string       { return filepath.Join(l.certs(), "kubelet-client.key") }
 func (l layout) tokens() string                 { return filepath.Join(l.certs(), "tokens.csv") }
 func (l layout) kubeconfig() string             { return l.path("kubeconfig") }
 func (l layout) partKubeconfig(p string) string { return filepath.Join(l.certs(), p+".kubeconfig") }
@@ -56,13 +58,22 @@ func apiServerFlags(l layout, o Options) []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
-		// Nothing takes the taint away again: the node life cycle controller is off.
-		"--disable-admission-plugins=TaintNodesByCondition",
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=2000",
 		"--http2-max-streams-per-connection=1000",
 		"--profiling=false",
 	}
+	if o.RealNodes {
+		// A Pod leaves a node that is lost after half a minute, not after five.
+		return append(flags,
+			"--kubelet-client-certificate="+l.kubeletClientCert(),
+			"--kubelet-client-key="+l.kubeletClientKey(),
+			"--kubelet-preferred-address-types=InternalIP",
+			"--default-not-ready-toleration-seconds=30",
+			"--default-unreachable-toleration-seconds=30")
+	}
+	// Nothing takes the taint away again: the node life cycle controller is off.
+	flags = append(flags, "--disable-admission-plugins=TaintNodesByCondition")
 	if o.Egress != "" {
 		flags = append(flags,
 			"--egress-selector-config-file="+l.egress(),
@@ -72,16 +83,15 @@ func apiServerFlags(l layout, o Options) []string {
 	return flags
 }
 
-func controllerManagerFlags(l layout) []string {
+func controllerManagerFlags(l layout, o Options) []string {
 	flags := []string{
 		"--kubeconfig=" + l.partKubeconfig("kube-controller-manager"),
 		"--service-account-private-key-file=" + l.serviceAccountKey(),
 		"--root-ca-file=" + l.servingCert(),
 		"--leader-elect=false",
 		"--secure-port=0",
-		// Nodes are simulated by this process: while it is away they must not be
-		// declared lost, nor their Pods evicted.
-		"--controllers=*,-node-lifecycle-controller,-node-ipam-controller,-cloud-node-lifecycle-controller,-taint-eviction-controller",
+		"--controllers=" + controllers(o),
+		"--node-monitor-grace-period=20s",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
 		"--profiling=false",
@@ -90,6 +100,15 @@ func controllerManagerFlags(l layout) []string {
 		flags = append(flags, "--concurrent-"+kind+"-syncs=20")
 	}
 	return append(flags, "--concurrent-gc-syncs=50")
+}
+
+// controllers are those that run. Nodes that are simulated by this process must not be declared lost while it is away, nor their Pods evicted.
+func controllers(o Options) string {
+	const all = "*,-node-ipam-controller,-cloud-node-lifecycle-controller"
+	if o.RealNodes {
+		return all
+	}
+	return all + ",-node-lifecycle-controller,-taint-eviction-controller"
 }
 
 func schedulerFlags(l layout) []string {

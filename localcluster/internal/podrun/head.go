@@ -46,8 +46,13 @@ func (h *head) close() {
 	_ = h.listener.Close()
 }
 
-// Endpoint returns what answers at a port of the Pod: the dashboard of a head.
+// Endpoint returns what answers at a port of the Pod: the dashboard of a head, or a proxy of Serve.
 func (r *Runtime) Endpoint(ctx context.Context, p *corev1.Pod, port uint16) (podnet.Endpoint, error) {
+	if p.Status.Phase == corev1.PodRunning && port == servePort(p) {
+		if endpoint := r.proxyOf(p); endpoint != nil {
+			return endpoint, nil
+		}
+	}
 	if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil || !IsHead(p) {
 		return nil, fmt.Errorf("%w: nothing of Pod %s/%s is real on port %d", podnet.ErrRefused, p.Namespace, p.Name, port)
 	}
@@ -112,8 +117,9 @@ func (r *Runtime) newHead(ctx context.Context, e *pod) (*head, error) {
 	if lookup(own, "RAY_AUTH_MODE") == "token" {
 		token = lookup(own, "RAY_AUTH_TOKEN")
 	}
+	e.cluster = Cluster(p)
 	h.ray, err = raysim.New(raysim.Options{
-		Dir: h.dir, Token: token, NodeIP: e.ip,
+		Dir: h.dir, Token: token, NodeIP: e.ip, Serve: r.serve(p, lookup(own, storageVariable)),
 		Run: r.opts.Entrypoints.Entrypoints(string(e.uid), func() []string { return h.env }),
 	})
 	if err != nil {

@@ -116,7 +116,7 @@ func testRuntime(t *testing.T, p *corev1.Pod, objects ...*corev1.Secret) *Runtim
 	}
 	r := New(Options{
 		Client: client, Dir: filepath.Join(dir, "pods"), Programs: "/stand-ins", Environ: []string{"PATH=/usr/bin:/bin", "USER=me", "SECRET=of the user"},
-		Containers: procs, Entrypoints: procs, Proxy: proxy, Changed: func(types.NamespacedName) {}, Logf: t.Logf, BackOff: 10 * time.Millisecond,
+		Containers: procs, Entrypoints: procs, Proxy: proxy, Pods: func(types.NamespacedName) []*corev1.Pod { return []*corev1.Pod{p} }, Changed: func(types.NamespacedName) {}, Logf: t.Logf, BackOff: 10 * time.Millisecond,
 	})
 	t.Cleanup(func() {
 		r.Close()

@@ -28,6 +28,8 @@ type Options struct {
 	// Containers and Entrypoints run processes. They are two, so that submitters that wait never keep the jobs they wait for from running.
 	Containers, Entrypoints *localproc.Runner
 	Proxy                   *podnet.Proxy
+	// Pods are those of a Ray cluster that have not ended, with the fields that the simulated nodes keep.
+	Pods func(cluster types.NamespacedName) []*corev1.Pod
 	// Changed is called when the state of a container has changed, from any goroutine.
 	Changed func(types.NamespacedName)
 	// Logf gets what goes wrong and is tried again.
@@ -40,8 +42,9 @@ type Options struct {
 type Runtime struct {
 	opts Options
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
+	mu     sync.Mutex
+	pods   map[types.UID]*pod
+	serves map[types.NamespacedName]*serving // by Ray cluster
 }
 
 // pod is what is real of one Pod. Its fields are set once, or guarded by the mutex of the runtime.
@@ -51,6 +54,9 @@ type pod struct {
 	ip         string
 	containers map[string]*container
 	head       *head // nil until somebody connects
+	cluster    types.NamespacedName
+	proxy      *proxy // of Serve; nil until somebody connects
+	ended      bool   // proxy is closed
 
 	starting sync.Mutex     // held while the head is made
 	stop     chan struct{}  // closed when everything has to end
@@ -65,7 +71,7 @@ func New(o Options) *Runtime {
 	if o.BackOff == 0 {
 		o.BackOff = 10 * time.Second
 	}
-	return &Runtime{opts: o, pods: map[types.UID]*pod{}}
+	return &Runtime{opts: o, pods: map[types.UID]*pod{}, serves: map[types.NamespacedName]*serving{}}
 }
 
 // entry returns what is known of the Pod, which is made when missing. The caller holds r.mu.
@@ -137,17 +143,36 @@ func (r *Runtime) end(e *pod, grace time.Duration) {
 	e.stopping, e.grace = true, grace
 	close(e.stop)
 	go func() {
+		r.drain(e)
 		e.starting.Lock() // a head that is being made is there after this, or never
 		if e.head != nil {
 			e.head.close()
 		}
 		e.starting.Unlock()
+		r.refresh(e, true)
 		e.work.Wait()
 		r.opts.Containers.KillPod(string(e.uid))
 		r.opts.Proxy.Remove(string(e.uid))
 		close(e.done)
 		r.opts.Changed(e.key)
 	}()
+}
+
+// drain lets the proxy of a Pod serve those who are on their way.
+func (r *Runtime) drain(e *pod) {
+	r.mu.Lock()
+	served := r.serves[e.cluster] != nil
+	r.mu.Unlock()
+	if served {
+		r.refresh(e, false)
+		time.Sleep(min(e.grace, drainTime))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.ended = true
+	if e.proxy != nil {
+		e.proxy.close()
+	}
 }
 
 // Forget ends everything of a Pod that is gone, and removes its folder.
@@ -165,6 +190,7 @@ func (r *Runtime) Forget(uid types.UID) {
 	go func() {
 		if ok {
 			<-e.done
+			r.refresh(e, true)
 		}
 		if err := os.RemoveAll(r.podDir(uid)); err != nil {
 			r.opts.Logf("simulated node: removing the folder of a Pod: %v", err)
@@ -203,6 +229,11 @@ func (r *Runtime) Close() {
 	r.mu.Unlock()
 	for _, e := range all {
 		<-e.done
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.serves {
+		s.Close()
 	}
 }
 

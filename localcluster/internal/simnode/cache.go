@@ -2,16 +2,21 @@ package simnode
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
 
-// labelNodeType says which Pods are Ray heads.
-const labelNodeType = "ray.io/node-type"
+// Labels that say which Pods are Ray heads, and which are of one cluster.
+const (
+	labelNodeType = "ray.io/node-type"
+	labelCluster  = "ray.io/cluster"
+)
 
 // strip keeps of a Pod what this package reads; a Pod of Ray is some 20 KB whole.
 func strip(obj any) (any, error) {
@@ -49,8 +54,10 @@ func strip(obj any) (any, error) {
 			StartTime: pod.Status.StartTime,
 		},
 	}
-	if v, ok := pod.Labels[labelNodeType]; ok {
-		out.Labels = map[string]string{labelNodeType: v}
+	for _, key := range []string{labelNodeType, labelCluster} {
+		if v, ok := pod.Labels[key]; ok {
+			out.Labels = labels.Merge(out.Labels, labels.Set{key: v})
+		}
 	}
 	for _, key := range []string{annotationStayPending, annotationExitCode} {
 		if v, ok := pod.Annotations[key]; ok {
@@ -73,6 +80,12 @@ func stripContainers(in []corev1.Container) []corev1.Container {
 		stripped := corev1.Container{Name: c.Name, Image: c.Image, RestartPolicy: c.RestartPolicy}
 		if podrun.IsReal(c) {
 			stripped.Command, stripped.Args = c.Command, c.Args // by which it is known
+		}
+		if podrun.ProbesServe(c) {
+			stripped.ReadinessProbe = c.ReadinessProbe
+		}
+		if i := slices.IndexFunc(c.Ports, podrun.IsServePort); i >= 0 {
+			stripped.Ports = c.Ports[i : i+1]
 		}
 		out = append(out, stripped)
 	}

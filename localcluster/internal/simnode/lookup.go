@@ -2,6 +2,9 @@ package simnode
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
 
 // byAddress is the index of Pods by their address.
@@ -12,6 +15,31 @@ func podAddress(obj any) ([]string, error) {
 		return []string{pod.Status.PodIP}, nil
 	}
 	return nil, nil
+}
+
+// byCluster is the index of Pods by their Ray cluster.
+const byCluster = "cluster"
+
+func podCluster(obj any) ([]string, error) {
+	if pod, ok := obj.(*corev1.Pod); ok && podrun.Cluster(pod).Name != "" {
+		return []string{podrun.Cluster(pod).String()}, nil
+	}
+	return nil, nil
+}
+
+// Pods are those of a Ray cluster that have not ended, with the fields that this package keeps. They must not be changed.
+func (s *Simulator) Pods(cluster types.NamespacedName) []*corev1.Pod {
+	objs, err := s.pods.GetIndexer().ByIndex(byCluster, cluster.String())
+	if err != nil {
+		return nil
+	}
+	var out []*corev1.Pod
+	for _, obj := range objs {
+		if pod, ok := obj.(*corev1.Pod); ok && !hasEnded(pod) {
+			out = append(out, pod)
+		}
+	}
+	return out
 }
 
 // PodAt returns the Pod of an address that has not ended, nil when there is none. It has only the fields that this package keeps, and must

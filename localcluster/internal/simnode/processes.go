@@ -21,7 +21,7 @@ func hasReal(pod *corev1.Pod) bool {
 
 // withProcesses is next for a Pod some of whose containers are real: real has the states of these. It is pure.
 func withProcesses(pod *corev1.Pod, ip, hostIP string, real map[string]corev1.ContainerStatus, now time.Time) *corev1.PodStatus {
-	s := running(pod, ip, hostIP, now)
+	s := running(pod, ip, hostIP, true, now)
 	if pod.Status.StartTime != nil {
 		s.StartTime = pod.Status.StartTime
 		for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {

@@ -38,6 +38,8 @@ type Simulator struct {
 type Runtime interface {
 	// Containers starts what does not run yet and returns the states of the real containers by name.
 	Containers(pod *corev1.Pod, ip string) map[string]corev1.ContainerStatus
+	// Ready reports whether the probes of a Pod succeed.
+	Ready(pod *corev1.Pod) bool
 	// Stop ends what is real of a Pod and reports whether it has ended; when it has, Changed is called.
 	Stop(pod *corev1.Pod, grace time.Duration) (ended bool)
 	// Forget is called when a Pod is gone.
@@ -76,7 +78,7 @@ func New(cfg *rest.Config, n int, logf func(format string, args ...any)) (*Simul
 			o.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
 		}))
 	s.pods = factory.Core().V1().Pods().Informer()
-	if err := s.pods.AddIndexers(cache.Indexers{byAddress: podAddress}); err != nil {
+	if err := s.pods.AddIndexers(cache.Indexers{byAddress: podAddress, byCluster: podCluster}); err != nil {
 		return nil, fmt.Errorf("indexing Pods: %w", err)
 	}
 	_, err = s.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -237,14 +239,14 @@ func (s *Simulator) sync(ctx context.Context, key types.NamespacedName) error {
 func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus {
 	switch {
 	case s.runtime == nil:
-		return next(pod, ip, hostIP, time.Now())
+		return next(pod, ip, hostIP, true, time.Now())
 	case hasEnded(pod):
 		s.runtime.Stop(pod, 0)
 		return nil
 	case hasReal(pod):
 		return withProcesses(pod, ip, hostIP, s.runtime.Containers(pod, ip), time.Now())
 	}
-	return next(pod, ip, hostIP, time.Now())
+	return next(pod, ip, hostIP, s.runtime.Ready(pod), time.Now())
 }
 
 // end lets a deleted Pod go, after what is real of it.
@@ -261,7 +263,7 @@ func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
 	if len(pod.Finalizers) > 0 {
 		// It stays visible until its finalizers are gone, and whoever holds them
 		// may wait for its containers to have ended.
-		status := next(pod, "", "", time.Now())
+		status := next(pod, "", "", false, time.Now())
 		if s.runtime != nil && hasReal(pod) && !hasEnded(pod) {
 			status = stoppedProcesses(pod, s.runtime.Containers(pod, pod.Status.PodIP), time.Now())
 		}

@@ -16,8 +16,8 @@ const (
 )
 
 // next returns the status that the Pod is to have, or nil when it has it.
-// It is pure: ip is the Pod's address, hostIP its node's.
-func next(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
+// It is pure: ip is the Pod's address, hostIP its node's, and probed whether its probes succeed.
+func next(pod *corev1.Pod, ip, hostIP string, probed bool, now time.Time) *corev1.PodStatus {
 	switch {
 	case hasEnded(pod):
 		return nil
@@ -26,16 +26,17 @@ func next(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
 	case pod.Annotations[annotationStayPending] == "true":
 		return nil
 	case !isRunning(pod):
-		return running(pod, ip, hostIP, now)
+		return running(pod, ip, hostIP, probed, now)
 	}
 	if code, ok := exitCode(pod); ok {
 		return ended(pod, code, now)
 	}
-	if isReady(pod) != gatesOpen(pod) {
+	if isReady(pod) != (probed && gatesOpen(pod)) {
 		return &corev1.PodStatus{
 			Phase:              corev1.PodRunning,
 			ObservedGeneration: pod.Generation,
-			Conditions:         []corev1.PodCondition{ready(pod, now)},
+			Conditions:         readiness(pod, probed, now),
+			ContainerStatuses:  startedAll(pod, probed, metav1.NewTime(now)),
 		}
 	}
 	return nil
@@ -71,7 +72,7 @@ func conditionTrue(pod *corev1.Pod, t corev1.PodConditionType) bool {
 }
 
 // running is the status of a Pod whose containers have all started.
-func running(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatus {
+func running(pod *corev1.Pod, ip, hostIP string, probed bool, now time.Time) *corev1.PodStatus {
 	at := metav1.NewTime(now)
 	s := &corev1.PodStatus{
 		Phase:              corev1.PodRunning,
@@ -84,10 +85,9 @@ func running(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatu
 		Conditions: []corev1.PodCondition{
 			condition(pod, corev1.PodReadyToStartContainers, true, "", now),
 			condition(pod, corev1.PodInitialized, true, "", now),
-			condition(pod, corev1.ContainersReady, true, "", now),
-			ready(pod, now),
 		},
 	}
+	s.Conditions = append(s.Conditions, readiness(pod, probed, now)...)
 	for _, c := range pod.Spec.InitContainers {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			s.InitContainerStatuses = append(s.InitContainerStatuses, started(pod, c, at))
@@ -97,10 +97,22 @@ func running(pod *corev1.Pod, ip, hostIP string, now time.Time) *corev1.PodStatu
 		st.Ready = true // what a completed init container shows
 		s.InitContainerStatuses = append(s.InitContainerStatuses, st)
 	}
-	for _, c := range pod.Spec.Containers {
-		s.ContainerStatuses = append(s.ContainerStatuses, started(pod, c, at))
-	}
+	s.ContainerStatuses = startedAll(pod, probed, at)
 	return s
+}
+
+// startedAll are the containers of a Pod that runs. Only the first has a probe that can fail.
+func startedAll(pod *corev1.Pod, probed bool, now metav1.Time) []corev1.ContainerStatus {
+	if pod.Status.StartTime != nil {
+		now = *pod.Status.StartTime
+	}
+	var out []corev1.ContainerStatus
+	for i, c := range pod.Spec.Containers {
+		s := started(pod, c, now)
+		s.Ready = probed || i > 0
+		out = append(out, s)
+	}
+	return out
 }
 
 // ended is the status of a Pod whose containers have all ended with this code.
@@ -130,11 +142,20 @@ func ended(pod *corev1.Pod, code int32, now time.Time) *corev1.PodStatus {
 	return s
 }
 
-func ready(pod *corev1.Pod, now time.Time) corev1.PodCondition {
-	if gatesOpen(pod) {
-		return condition(pod, corev1.PodReady, true, "", now)
+// readiness are the conditions that follow from probes and readiness gates.
+func readiness(pod *corev1.Pod, probed bool, now time.Time) []corev1.PodCondition {
+	reason := ""
+	switch {
+	case !probed:
+		reason = "ContainersNotReady"
+	case !gatesOpen(pod):
+		reason = "ReadinessGatesNotReady"
 	}
-	return condition(pod, corev1.PodReady, false, "ReadinessGatesNotReady", now)
+	containers := condition(pod, corev1.ContainersReady, probed, "", now)
+	if !probed {
+		containers.Reason = reason
+	}
+	return []corev1.PodCondition{containers, condition(pod, corev1.PodReady, reason == "", reason, now)}
 }
 
 func condition(pod *corev1.Pod, t corev1.PodConditionType, is bool, reason string, now time.Time) corev1.PodCondition {

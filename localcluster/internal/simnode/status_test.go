@@ -60,6 +60,7 @@ func TestNext(t *testing.T) {
 		pod       *corev1.Pod
 		wantPhase corev1.PodPhase // empty: nothing to write
 		wantReady corev1.ConditionStatus
+		unprobed  bool // its probes fail
 	}{
 		"new Pod starts":                    {pod: pod(), wantPhase: corev1.PodRunning, wantReady: corev1.ConditionTrue},
 		"running Pod stays":                 {pod: pod(isUp)},
@@ -77,12 +78,16 @@ func TestNext(t *testing.T) {
 		"closed gate, already told":         {pod: pod(isUp, notReady, gated)},
 		"gate opens":                        {pod: pod(isUp, notReady, gated, gateOpen), wantPhase: corev1.PodRunning, wantReady: corev1.ConditionTrue},
 		"gate closes":                       {pod: pod(isUp, gated), wantPhase: corev1.PodRunning, wantReady: corev1.ConditionFalse},
+		"starts, probes fail":               {pod: pod(), unprobed: true, wantPhase: corev1.PodRunning, wantReady: corev1.ConditionFalse},
+		"probes fail":                       {pod: pod(isUp), unprobed: true, wantPhase: corev1.PodRunning, wantReady: corev1.ConditionFalse},
+		"probes still fail":                 {pod: pod(isUp, notReady), unprobed: true},
+		"probes succeed":                    {pod: pod(isUp, notReady), wantPhase: corev1.PodRunning, wantReady: corev1.ConditionTrue},
 		"running without address, repaired": {pod: pod(isUp, func(p *corev1.Pod) { p.Status.PodIP = "" }), wantPhase: corev1.PodRunning, wantReady: corev1.ConditionTrue},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := tc.pod.DeepCopy()
-			got := next(tc.pod, "10.244.0.9", "10.245.0.1", now)
+			got := next(tc.pod, "10.244.0.9", "10.245.0.1", !tc.unprobed, now)
 			if diff := cmp.Diff(before, tc.pod); diff != "" {
 				t.Errorf("the cached Pod was changed (-before +after):\n%s", diff)
 			}
@@ -112,7 +117,7 @@ func TestNext(t *testing.T) {
 }
 
 func TestRunningContainers(t *testing.T) {
-	s := running(pod(), "10.244.0.9", "10.245.0.1", now)
+	s := running(pod(), "10.244.0.9", "10.245.0.1", true, now)
 	at := metav1.NewTime(now)
 	want := []corev1.ContainerStatus{
 		{Name: "a", Image: "x", ImageID: "sim://x", ContainerID: "sim://u/a", Ready: true, Started: new(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}},
@@ -147,7 +152,7 @@ func TestStripKeepsWhatIsUsed(t *testing.T) {
 		if s.Spec.Containers[0].Env != nil {
 			t.Errorf("%s: the environment was kept", name)
 		}
-		if diff := cmp.Diff(next(p, "i", "h", now), next(s, "i", "h", now)); diff != "" {
+		if diff := cmp.Diff(next(p, "i", "h", true, now), next(s, "i", "h", true, now)); diff != "" {
 			t.Errorf("%s (-whole +stripped):\n%s", name, diff)
 		}
 	}

@@ -63,8 +63,8 @@ func TestProcessRefusesWrongSettings(t *testing.T) {
 		"one file, many mistakes": {
 			args: []string{file(fileHead + "reconcileConcurrency: -3\nwatchNamspace: a\nburst: many\nworkerSidecarContainers: [{name: x, imgae: y}]\n")},
 			want: []string{
-				"5 settings are wrong", "field burst is \"many\", but must be a whole number", "field watchNamspace is unknown; known are",
-				"field workerSidecarContainers[0].imgae is unknown", "field workerSidecarContainers[0].image is missing", "is -3, but must be at least 1",
+				"5 settings are wrong", `field burst: expected integer, got string "many"`, `field watchNamspace: unknown field "watchNamspace", did you mean "watchNamespace"?`,
+				`field workerSidecarContainers[0].imgae: unknown field "imgae", did you mean "image"?`, "field workerSidecarContainers[0].image is missing", "is -3, but must be at least 1",
 			},
 		},
 		"a file that is not YAML":       {args: []string{file("\tburst: 1")}, want: []string{"--config", "is not YAML"}},

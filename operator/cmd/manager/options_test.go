@@ -123,7 +123,7 @@ func TestOptions(t *testing.T) {
 		"a wrong encoder in the file":         {file: "logStdoutEncoder: xml\n", wantErr: []string{"field logStdoutEncoder of", `"xml"`, "json or console"}},
 		"a wrong gate in the file":            {file: "featureGates: {Nope: true}\n", wantErr: []string{"Nope", "known are"}},
 		"a file that is not there":            {args: []string{"--config=/nowhere/config.yaml"}, wantErr: []string{"--config", "/nowhere/config.yaml"}},
-		"misspelt fields and flags at once":   {args: []string{"--watch-namespace=,"}, file: "qqs: 1\nheadSidecarContainers: [{name: a, imag: i}]\n", wantErr: []string{"field qqs is unknown", "headSidecarContainers[0].imag is unknown", "headSidecarContainers[0].image is missing", "--watch-namespace"}},
+		"misspelt fields and flags at once":   {args: []string{"--watch-namespace=,"}, file: "qqs: 1\nheadSidecarContainers: [{name: a, imag: i}]\n", wantErr: []string{`field qqs: unknown field "qqs"`, `headSidecarContainers[0].imag: unknown field "imag"`, "headSidecarContainers[0].image is missing", "--watch-namespace"}},
 		"Pod settings that no Pod could have": {file: "defaultPodLabels: {'a b': c}\n", wantErr: []string{"defaultPodLabels", "a b"}},
 	}
 	for name, tc := range cases {

@@ -2,6 +2,7 @@
 package byowner
 
 import (
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,18 +36,21 @@ func (m *Map[K, V]) Set(owner types.UID, key K, value V) {
 	m.owners[owner][key] = value
 }
 
-// Delete drops the values whose keys match, and returns those keys.
-func (m *Map[K, V]) Delete(owner types.UID, match func(K) bool) []K {
+// All is a copy of the values of an owner; nil if there are none.
+func (m *Map[K, V]) All(owner types.UID) map[K]V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var keys []K
-	for key := range m.owners[owner] {
-		if match(key) {
-			keys = append(keys, key)
-			delete(m.owners[owner], key)
-		}
+	return maps.Clone(m.owners[owner])
+}
+
+// Delete drops a value.
+func (m *Map[K, V]) Delete(owner types.UID, key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners[owner], key)
+	if len(m.owners[owner]) == 0 {
+		delete(m.owners, owner)
 	}
-	return keys
 }
 
 // Forget drops all about an object that is gone.

@@ -29,9 +29,10 @@ func TestMap(t *testing.T) {
 	m.Set("b", "x", 3)
 	m.Set("a", "x", 4)
 	holds(map[types.UID]map[string]int{"a": {"x": 4, "y": 0}, "b": {"x": 3}})
-	if got := m.Delete("a", func(key string) bool { return key == "y" }); !cmp.Equal(got, []string{"y"}) {
-		t.Errorf("deleted %v", got)
+	if diff := cmp.Diff(map[string]int{"x": 4, "y": 0}, m.All("a")); diff != "" {
+		t.Errorf("all (-want +got):\n%s", diff)
 	}
+	m.Delete("a", "y")
 	holds(map[types.UID]map[string]int{"a": {"x": 4}, "b": {"x": 3}})
 	m.Forget("a")
 	holds(map[types.UID]map[string]int{"a": {}, "b": {"x": 3}})

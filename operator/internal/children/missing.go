@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/backoff"
-	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // Look looks for something user-provided.
@@ -27,7 +25,7 @@ type Look struct {
 func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (bool, Result) {
 	k := backoff.Key{Owner: owner.GetUID(), Attempt: "user-provided " + look.ID}
 	generation := owner.GetGeneration()
-	if w.notes.found(k, generation) {
+	if w.found(k, generation) {
 		return false, Result{}
 	}
 	if wait := w.refused.Wait(k, generation); wait > 0 && !look.Eager {
@@ -43,7 +41,7 @@ func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (b
 		return true, Result{After: w.refused.Failed(k, generation)}
 	}
 	w.refused.Succeeded(k)
-	w.notes.setFound(k, generation)
+	w.sights.Set(k.Owner, k.Attempt, generation)
 	return false, Result{}
 }
 
@@ -59,31 +57,8 @@ func (w *Writer) Exists(o client.Object) func(context.Context) (bool, error) {
 	}
 }
 
-// notes are what the last attempts ended with. The zero value is ready.
-type notes struct {
-	failures byowner.Map[string, Failure]
-	sights   byowner.Map[string, int64] // the generation of the owner for which an object of the user's was found
-}
-
-func (n *notes) found(k backoff.Key, generation int64) bool {
-	last, ok := n.sights.Get(k.Owner, k.Attempt)
+// found reports whether an object of the user's was found for this generation of the owner.
+func (w *Writer) found(k backoff.Key, generation int64) bool {
+	last, ok := w.sights.Get(k.Owner, k.Attempt)
 	return ok && last == generation
-}
-
-func (n *notes) setFound(k backoff.Key, generation int64) {
-	n.sights.Set(k.Owner, k.Attempt, generation)
-}
-
-func (n *notes) failure(k backoff.Key) *Failure {
-	if f, ok := n.failures.Get(k.Owner, k.Attempt); ok {
-		return &f
-	}
-	return nil
-}
-
-func (n *notes) setFailure(k backoff.Key, f Failure) { n.failures.Set(k.Owner, k.Attempt, f) }
-
-func (n *notes) forget(owner types.UID) {
-	n.failures.Forget(owner)
-	n.sights.Forget(owner)
 }

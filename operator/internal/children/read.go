@@ -57,12 +57,10 @@ func metadata(kind schema.GroupVersionKind, o client.Object) *metav1.PartialObje
 
 // kept is a copy for the overlay: of a Secret no more than of the cached ones.
 func kept(o client.Object) client.Object {
-	c := o.DeepCopyObject().(client.Object)
-	if s, ok := c.(*corev1.Secret); ok {
-		return &metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
-			ObjectMeta: s.ObjectMeta,
-		}
+	if s, ok := o.(*corev1.Secret); ok {
+		m := metadata(corev1.SchemeGroupVersion.WithKind("Secret"), o)
+		m.ObjectMeta = *s.ObjectMeta.DeepCopy()
+		return m
 	}
-	return c
+	return o.DeepCopyObject().(client.Object)
 }

@@ -36,12 +36,17 @@ type Result struct {
 	Err error
 }
 
+// Wanted reports whether the child is as it is wanted, as far as anybody knows.
+func (r Result) Wanted() bool { return r.Err == nil && r.Failure == nil && !r.Stale }
+
 // Failure is an operation that does not lead to the child that is wanted.
 type Failure struct {
 	Operation Operation
 	Message   string
 	// Refusal is report.Refusal for what the API server answered; empty for what it was not asked.
 	Refusal string
+	// Cause is what the API server answered, without what Message adds; nil for what it was not asked.
+	Cause error
 	// Taken says that something else has the name.
 	Taken bool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/backoff"
+	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -31,7 +32,7 @@ const (
 	freePatches = 3
 )
 
-// Config is what a Writer needs. All but Optional is required.
+// Config is what a Writer needs. All but Optional and Ours is required.
 type Config struct {
 	// Client reads from a cache, and writes.
 	Client client.Client
@@ -39,6 +40,8 @@ type Config struct {
 	Live client.Reader
 	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
 	Optional OptionalReader
+	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
+	Ours func(owner metav1.Object, current client.Object) bool
 	// Clock tells the time.
 	Clock clock.PassiveClock
 }
@@ -55,7 +58,10 @@ type Writer struct {
 	stale   *reconcile.Versions
 	refused *backoff.Limiter
 	patched *backoff.Limiter
-	notes   notes
+
+	// failures are what the last attempts ended with, sights the generations of owners for which an object of the user's was found.
+	failures byowner.Map[string, *Failure]
+	sights   byowner.Map[string, int64]
 }
 
 // New returns a Writer.
@@ -73,12 +79,17 @@ func New(c Config) *Writer {
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep is apply.Writer.Keep.
+	// Keep, if set, is called with our own object as it was found, before Desired is compared with it. It can take over into
+	// Desired what others put there and may stay.
 	Keep func(current client.Object)
+	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what Desired asks for.
+	Patch func(current client.Object) (client.Patch, error)
 	// MayBeUsers says that an object of the name that nothing controls is the user's own make of the child, and fine.
 	MayBeUsers bool
 	// AsFound says that a child that is there is used as it is, and never changed.
 	AsFound bool
+	// Gone is an object of the name that was just removed, which the cache may still show.
+	Gone types.UID
 }
 
 // Gone is called by a watch when a child is gone.
@@ -92,12 +103,22 @@ func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
 	w.patched.Forget(owner)
-	w.notes.forget(owner)
+	w.failures.Forget(owner)
+	w.sights.Forget(owner)
+}
+
+// Find reads what has the name of o, whoever's it is. In the result, Object and Err count.
+func (w *Writer) Find(ctx context.Context, owner, o client.Object) Result {
+	_, r := w.attempt(ctx, owner, o)
+	return r
 }
 
 // Ensure makes the child, or repairs it. Desired becomes what the server has.
 func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Result {
 	a, r := w.attempt(ctx, owner, c.Desired)
+	if r.Object != nil && c.Gone != "" && r.Object.GetUID() == c.Gone {
+		r.Object = nil
+	}
 	switch {
 	case apierrors.IsForbidden(r.Err): // the right to read is missing, as that to write would be
 		err := r.Err
@@ -108,7 +129,7 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 		return r
 	case r.Err != nil:
 		return r
-	case c.MayBeUsers && r.Object == nil && w.notes.found(a.key, a.generation):
+	case c.MayBeUsers && r.Object == nil && w.found(a.key, a.generation):
 		return r // seen before, and not in the cache because it lacks our label
 	case c.AsFound && r.Object != nil && (c.MayBeUsers || metav1.IsControlledBy(r.Object, owner)):
 		return r
@@ -122,35 +143,28 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	brake := w.patched.Wait(a.key, a.generation)
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live, Keep: c.Keep, HoldBack: brake > 0 || c.AsFound, Untracked: c.AsFound}
 	exists := r.Object != nil
-	result, err := writer.Object(ctx, owner, c.Desired, r.Object)
+	done, err := w.put(ctx, owner, c, r.Object, brake > 0 || c.AsFound)
 	if err != nil {
 		w.failed(a, c, exists, err, r)
 		return
 	}
 	r.Object = c.Desired
-	switch result {
-	case apply.Needed:
-		if c.AsFound {
-			break
-		}
+	switch {
+	case done == held && !c.AsFound:
 		r.After = brake
 		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
 			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
 		return
-	case apply.Created:
-		r.Done = Create
+	case done == Create:
 		r.After = overlay.Timeout // see attempt
-		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
-	case apply.Patched:
-		r.Done = Update
+	case done == Update:
 		w.patched.Failed(a.key, a.generation)
-		w.written.Written(owner.GetUID(), a.id, kept(c.Desired))
-	case apply.Unchanged:
 	}
-	if r.Done != None {
-		ctrllog.FromContext(ctx).Info("Wrote a child", "result", result, "kind", r.Kind, "name", r.Name)
+	if done == Create || done == Update {
+		r.Done = done
+		w.written.Written(a.key.Owner, a.key.Attempt, kept(c.Desired))
+		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
 	}
 	w.refused.Succeeded(a.key)
 }
@@ -164,33 +178,52 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
 		return r
 	}
-	done, err := apply.Writer{Client: w.config.Client, Live: w.config.Live}.Remove(ctx, owner, r.Object)
+	if r.Object.GetDeletionTimestamp() != nil || !w.ours(owner, r.Object) {
+		return r
+	}
+	// The UID goes along, so that an object that took the name since is safe.
+	err := w.config.Client.Delete(ctx, r.Object.DeepCopyObject().(client.Object),
+		client.Preconditions{UID: new(r.Object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
 	case err == nil:
+		r.Done = Delete
+		w.written.Gone(owner.GetUID(), r.Object.GetUID()) // or a child that was made a moment ago would be taken to be there
+		w.refused.Succeeded(a.key)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
 		w.refused.Succeeded(a.key)
 	case Lasting(err):
-		w.refuse(a, &r, Failure{Operation: Delete, Message: err.Error(), Refusal: report.Refusal(err)})
+		w.refuse(a, &r, Failure{Operation: Delete, Message: fmt.Sprintf("deleting %s: %v", w.describe(o), err), Cause: err, Refusal: report.Refusal(err)})
 	default:
-		r.Err = err
-	}
-	if done {
-		r.Done = Delete
+		r.Err = fmt.Errorf("deleting %s: %w", w.describe(o), err)
 	}
 	return r
 }
 
 // SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
-// tie to the owner or not.
+// tie to the owner or not. An object with another controller is refused when it is to be owned, and left alone otherwise. current is
+// not changed.
 func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
 	a, r := w.attempt(ctx, owner, current)
-	if r.Err != nil || w.tooEarly(a, &r) {
+	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
 		return r
 	}
-	writer := apply.Writer{Client: w.config.Client, Live: w.config.Live}
-	if _, err := writer.SetController(ctx, owner, ref, current, want); err != nil {
-		w.failed(a, Child{Desired: current}, true, err, &r)
+	if other := metav1.GetControllerOf(current); want && other != nil {
+		w.failed(a, Child{}, true, &errNotOwned{what: w.describe(current), controller: other, found: current}, &r)
 		return r
 	}
+	refs := slices.DeleteFunc(slices.Clone(current.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+	if want {
+		refs = append(refs, ref)
+	}
+	patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
+	if err == nil {
+		err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
+	}
+	if err != nil {
+		w.failed(a, Child{}, true, fmt.Errorf("patching the owner of %s: %w", w.describe(current), err), &r)
+		return r
+	}
+	r.Done = Update
 	w.refused.Succeeded(a.key)
 	return r
 }
@@ -198,7 +231,6 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 // attempt is one look at a child.
 type attempt struct {
 	key        backoff.Key
-	id         string
 	generation int64
 }
 
@@ -206,8 +238,7 @@ type attempt struct {
 func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, Result) {
 	kind, err := w.kindOf(o)
 	r := Result{Kind: kind.Kind, Name: o.GetName(), Err: err}
-	id := kind.Kind + " " + o.GetName()
-	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: id}, id: id, generation: owner.GetGeneration()}
+	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: kind.Kind + " " + o.GetName()}, generation: owner.GetGeneration()}
 	if r.Err != nil {
 		return a, r
 	}
@@ -216,7 +247,7 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 		r.Err = err
 		return a, r
 	}
-	if found := w.written.Find(owner.GetUID(), id, cached); found != nil {
+	if found := w.written.Find(a.key.Owner, a.key.Attempt, cached); found != nil {
 		r.Object = *found
 		if cached == nil {
 			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
@@ -228,7 +259,8 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 // tooEarly reports whether nothing is to be tried now, and fills in what is known of the last attempt.
 func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	if wait := w.refused.Wait(a.key, a.generation); wait > 0 {
-		r.After, r.Failure = wait, w.notes.failure(a.key)
+		r.After = wait
+		r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
 		return true
 	}
 	if r.Object != nil && w.stale.Stale(r.Object) {
@@ -241,18 +273,20 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 // failed sorts errors: what the user has to see and repair is noted and tried again later, what somebody else's write caused is
 // tried again when the watch shows that, and what only the API server knows is handed up.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
-	f := Failure{Operation: Create, Message: err.Error(), Refusal: report.Refusal(err)}
-	var foreign *apply.NotOwnedError
+	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
+	var foreign *errNotOwned
 	f.Taken = errors.As(err, &foreign)
 	if exists && !f.Taken { // what is somebody else's is only in the way of ours
 		f.Operation = Update
 	}
 	switch {
-	case f.Taken && c.MayBeUsers && foreign.Controller == nil:
+	case f.Taken && c.MayBeUsers && foreign.controller == nil:
 		w.refused.Succeeded(a.key)
-		w.notes.setFound(a.key, a.generation)
-		r.Object = foreign.Found
-	case errors.Is(err, apply.ErrBeingDeleted):
+		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
+		r.Object = foreign.found
+	case apierrors.IsAlreadyExists(err):
+		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
+	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
 	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		w.stale.Replaced(r.Object)
@@ -261,7 +295,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		w.refuse(a, r, f)
 	default:
 		if w.refused.Failing(a.key, a.generation) {
-			r.Failure = w.notes.failure(a.key)
+			r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
 		}
 		r.Err = err
 	}
@@ -271,7 +305,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 func (w *Writer) refuse(a attempt, r *Result, f Failure) {
 	r.Failure = &f
 	r.After = w.refused.Failed(a.key, a.generation)
-	w.notes.setFailure(a.key, f)
+	w.failures.Set(a.key.Owner, a.key.Attempt, &f)
 }
 
 // Lasting reports whether the API server will say the same again: a quota, a policy, or a value that it does not take.

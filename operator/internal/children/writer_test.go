@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/raygate/raygate/operator/internal/apply"
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -27,7 +26,7 @@ import (
 // TestHowErrorsAreSorted tells what the user has to see from what is over soon and what only the API server knows.
 func TestHowErrorsAreSorted(t *testing.T) {
 	roles := schema.GroupResource{Resource: "roles"}
-	controlled := &apply.NotOwnedError{Controller: &metav1.OwnerReference{Kind: "ConfigMap", Name: "x"}}
+	controlled := &errNotOwned{controller: &metav1.OwnerReference{Kind: "ConfigMap", Name: "x"}}
 	cases := map[string]struct {
 		err       error
 		exists    bool
@@ -40,9 +39,9 @@ func TestHowErrorsAreSorted(t *testing.T) {
 		"forbidden to change":              {err: apierrors.NewForbidden(roles, "r", nil), exists: true, want: Update, wantAfter: RetryAfter},
 		"somebody else's":                  {err: controlled, exists: true, want: Create, wantAfter: RetryAfter},
 		"somebody else's, may be a user's": {err: controlled, users: true, want: Create, wantAfter: RetryAfter},
-		"nobody's":                         {err: &apply.NotOwnedError{}, want: Create, wantAfter: RetryAfter},
-		"a user's own":                     {err: &apply.NotOwnedError{}, users: true},
-		"being deleted":                    {err: apply.ErrBeingDeleted, exists: true, want: Update, wantAfter: RetryAfter},
+		"nobody's":                         {err: &errNotOwned{}, want: Create, wantAfter: RetryAfter},
+		"a user's own":                     {err: &errNotOwned{}, users: true},
+		"being deleted":                    {err: errBeingDeleted, exists: true, want: Update, wantAfter: RetryAfter},
 		"changed in between":               {err: apierrors.NewConflict(roles, "r", nil), exists: true, wantAfter: reconcile.StaleTimeout},
 		"gone in between":                  {err: apierrors.NewNotFound(roles, "r"), exists: true, wantAfter: reconcile.StaleTimeout},
 		"no namespace":                     {err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"), want: Create, wantAfter: RetryAfter},
@@ -64,7 +63,7 @@ func TestHowErrorsAreSorted(t *testing.T) {
 			if diff := cmp.Diff([]any{tc.want, tc.wantErr, tc.wantAfter}, []any{operation, r.Err != nil, r.After}); diff != "" {
 				t.Errorf("operation, error and time to look again (-want +got):\n%s", diff)
 			}
-			if found := w.notes.found(a.key, 1); found != (name == "a user's own") {
+			if found := w.found(a.key, 1); found != (name == "a user's own") {
 				t.Errorf("taken for the user's: %t", found)
 			}
 		})

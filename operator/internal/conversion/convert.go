@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,8 +58,7 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	removeAnnotation(obj, extra[to])
 	keep := split(plans[kind], obj, from)
 	if preserved != nil {
-		m := merger{to: to}
-		m.merge(plans[kind], place{obj: obj}, preserved)
+		merger{to: to}.merge(plans[kind], obj, nil, preserved)
 	}
 	obj["apiVersion"] = wanted.String()
 	return putPreserved(obj, extra[to], keep)
@@ -74,16 +72,8 @@ func Common(obj map[string]any) {
 	}
 }
 
-// Addition is a field that is to be added to an object, or to take the place of another value, as a JSON patch operation
-// "add" would.
-type Addition struct {
-	// Pointer is the JSON pointer of the field.
-	Pointer string
-	Value   any
-}
-
-// Restore returns what only v1 has, stands in before and is missing in after: what an old client that dropped the preserved fields
-// annotation is about to destroy. Both are v1 objects as decoded JSON; they are used up. What after says itself stays,
+// Restore puts into after what only v1 has, stands in before and is missing in after: what an old client that dropped the preserved
+// fields annotation is about to destroy. Both are v1 objects as decoded JSON; before is used up. What after says itself stays,
 // and so does what was removed together with a field that the old client could see. The status comes back as a whole,
 // because the API server takes no other than the stored one from this kind of write, and takes what only v1 has of it
 // from the annotation.
@@ -91,32 +81,23 @@ type Addition struct {
 // defaults is after as it would be with nothing but defaults in the fields that only v1 has. Such a value in after is taken
 // for no value: the API server fills defaults in as soon as another webhook has changed the object, and an old client has no
 // way to mean one. Nil means that no defaults were filled in.
-func Restore(after, before, defaults map[string]any) []Addition {
+func Restore(after, before, defaults map[string]any) {
 	kind, _ := after["kind"].(string)
 	plan := plans[kind]
 	if plan == nil {
-		return nil
+		return
 	}
-	var additions []Addition
+	if below := plan.fields["status"].node; below != nil {
+		status := runtime.DeepCopyJSONValue(before["status"])
+		kept := splitValue(below, before["status"], hub)
+		if kept != nil && !reflect.DeepEqual(kept, splitValue(below, runtime.DeepCopyJSONValue(after["status"]), hub)) {
+			after["status"] = status
+		}
+	}
 	specBefore, _ := before["spec"].(map[string]any)
 	spec, _ := after["spec"].(map[string]any)
 	if below := plan.fields["spec"].node; below != nil && spec != nil && specBefore != nil {
-		m := merger{to: hub, restoring: true, added: func(pointer string, value any) {
-			additions = append(additions, Addition{Pointer: pointer, Value: value})
-		}}
 		specDefaults, _ := defaults["spec"].(map[string]any)
-		m.merge(below, place{obj: spec, defaults: specDefaults, pointer: "/spec"}, split(below, specBefore, hub))
+		merger{to: hub, restoring: true}.merge(below, spec, specDefaults, split(below, specBefore, hub))
 	}
-	slices.SortFunc(additions, func(a, b Addition) int { return strings.Compare(a.Pointer, b.Pointer) })
-
-	below := plan.fields["status"].node
-	if below == nil {
-		return additions
-	}
-	status := runtime.DeepCopyJSONValue(before["status"])
-	kept := splitValue(below, before["status"], hub)
-	if kept != nil && !reflect.DeepEqual(kept, splitValue(below, after["status"], hub)) {
-		additions = append(additions, Addition{Pointer: "/status", Value: status})
-	}
-	return additions
 }

@@ -4,54 +4,39 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // merger puts preserved fields back.
 type merger struct {
 	to side
-	// added is called for each field that is put back, with its JSON pointer. Nil means that nobody wants to know.
-	added func(pointer string, value any)
 	// restoring is set for preserved fields that were taken from the stored object and did not pass through the hands of a client.
 	restoring bool
 }
 
-// place is an object that preserved fields are merged into.
-type place struct {
-	obj map[string]any
-	// defaults is the same object with nothing but defaults in the fields that only v1 has, or nil.
-	defaults map[string]any
-	// pointer is the JSON pointer of the object.
-	pointer string
-}
-
 // merge puts back into an object what is preserved for it. What the object says itself wins; what has gone from the
-// object, such as a worker group, is not brought back to life.
-func (m *merger) merge(n *node, at place, preserved map[string]any) {
+// object, such as a worker group, is not brought back to life. defaults is the same object with nothing but defaults in the fields
+// that only v1 has, or nil.
+func (m merger) merge(n *node, obj, defaults, preserved map[string]any) {
 	for name, value := range preserved {
 		if strings.HasPrefix(name, "$") {
 			continue
 		}
 		f := n.fields[name]
-		present, has := at.obj[name]
-		pointer := m.below(at.pointer, name)
+		present, has := obj[name]
 		switch {
 		case f.in(m.to.other()):
 			// A field that the client could see: only what is below it may come from the preserved fields.
 			if has && f.node != nil {
-				m.mergeValue(f.node, present, at.defaults[name], value, pointer)
+				m.mergeValue(f.node, present, defaults[name], value)
 			}
-		case has && means(present, at.defaults[name], value):
+		case has && means(present, defaults[name], value):
 		case m.restoring || f == nil || fits(value, f.types[m.to]):
-			at.obj[name] = value
-			if m.added != nil {
-				m.added(pointer, value)
-			}
+			obj[name] = value
 		}
 	}
 	if m.to == hub && !m.restoring {
-		takeOut(n, at.obj, preserved)
+		takeOut(n, obj, preserved)
 	}
 }
 
@@ -60,7 +45,7 @@ func means(present, filledIn, value any) bool {
 	return filledIn == nil || !reflect.DeepEqual(present, filledIn) || reflect.DeepEqual(present, value)
 }
 
-func (m *merger) mergeValue(n *node, present, defaults, preserved any, at string) {
+func (m merger) mergeValue(n *node, present, defaults, preserved any) {
 	switch present := present.(type) {
 	case map[string]any:
 		below, ok := preserved.(map[string]any)
@@ -69,21 +54,21 @@ func (m *merger) mergeValue(n *node, present, defaults, preserved any, at string
 		case !ok:
 		case n.values != nil:
 			for name, value := range below {
-				m.mergeValue(n.values, present[name], defaults[name], value, m.below(at, name))
+				m.mergeValue(n.values, present[name], defaults[name], value)
 			}
 		case n.fields != nil:
-			m.merge(n, place{obj: present, defaults: defaults, pointer: at}, below)
+			m.merge(n, present, defaults, below)
 		}
 	case []any:
 		below, ok := preserved.([]any)
 		defaults, _ := defaults.([]any)
 		if ok && n.items != nil {
-			m.mergeList(n, present, defaults, below, at)
+			m.mergeList(n, present, defaults, below)
 		}
 	}
 }
 
-func (m *merger) mergeList(n *node, present, defaults, preserved []any, at string) {
+func (m merger) mergeList(n *node, present, defaults, preserved []any) {
 	byName := map[string]int{}
 	for i, element := range present {
 		if name := elementName(n, element); name != "" {
@@ -109,7 +94,7 @@ func (m *merger) mergeList(n *node, present, defaults, preserved []any, at strin
 		if len(defaults) == len(present) {
 			filled = defaults[i]
 		}
-		m.mergeValue(n.items, present[i], filled, below, m.below(at, strconv.Itoa(i)))
+		m.mergeValue(n.items, present[i], filled, below)
 	}
 }
 
@@ -132,13 +117,3 @@ func fits(value any, t reflect.Type) bool {
 	raw, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) == nil
 }
-
-// below is the JSON pointer of a field, as far as somebody wants to know.
-func (m *merger) below(at, name string) string {
-	if m.added == nil {
-		return ""
-	}
-	return at + "/" + pointerEscaper.Replace(name)
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

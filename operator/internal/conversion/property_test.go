@@ -221,11 +221,7 @@ func TestRestoreOfRandomObjects(t *testing.T) {
 				seen := convert(t, before, rayv1alpha1.GroupVersion)
 				removeAnnotation(seen, AnnotationHubExtra)
 				after := convert(t, seen, rayv1.GroupVersion)
-				for _, a := range Restore(after, runtime.DeepCopyJSON(before), nil) {
-					if a.Pointer == "/status" {
-						after["status"] = a.Value
-					}
-				}
+				Restore(after, runtime.DeepCopyJSON(before), nil)
 				if hasTwins(before) {
 					continue // two groups of one name: the API server refuses those
 				}

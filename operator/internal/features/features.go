@@ -12,69 +12,31 @@ import (
 )
 
 // The names, stages and defaults are those of KubeRay 1.7. A gate that is off by default protects from what is not
-// proven yet; the rules refuse the fields that it turns on, so that nobody relies on something that does not happen.
+// proven yet; the rules refuse the fields that it turns on, so that nobody relies on something that does not happen. What each
+// does, and what goes wrong without it, is in the table below.
 const (
-	// RayClusterStatusConditions writes status.conditions of a RayCluster. Suspension and the refusal of an invalid spec
-	// are built on conditions, so it can no longer be turned off; the name is accepted because charts set it.
-	//
-	// Owner: RayCluster. Beta in KubeRay 1.3.
+	// RayClusterStatusConditions is about RayCluster; beta since KubeRay 1.3. Suspension and the refusal of an invalid spec are
+	// built on conditions, so it can no longer be turned off.
 	RayClusterStatusConditions featuregate.Feature = "RayClusterStatusConditions"
-
-	// RayJobDeletionPolicy permits deletionStrategy of RayJob, and suspend of a single worker group, which serves it.
-	// Without it such objects are refused.
-	//
-	// Owner: RayJob. Beta in KubeRay 1.6.
+	// RayJobDeletionPolicy is about RayJob; beta since KubeRay 1.6.
 	RayJobDeletionPolicy featuregate.Feature = "RayJobDeletionPolicy"
-
-	// RayMultiHostIndexing labels workers with replica and host indices, and makes and removes the Pods of a multi-host
-	// replica together. Without it, losing one host of a TPU slice leaves the others running and useless.
-	//
-	// Owner: RayCluster. Beta in KubeRay 1.6.
+	// RayMultiHostIndexing is about RayCluster; beta since KubeRay 1.6.
 	RayMultiHostIndexing featuregate.Feature = "RayMultiHostIndexing"
-
-	// RayServiceIncrementalUpgrade permits the upgrade strategy NewClusterWithIncrementalUpgrade, which shifts traffic
-	// step by step through the Gateway API. Without it such a RayService is not upgraded by a second cluster, as with None.
-	//
-	// Owner: RayService. Beta in KubeRay 1.7.
+	// RayServiceIncrementalUpgrade is about RayService; beta since KubeRay 1.7.
 	RayServiceIncrementalUpgrade featuregate.Feature = "RayServiceIncrementalUpgrade"
-
-	// RayCronJob starts the controller of the kind RayCronJob. Without it such objects stay as they are.
-	//
-	// Owner: RayCronJob. Alpha in KubeRay 1.6.
+	// RayCronJob is about RayCronJob; alpha since KubeRay 1.6.
 	RayCronJob featuregate.Feature = "RayCronJob"
-
-	// SidecarSubmitterRestart lets Kubernetes restart the container that submits a job from within the head Pod. It needs
-	// Kubernetes 1.35 and Ray 2.54; without it a submitter that loses its connection ends the job.
-	//
-	// Owner: RayJob. Alpha in KubeRay 1.7.
+	// SidecarSubmitterRestart is about RayJob; alpha since KubeRay 1.7.
 	SidecarSubmitterRestart featuregate.Feature = "SidecarSubmitterRestart"
-
-	// RayClusterNetworkPolicy makes NetworkPolicies from spec.networkPolicy. Without it the field is refused: a cluster
-	// that was meant to be closed would be open.
-	//
-	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	// RayClusterNetworkPolicy is about RayCluster; alpha since KubeRay 1.7.
 	RayClusterNetworkPolicy featuregate.Feature = "RayClusterNetworkPolicy"
-
-	// GCSFaultToleranceEmbeddedStorage permits the rocksdb backend of GCS fault tolerance. Without it the field is refused.
-	//
-	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	// GCSFaultToleranceEmbeddedStorage is about RayCluster; alpha since KubeRay 1.7.
 	GCSFaultToleranceEmbeddedStorage featuregate.Feature = "GCSFaultToleranceEmbeddedStorage"
-
-	// RayClusterMTLS makes certificates from spec.tlsOptions by cert-manager. Without it the field is refused: traffic that
-	// was meant to be encrypted would not be.
-	//
-	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	// RayClusterMTLS is about RayCluster; alpha since KubeRay 1.7.
 	RayClusterMTLS featuregate.Feature = "RayClusterMTLS"
-
-	// RayClusterHistoryServer adds the collector sidecar of spec.historyServerOptions. Without it the field is refused.
-	//
-	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	// RayClusterHistoryServer is about RayCluster; alpha since KubeRay 1.7.
 	RayClusterHistoryServer featuregate.Feature = "RayClusterHistoryServer"
-
-	// KubernetesWAS makes gangs for the scheduler of Kubernetes itself (workload-aware scheduling, scheduling.k8s.io). It
-	// excludes the batch schedulers: a Pod has one scheduler.
-	//
-	// Owner: RayCluster. Alpha in KubeRay 1.7.
+	// KubernetesWAS is about RayCluster; alpha since KubeRay 1.7.
 	KubernetesWAS featuregate.Feature = "KubernetesWAS"
 )
 
@@ -99,15 +61,15 @@ func alpha(effect string) gate {
 var gates = map[featuregate.Feature]gate{
 	RayClusterStatusConditions:       stable("Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."),
 	RayJobDeletionPolicy:             beta("`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."),
-	RayMultiHostIndexing:             beta("Labels with the indices of replica and host; the Pods of a replica of several hosts live and die together."),
-	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService. Off: it works like None."),
-	RayCronJob:                       alpha("The controller of RayCronJob."),
-	SidecarSubmitterRestart:          alpha("Restarts of the container that submits a job from within the head Pod. Needs Kubernetes 1.35 and Ray 2.54."),
-	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused."),
+	RayMultiHostIndexing:             beta("Labels with the indices of replica and host; the Pods of a replica of several hosts live and die together. Off: the loss of one host of a TPU slice leaves the others running and useless."),
+	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService, which shifts traffic step by step through the Gateway API. Off: it works like None."),
+	RayCronJob:                       alpha("The controller of RayCronJob. Off: such objects stay as they are."),
+	SidecarSubmitterRestart:          alpha("Restarts of the container that submits a job from within the head Pod. Needs Kubernetes 1.35 and Ray 2.54. Off: a submitter that loses its connection ends the job."),
+	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused, or a cluster that was meant to be closed would be open."),
 	GCSFaultToleranceEmbeddedStorage: alpha("The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."),
-	RayClusterMTLS:                   alpha("`tlsOptions` of RayCluster, by cert-manager. Off: it is refused."),
+	RayClusterMTLS:                   alpha("`tlsOptions` of RayCluster, by cert-manager. Off: it is refused, or traffic that was meant to be encrypted would not be."),
 	RayClusterHistoryServer:          alpha("`historyServerOptions` of RayCluster. Off: it is refused."),
-	KubernetesWAS:                    alpha("Gangs for the scheduler of Kubernetes itself. Excludes `--batch-scheduler`."),
+	KubernetesWAS:                    alpha("Gangs for the scheduler of Kubernetes itself (workload-aware scheduling). Excludes `--batch-scheduler`: a Pod has one scheduler."),
 }
 
 // New returns a gate with all features at their defaults.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -78,10 +79,7 @@ func (m *RayCluster) ObserveViolation(rule string) { observe(m.violations, rule)
 func (m *RayCluster) ObserveWarning(rule string) { observe(m.warnings, rule) }
 
 func observe(c *prometheus.CounterVec, rule string) {
-	if rule == "" {
-		rule = "unknown"
-	}
-	c.WithLabelValues("RayCluster", rule).Inc()
+	c.WithLabelValues("RayCluster", cmp.Or(rule, "unknown")).Inc()
 }
 
 // Describe implements prometheus.Collector.

@@ -8,7 +8,6 @@
 package overlay
 
 import (
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // Timeout is how long a write is laid over a cache that never shows it. Only a watch that is broken for this long, or an object
@@ -23,13 +24,11 @@ import (
 const Timeout = 30 * time.Second
 
 // Overlay remembers writes of one kind, or of several where T is an interface, by their owner. It may be used from several
-// goroutines.
+// goroutines, for one owner by one at a time but for Gone.
 type Overlay[T client.Object] struct {
 	clock       clock.PassiveClock
 	terminating func(object T, since metav1.Time) T
-
-	mu     sync.Mutex
-	owners map[types.UID]map[types.UID]write[T]
+	writes      byowner.Map[types.UID, write[T]] // by the UID of the object
 }
 
 // write is an object as the API server answered a write, or its deletion.
@@ -43,58 +42,34 @@ type write[T client.Object] struct {
 // New returns an empty overlay. terminating returns a copy of an object with a deletion timestamp; it may be shallow, and nil
 // where Deleted is not called.
 func New[T client.Object](c clock.PassiveClock, terminating func(object T, since metav1.Time) T) *Overlay[T] {
-	return &Overlay[T]{clock: c, terminating: terminating, owners: map[types.UID]map[types.UID]write[T]{}}
+	return &Overlay[T]{clock: c, terminating: terminating}
 }
 
 // Written notes an object as the API server answered its creation or change. id is what Find looks for; empty where only List
 // is used.
 func (o *Overlay[T]) Written(owner types.UID, id string, object T) {
-	o.note(owner, object.GetUID(), write[T]{id: id, object: object})
+	o.writes.Set(owner, object.GetUID(), write[T]{id: id, object: object, at: o.clock.Now()})
 }
 
 // Deleted notes that the API server accepted the deletion.
 func (o *Overlay[T]) Deleted(owner, object types.UID) {
-	o.note(owner, object, write[T]{deleted: true})
-}
-
-func (o *Overlay[T]) note(owner, object types.UID, w write[T]) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.owners[owner] == nil {
-		o.owners[owner] = map[types.UID]write[T]{}
-	}
-	w.at = o.clock.Now()
-	o.owners[owner][object] = w
+	o.writes.Set(owner, object, write[T]{deleted: true, at: o.clock.Now()})
 }
 
 // Gone is called by the watch when an object is gone, whoever deleted it. Without it an object that lives for less than the lag
 // of the cache would be shown until the timeout.
-func (o *Overlay[T]) Gone(owner, object types.UID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.drop(owner, object)
-}
+func (o *Overlay[T]) Gone(owner, object types.UID) { o.writes.Delete(owner, object) }
 
 // Pending reports whether there are writes that the cache has not shown at the last look.
-func (o *Overlay[T]) Pending(owner types.UID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.owners[owner]) > 0
-}
+func (o *Overlay[T]) Pending(owner types.UID) bool { return len(o.writes.All(owner)) > 0 }
 
 // Forget drops everything about an owner that is gone.
-func (o *Overlay[T]) Forget(owner types.UID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.owners, owner)
-}
+func (o *Overlay[T]) Forget(owner types.UID) { o.writes.Forget(owner) }
 
 // List returns the objects of the owner as if the cache had seen all our writes: those that were created are there, those that
 // were deleted are terminating. It forgets what the cache has caught up with. Objects are not copied.
 func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	writes := o.owners[owner]
+	writes := o.writes.All(owner)
 	if len(writes) == 0 {
 		return cached
 	}
@@ -102,14 +77,14 @@ func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 	seen := make(map[types.UID]struct{}, len(writes))
 	for _, object := range cached {
 		seen[object.GetUID()] = struct{}{}
-		view = append(view, o.over(owner, object))
+		view = append(view, o.over(owner, writes, object))
 	}
 	for uid, w := range writes {
 		if _, ok := seen[uid]; ok {
 			continue
 		}
 		if w.deleted || o.expired(w) {
-			o.drop(owner, uid)
+			o.Gone(owner, uid)
 			continue
 		}
 		view = append(view, w.object)
@@ -120,26 +95,25 @@ func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 // Find returns the object with the id: what the cache shows, or what was written and it does not show yet. cached is nil, and so
 // may be the answer, for nothing.
 func (o *Overlay[T]) Find(owner types.UID, id string, cached *T) *T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	writes := o.writes.All(owner)
 	if cached != nil {
-		for uid, w := range o.owners[owner] {
+		for uid, w := range writes {
 			switch {
 			case w.id != id || uid == (*cached).GetUID():
 			case !w.deleted && !o.expired(w) && newer(w.object, *cached):
 				return &w.object // the cache still shows what had the name before
 			default:
-				o.drop(owner, uid) // another object has the name
+				o.Gone(owner, uid) // another object has the name
 			}
 		}
-		found := o.over(owner, *cached)
+		found := o.over(owner, writes, *cached)
 		return &found
 	}
-	for uid, w := range o.owners[owner] {
+	for uid, w := range writes {
 		switch {
 		case w.id != id || w.deleted:
 		case o.expired(w):
-			o.drop(owner, uid)
+			o.Gone(owner, uid)
 		default:
 			return &w.object
 		}
@@ -147,14 +121,14 @@ func (o *Overlay[T]) Find(owner types.UID, id string, cached *T) *T {
 	return nil
 }
 
-// over returns what is newer, the object of the cache or our write to it; the caller holds the lock.
-func (o *Overlay[T]) over(owner types.UID, cached T) T {
-	w, ok := o.owners[owner][cached.GetUID()]
+// over returns what is newer, the object of the cache or our write to it.
+func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached T) T {
+	w, ok := writes[cached.GetUID()]
 	switch {
 	case !ok:
 		return cached
 	case o.expired(w), w.deleted && cached.GetDeletionTimestamp() != nil, !w.deleted && !newer(w.object, cached):
-		o.drop(owner, cached.GetUID())
+		o.Gone(owner, cached.GetUID())
 		return cached
 	case w.deleted:
 		return o.terminating(cached, metav1.NewTime(w.at))
@@ -163,13 +137,6 @@ func (o *Overlay[T]) over(owner types.UID, cached T) T {
 }
 
 func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
-
-func (o *Overlay[T]) drop(owner, object types.UID) {
-	delete(o.owners[owner], object)
-	if len(o.owners[owner]) == 0 {
-		delete(o.owners, owner)
-	}
-}
 
 // newer reports whether a is a later version than b. Versions that are no numbers, as those of fakes may be, are taken for the
 // same.

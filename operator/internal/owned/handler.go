@@ -25,6 +25,8 @@ type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 type Handler struct {
 	// Kind is that of the owners.
 	Kind schema.GroupKind
+	// AnyOwner maps also to owners of the kind that are not the controller.
+	AnyOwner bool
 	// Schedule says when and with which priority to look at an owner: a little later, so that a burst of changes costs one look.
 	// Nil is at once and with priority 0.
 	Schedule func(owner types.NamespacedName) (after time.Duration, priority int)
@@ -43,8 +45,10 @@ func (h Handler) Handle() handler.EventHandler {
 			h.ownerOf(q, e.ObjectNew)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q Queue) {
-			if c := Controller(e.Object, h.Kind); c != nil && h.Gone != nil {
-				h.Gone(c.UID, e.Object.GetUID())
+			for _, owner := range h.owners(e.Object) {
+				if h.Gone != nil {
+					h.Gone(owner.UID, e.Object.GetUID())
+				}
 			}
 			h.ownerOf(q, e.Object)
 		},
@@ -61,10 +65,12 @@ func (h Handler) External(start func(enqueue func(owner types.NamespacedName))) 
 }
 
 func (h Handler) ownerOf(q Queue, o client.Object) {
-	if c := Controller(o, h.Kind); c != nil {
-		h.enqueue(q, c.NamespacedName)
+	for _, owner := range h.owners(o) {
+		h.enqueue(q, owner.NamespacedName)
 	}
 }
+
+func (h Handler) owners(o client.Object) []Owner { return owners(o, h.Kind, h.AnyOwner) }
 
 func (h Handler) enqueue(q Queue, owner types.NamespacedName) {
 	var after time.Duration

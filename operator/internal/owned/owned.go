@@ -22,14 +22,22 @@ type Owner struct {
 
 // Controller returns who controls the object, if that is of the kind, in whatever version; nil otherwise.
 func Controller(o client.Object, kind schema.GroupKind) *Owner {
-	ref := metav1.GetControllerOfNoCopy(o)
-	if ref == nil || ref.Kind != kind.Kind {
-		return nil
+	for _, owner := range owners(o, kind, false) {
+		return &owner
 	}
-	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != kind.Group {
-		return nil
+	return nil
+}
+
+// owners are those of the kind, in whatever version: the controller, or any.
+func owners(o client.Object, kind schema.GroupKind, any bool) []Owner {
+	var list []Owner
+	for _, ref := range o.GetOwnerReferences() {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err == nil && gv.WithKind(ref.Kind).GroupKind() == kind && (any || ref.Controller != nil && *ref.Controller) {
+			list = append(list, Owner{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, UID: ref.UID})
+		}
 	}
-	return &Owner{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, UID: ref.UID}
+	return list
 }
 
 // IndexController finds objects by the UID of their controller.

@@ -38,16 +38,18 @@ func (s *attempts) failed(cluster metav1.Object, a attempt, failures []Failure) 
 	s.Set(cluster.GetUID(), a, answer{generation: cluster.GetGeneration(), failures: failures})
 }
 
-func (s *attempts) succeeded(cluster metav1.Object, a attempt) {
-	s.Delete(cluster.GetUID(), func(other attempt) bool { return other == a })
-}
+func (s *attempts) succeeded(cluster metav1.Object, a attempt) { s.Delete(cluster.GetUID(), a) }
 
 // settled returns, and forgets, attempts to create workers of groups that lack none: a request that timed out may have succeeded.
 func (s *attempts) settled(cluster metav1.Object, lacking map[string]struct{}) []attempt {
-	return s.Delete(cluster.GetUID(), func(a attempt) bool {
-		_, still := lacking[a.group]
-		return a.operation == creating && !still
-	})
+	var list []attempt
+	for a := range s.All(cluster.GetUID()) {
+		if _, still := lacking[a.group]; a.operation == creating && !still {
+			s.succeeded(cluster, a)
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // last is what the API server said when it last refused this for the generation.

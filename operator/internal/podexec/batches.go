@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// FirstBatch is how many requests are risked before any has succeeded. It covers the Pods of a small cluster in one go, and is
+	// firstBatch is how many requests are risked before any has succeeded. It covers the Pods of a small cluster in one go, and is
 	// what a quota that is used up costs per attempt.
-	FirstBatch = 8
+	firstBatch = 8
 	// maxBatch bounds the requests that a run has in flight. It keeps an API server busy whose admission webhooks take their time.
 	maxBatch = 32
 	// maxRequests bounds those of a run: three batches. The requests of a run that takes longer hold up other clusters.
-	maxRequests = FirstBatch + 2*FirstBatch + maxBatch
+	maxRequests = firstBatch + 2*firstBatch + maxBatch
 )
 
 // batches calls do for the items from 0 to n-1, in parallel batches that double in size while all succeed and begin anew after one
-// that did not; first is the size of the first. Items for which skip holds, asked between batches, are left out. It ends early when over holds.
-func batches(ctx context.Context, n, first int, skip func(i int) bool, over func() bool, do func(ctx context.Context, i int) error) {
-	size := first
+// that did not. Items for which skip holds, asked between batches, are left out. It ends early when over holds.
+func batches(ctx context.Context, n int, skip func(i int) bool, over func() bool, do func(ctx context.Context, i int) error) {
+	size := firstBatch
 	for next := 0; next < n && !over(); {
 		var batch []int
 		for ; next < n && len(batch) < size; next++ {
@@ -34,7 +34,7 @@ func batches(ctx context.Context, n, first int, skip func(i int) bool, over func
 		if all.Wait() == nil {
 			size = min(2*size, maxBatch)
 		} else {
-			size = FirstBatch
+			size = firstBatch
 		}
 	}
 }

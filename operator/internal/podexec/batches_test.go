@@ -19,7 +19,7 @@ func TestBatches(t *testing.T) {
 		"none":                            {},
 		"all succeed":                     {n: 300, wantTried: 300},
 		"one of few fails, others do not": {n: 5, refuse: func(i int) bool { return i == 2 }, skips: true, wantTried: 5, wantBad: 1},
-		"a wall ends it at once":          {n: 1000, refuse: func(int) bool { return true }, skips: true, wantTried: FirstBatch, wantBad: FirstBatch},
+		"a wall ends it at once":          {n: 1000, refuse: func(int) bool { return true }, skips: true, wantTried: firstBatch, wantBad: firstBatch},
 		"a wall later on":                 {n: 1000, refuse: func(i int) bool { return i >= 20 }, skips: true, wantTried: 8 + 16, wantBad: 4},
 		"a failure among others":          {n: 100, refuse: func(i int) bool { return i == 2 }, wantTried: 100, wantBad: 1},
 	}
@@ -27,7 +27,7 @@ func TestBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var tried, bad, inFlight, most atomic.Int32
 			skip := func(int) bool { return tc.skips && bad.Load() > 0 }
-			batches(t.Context(), tc.n, FirstBatch, skip, never, func(_ context.Context, i int) error {
+			batches(t.Context(), tc.n, skip, never, func(_ context.Context, i int) error {
 				tried.Add(1)
 				now := inFlight.Add(1)
 				defer inFlight.Add(-1)
@@ -52,11 +52,11 @@ func TestBatches(t *testing.T) {
 func TestBatchesEndWhenNothingCanBeAsked(t *testing.T) {
 	var tried atomic.Int32
 	over := func() bool { return tried.Load() > 0 }
-	batches(t.Context(), 100, FirstBatch, func(int) bool { return false }, over, func(context.Context, int) error {
+	batches(t.Context(), 100, func(int) bool { return false }, over, func(context.Context, int) error {
 		tried.Add(1)
 		return nil
 	})
-	if got := tried.Load(); got != FirstBatch {
-		t.Errorf("tried %d, want one batch of %d", got, FirstBatch)
+	if got := tried.Load(); got != firstBatch {
+		t.Errorf("tried %d, want one batch of %d", got, firstBatch)
 	}
 }

@@ -96,11 +96,7 @@ func (r *run) delete(ctx context.Context) {
 func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do func(context.Context, int) error) {
 	skip := func(i int) bool { return len(r.failed[of(i)]) > 0 }
 	over := func() bool { return r.result.Err != nil }
-	first := FirstBatch
-	if r.written.Pending(r.cluster.GetUID()) {
-		first = maxBatch // the last run succeeded a moment ago
-	}
-	batches(ctx, n, first, skip, over, func(ctx context.Context, i int) error {
+	batches(ctx, n, skip, over, func(ctx context.Context, i int) error {
 		err := do(ctx, i)
 		if err != nil {
 			r.mu.Lock()

@@ -136,7 +136,7 @@ func TestRefusedGroupKeepsNoOther(t *testing.T) {
 	if len(r.Created) != 20 || len(r.Groups) != 1 || r.Groups[0].Name != "good" {
 		t.Errorf("created %d of %+v", len(r.Created), r.Groups)
 	}
-	if len(r.Failures) != FirstBatch || r.Failures[0].Refusal != rayv1.ReasonQuotaExceeded || r.After != FirstRetry {
+	if len(r.Failures) != firstBatch || r.Failures[0].Refusal != rayv1.ReasonQuotaExceeded || r.After != FirstRetry {
 		t.Errorf("failures %+v, look again after %s", r.Failures, r.After)
 	}
 	tried := s.tried

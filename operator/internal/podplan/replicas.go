@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -45,9 +46,9 @@ func CountsOf(rc *rayv1.RayCluster) Counts {
 		if suspended(g) {
 			continue
 		}
-		lower, upper := bounds(g)
+		_, upper := bounds(g)
 		desired = saturate(desired + saturate(DesiredPods(g)))
-		lowest = saturate(lowest + saturate(max(int64(lower), 0)*hosts(g)))
+		lowest = saturate(lowest + saturate(MinPods(g)))
 		highest = saturate(highest + saturate(max(int64(upper), 0)*hosts(g)))
 	}
 	return Counts{Desired: int32(desired), Min: int32(lowest), Max: int32(highest)}
@@ -56,20 +57,13 @@ func CountsOf(rc *rayv1.RayCluster) Counts {
 func saturate(n int64) int64 { return min(n, math.MaxInt32) }
 
 func bounds(g *rayv1.WorkerGroupSpec) (lower, upper int32) {
-	upper = math.MaxInt32
-	if g.MinReplicas != nil {
-		lower = *g.MinReplicas
-	}
-	if g.MaxReplicas != nil {
-		upper = *g.MaxReplicas
-	}
-	return lower, upper
+	return ptr.Deref(g.MinReplicas, 0), ptr.Deref(g.MaxReplicas, math.MaxInt32)
 }
 
 // hosts is the number of Pods per replica. An object that never saw the schema's default of one has zero here.
 func hosts(g *rayv1.WorkerGroupSpec) int64 { return max(int64(g.NumOfHosts), 1) }
 
-func suspended(g *rayv1.WorkerGroupSpec) bool { return g.Suspend != nil && *g.Suspend }
+func suspended(g *rayv1.WorkerGroupSpec) bool { return ptr.Deref(g.Suspend, false) }
 
 // newReplicas are n replicas of one host, with the smallest indices that are not used.
 func newReplicas(n int, used map[int]bool) []Replica {

@@ -8,32 +8,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Saved says what became of a status.
-type Saved string
-
-const (
-	// SavedStatus says that the API server has it.
-	SavedStatus Saved = "Saved"
-	// SavedNothing says that somebody changed the object meanwhile, or that it is gone. Nothing of theirs is overwritten; the watch
-	// brings the next reconcile.
-	SavedNothing Saved = "Nothing"
-)
-
-// SaveStatus writes the status of after, which was computed from before. Errors are those of the API server but for conflicts and
-// objects that are gone.
-func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, after client.Object) (Saved, error) {
-	err := c.Status().Update(ctx, after)
-	switch {
+// SaveStatus writes the status of after, which was computed from before, and reports whether the API server has it. If somebody changed
+// the object meanwhile, or it is gone, nothing of theirs is overwritten, and the watch brings the next reconcile. Other errors are
+// those of the API server.
+func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, after client.Object) (saved bool, err error) {
+	switch err := c.Status().Update(ctx, after); {
 	case err == nil:
 		if after.GetResourceVersion() != before.GetResourceVersion() {
 			v.Replaced(before)
 		}
-		return SavedStatus, nil
+		return true, nil
 	case apierrors.IsConflict(err):
 		v.Replaced(before)
-		return SavedNothing, nil
+		return false, nil
 	case apierrors.IsNotFound(err):
-		return SavedNothing, nil
+		return false, nil
+	default:
+		return false, fmt.Errorf("saving status: %w", err)
 	}
-	return SavedNothing, fmt.Errorf("saving status: %w", err)
 }

@@ -33,7 +33,7 @@ func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, mess
 	if len(reason) > maxReason || !reasonForm.MatchString(reason) {
 		reason = rayv1.ReasonUnknown
 	}
-	message = clip(message, maxMessage)
+	message = Clip(message, maxMessage)
 	old := c.Find(kind)
 	news = old == nil || old.Status != status || old.Reason != reason || old.Message != message
 	meta.SetStatusCondition(c.List, metav1.Condition{
@@ -43,10 +43,19 @@ func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, mess
 	return news
 }
 
+// Raise is Set for a condition that is True with a message, and absent without one.
+func (c Conditions) Raise(kind, reason, message string) (news bool) {
+	if message == "" {
+		c.Remove(kind)
+		return false
+	}
+	return c.Set(kind, metav1.ConditionTrue, reason, message)
+}
+
 // Says reports whether the condition is True with the message, of which no more counts than a condition holds.
 func (c Conditions) Says(kind, message string) bool {
 	found := c.Find(kind)
-	return found != nil && found.Status == metav1.ConditionTrue && found.Message == clip(message, maxMessage)
+	return found != nil && found.Status == metav1.ConditionTrue && found.Message == Clip(message, maxMessage)
 }
 
 // Remove takes a condition away.
@@ -75,8 +84,8 @@ func Status(b bool) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// clip cuts a text that is longer than limit bytes, and shows that.
-func clip(text string, limit int) string {
+// Clip cuts a text that is longer than limit bytes, and shows that.
+func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -46,7 +46,7 @@ func Send(recorder events.EventRecorder, object runtime.Object, list []Event) {
 				notes = append(notes, other.Note)
 			}
 		}
-		recorder.Eventf(object, nil, e.Type, e.Reason, e.Action, "%s", clip(strings.Join(notes, "; "), maxNote))
+		recorder.Eventf(object, nil, e.Type, e.Reason, e.Action, "%s", Clip(strings.Join(notes, "; "), maxNote))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/discovery"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -25,8 +24,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// requestLimit is how long one request about an optional kind may take.
-const requestLimit = 5 * time.Second
+// RequestLimit is how long one request about an optional kind may take, so that a server that hangs holds nobody up.
+const RequestLimit = 5 * time.Second
 
 // New returns the kinds of the cluster that the manager is for, and adds caches to it that are empty until a kind is watched.
 // Nothing waits for them, and they share no discovery with the manager's own: there, one hanging server would hold up the reads
@@ -36,14 +35,14 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 	if err != nil {
 		return nil, fmt.Errorf("making the client for discovery: %w", err)
 	}
-	known := newFound()
+	known := &found{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil)}
 	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: known})
 	if err != nil {
 		return nil, fmt.Errorf("making the client of optional kinds: %w", err)
 	}
 	k := newKinds(direct{finder}, live, c)
 	k.found = known
-	marked, err := labels.NewRequirement(rayv1.LabelCluster, selection.Exists, nil)
+	marked, err := labels.Parse(rayv1.LabelCluster) // exists
 	if err != nil {
 		return nil, fmt.Errorf("making the selector: %w", err)
 	}
@@ -51,7 +50,7 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 	for _, one := range []struct {
 		selector labels.Selector
 		into     *cache.Cache
-	}{{labels.NewSelector().Add(*marked), &k.marked}, {labels.Everything(), &k.all}} {
+	}{{marked, &k.marked}, {labels.Everything(), &k.all}} {
 		ca, err := cache.New(mgr.GetConfig(), cache.Options{
 			HTTPClient:               mgr.GetHTTPClient(),
 			Scheme:                   mgr.GetScheme(),
@@ -80,7 +79,7 @@ type direct struct {
 
 // RESTMapping implements mapper for one version.
 func (d direct) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), RequestLimit)
 	defer cancel()
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: kind.Group, Version: version}
@@ -105,27 +104,14 @@ func (d direct) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RE
 // found maps the kinds that were found to be served, and makes no request.
 type found struct {
 	*meta.DefaultRESTMapper
-	mu       sync.RWMutex
-	mappings map[schema.GroupVersionKind]*meta.RESTMapping
-}
-
-func newFound() *found {
-	return &found{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil), mappings: map[schema.GroupVersionKind]*meta.RESTMapping{}}
-}
-
-func (f *found) add(m *meta.RESTMapping) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.mappings[m.GroupVersionKind] = m
+	mappings sync.Map // *meta.RESTMapping by schema.GroupVersionKind
 }
 
 // RESTMapping implements meta.RESTMapper; it is the only method that caches and clients of unstructured objects call.
 func (f *found) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
 	for _, version := range versions {
-		if m, ok := f.mappings[kind.WithVersion(version)]; ok {
-			return m, nil
+		if m, ok := f.mappings.Load(kind.WithVersion(version)); ok {
+			return m.(*meta.RESTMapping), nil
 		}
 	}
 	return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}

@@ -125,7 +125,7 @@ func (k *Kinds) ask(kind schema.GroupKind, versions []string) answer {
 		switch {
 		case err == nil:
 			if k.found != nil {
-				k.found.add(mapping)
+				k.found.mappings.Store(mapping.GroupVersionKind, mapping)
 			}
 			return answer{version: version, at: k.clock.Now()}
 		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):

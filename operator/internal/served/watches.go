@@ -39,13 +39,18 @@ type watch struct {
 	since    time.Time
 }
 
-// Ready reports whether the kind is served, and sees to it that it is watched then.
-func (w *Watches) Ready(kind schema.GroupVersionKind) (bool, error) {
-	version, err := w.Version(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return false, fmt.Errorf("looking for the API of %s: %w", kind.GroupKind(), err)
+// Ready reports whether all the kinds are served, and sees to it that they are watched then.
+func (w *Watches) Ready(kinds ...schema.GroupVersionKind) (bool, error) {
+	for _, kind := range kinds {
+		version, err := w.Version(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return false, fmt.Errorf("looking for the API of %s: %w", kind.GroupKind(), err)
+		}
+		if version == "" {
+			return false, nil
+		}
 	}
-	return version != "", nil
+	return true, nil
 }
 
 // Version is Ready for a kind of which several versions are understood. It returns the first that is served, empty for none.
@@ -104,7 +109,7 @@ func (w *Watches) Get(ctx context.Context, key client.ObjectKey, o *unstructured
 	if w.Synced(o.GroupVersionKind()) {
 		return w.source().Get(ctx, key, o)
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	return w.Kinds.live.Get(ctx, key, o)
 }

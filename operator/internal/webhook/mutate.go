@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/raygate/raygate/operator/internal/conversion"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -31,19 +30,24 @@ func mutate(k kind) func(context.Context, admission.Request) answer {
 		if typed, err := k.decode(req.Object.Raw); err == nil && validation.ManagedElsewhere(typed) {
 			return allow(outcomeSkipped)
 		}
-		var restored []conversion.Addition
+		var restored []jsonpatch.Operation
 		if req.Operation == admissionv1.Update && fromOldClient(req) {
 			before := map[string]any{}
 			if err := utiljson.Unmarshal(req.OldObject.Raw, &before); err != nil {
 				return undecodable(err)
 			}
-			restored = conversion.Restore(obj, before, onlyDefaults(k, obj))
+			conversion.Restore(obj, before, onlyDefaults(k, obj))
+			full, err := utiljson.Marshal(obj)
+			if err == nil {
+				restored, err = jsonpatch.CreatePatch(req.Object.Raw, full)
+			}
+			if err != nil {
+				return undecodable(err)
+			}
+			slices.SortFunc(restored, func(a, b jsonpatch.Operation) int { return strings.Compare(a.Path, b.Path) })
 		}
-		additions := append(slices.Clone(restored), missingDefaults(k, req.Object.Raw, obj)...)
 		a := allow(outcomeAllowed)
-		for _, add := range additions {
-			a.response.Patches = append(a.response.Patches, jsonpatch.NewOperation("add", add.Pointer, add.Value))
-		}
+		a.response.Patches = append(slices.Clone(restored), missingDefaults(k, req.Object.Raw, obj)...)
 		if len(restored) > 0 {
 			a.response.Warnings = []string{restoreWarning(restored)}
 		}
@@ -72,7 +76,7 @@ func onlyDefaults(k kind, obj map[string]any) map[string]any {
 
 // undecodable cannot happen: the API server encoded what it sent.
 func undecodable(err error) answer {
-	return allow(outcomeFailed, shorten("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), maxWarningLength))
+	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), maxWarningLength))
 }
 
 // fromOldClient reports whether the client wrote another version than the one that the webhook was sent.
@@ -80,57 +84,41 @@ func fromOldClient(req admission.Request) bool {
 	return req.RequestKind != nil && req.RequestKind.Version != hubVersion
 }
 
-func restoreWarning(restored []conversion.Addition) string {
+func restoreWarning(restored []jsonpatch.Operation) string {
 	var fields []string
-	for _, add := range restored {
-		fields = append(fields, strings.ReplaceAll(strings.TrimPrefix(add.Pointer, "/"), "/", "."))
+	for _, op := range restored {
+		fields = append(fields, strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "."))
 	}
-	return shorten("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), maxWarningLength)
+	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), maxWarningLength)
 }
 
 // missingDefaults compares the object as its Go type writes it without and with defaults, so that what the type adds by
 // itself cancels out, and keeps what the object itself does not have. obj is the object, with what was restored.
-func missingDefaults(k kind, raw []byte, obj map[string]any) []conversion.Addition {
+func missingDefaults(k kind, raw []byte, obj map[string]any) []jsonpatch.Operation {
 	plain, filled, err := k.defaulted(raw)
 	if err != nil {
 		return nil // it cannot be read as its type; the validating webhook and the controller say so
 	}
-	var was, is map[string]any
-	if utiljson.Unmarshal(plain, &was) != nil || utiljson.Unmarshal(filled, &is) != nil {
+	defaults, err := jsonpatch.CreatePatch(plain, filled)
+	if err != nil {
 		return nil
 	}
-	var additions []conversion.Addition
-	collectMissing(obj["spec"], was["spec"], is["spec"], "/spec", &additions)
-	return additions
+	return slices.DeleteFunc(defaults, func(op jsonpatch.Operation) bool {
+		at := strings.LastIndex(op.Path, "/")
+		parent, _ := lookup(obj, op.Path[:at]).(map[string]any)
+		return op.Operation != "add" || parent == nil || parent[jsonpointer.Unescape(op.Path[at+1:])] != nil
+	})
 }
 
-func collectMissing(obj, was, is any, at string, additions *[]conversion.Addition) {
-	switch is := is.(type) {
-	case map[string]any:
-		if obj, ok := obj.(map[string]any); ok {
-			was, _ := was.(map[string]any)
-			collectMissingFields(obj, was, is, at, additions)
-		}
-	case []any:
-		obj, ok := obj.([]any)
-		was, same := was.([]any)
-		if !ok || !same || len(obj) != len(is) || len(was) != len(is) {
-			return
-		}
-		for i := range is {
-			collectMissing(obj[i], was[i], is[i], fmt.Sprintf("%s/%d", at, i), additions)
-		}
+// lookup returns what a JSON pointer points at, nil for nothing.
+func lookup(obj map[string]any, pointer string) any {
+	p, err := jsonpointer.New(pointer)
+	if err != nil {
+		return nil
 	}
-}
-
-func collectMissingFields(obj, was, is map[string]any, at string, additions *[]conversion.Addition) {
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		pointer := at + "/" + jsonpointer.Escape(name)
-		switch {
-		case was[name] != nil:
-			collectMissing(obj[name], was[name], is[name], pointer, additions)
-		case obj[name] == nil && is[name] != nil:
-			*additions = append(*additions, conversion.Addition{Pointer: pointer, Value: is[name]})
-		}
+	found, _, err := p.Get(obj)
+	if err != nil {
+		return nil
 	}
+	return found
 }

@@ -70,7 +70,8 @@ func TestOldVersionIsValidatedBySchemaOfV1(t *testing.T) {
 		"as it should be":           {after: valid},
 		"a type that is wrong":      {after: edit(valid, "numOfHosts: 1", "numOfHosts: many"), want: "spec.workerGroupSpecs[0].numOfHosts"},
 		"a keyword":                 {after: withSpec("rayVersion: 2.52.0, autoscalerOptions: {version: v1}, rayClusterX: 1, gcsFaultToleranceOptions: {redisAddress: 'a:1'}, enableInTreeAutoscaling: 'no'"), want: "spec.enableInTreeAutoscaling"},
-		"CEL, of another manager":   {after: edit(withSpec(elsewhere), "containers: [{name: ray, image: rayproject/ray:2.52.0, resources: {requests: {cpu: 1, memory: 2Gi}, limits: {cpu: 1, memory: 2Gi}}}]}}}\n  worker", "containers: []}}}\n  worker"), want: "RC-033"},
+		"CEL":                       {after: edit(valid, "containers: [{name: ray, image: rayproject/ray:2.52.0, resources: {requests: {cpu: 1, memory: 2Gi}, limits: {cpu: 1, memory: 2Gi}}}]}}}\n  worker", "containers: []}}}\n  worker"), want: "RC-033"},
+		"CEL, of another manager":   {after: edit(withSpec(elsewhere), "containers: [{name: ray, image: rayproject/ray:2.52.0, resources: {requests: {cpu: 1, memory: 2Gi}, limits: {cpu: 1, memory: 2Gi}}}]}}}\n  worker", "containers: []}}}\n  worker")},
 		"wrong before, not touched": {after: edit(valid, "numOfHosts: 1", "idleTimeoutSeconds: -5", "rayVersion: 2.52.0", "rayVersion: 2.53.0"), before: edit(valid, "numOfHosts: 1", "idleTimeoutSeconds: -5")},
 	} {
 		req := request(t, "RayCluster", tc.after, tc.before)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -161,14 +162,7 @@ func warningTexts(warnings field.ErrorList) []string {
 			texts = append(texts, fmt.Sprintf("and %d more warnings; `raygate validate` prints all", len(violations)-i))
 			break
 		}
-		texts = append(texts, shorten(v.Field+": "+v.Message, maxWarningLength-len(v.Rule)-3)+" ("+v.Rule+")")
+		texts = append(texts, report.Clip(v.Field+": "+v.Message, maxWarningLength-len(v.Rule)-3)+" ("+v.Rule+")")
 	}
 	return texts
-}
-
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

@@ -13,6 +13,9 @@ var autoscalerRules = []Rule{
 		Valid: "!" + autoscaling + " || !" + versionIsV2 + " || !(" + present("self.headGroupSpec.template", "spec.restartPolicy") + ")" +
 			" || !(self.headGroupSpec.template.spec.restartPolicy in ['Always', 'OnFailure'])",
 		Says: "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
+	{ID: "RC-076", Part: ClusterSpec, Node: "autoscalerOptions", Field: ".idleTimeoutSeconds", Unchanged: []string{"idleTimeoutSeconds"},
+		Valid: "!has(self.idleTimeoutSeconds) || self.idleTimeoutSeconds >= 0",
+		Says:  "must be at least 0"},
 	{ID: "RC-077", Part: ClusterSpec, Node: "autoscalerOptions.env", Reason: Forbidden,
 		Valid: "self.all(e, e.name != 'KUBERAY_GEN_AUTOSCALER_START_CMD')",
 		Says:  "KUBERAY_GEN_AUTOSCALER_START_CMD is set by the operator; use command and args"},

@@ -19,11 +19,7 @@ func Bounds() []Bound {
 		{ID: "RC-040", Part: ClusterSpec, Node: "workerGroupSpecs[].minReplicas", Minimum: new(int64(0))},
 		{ID: "RC-041", Part: ClusterSpec, Node: "workerGroupSpecs[].maxReplicas", Minimum: new(int64(0))},
 		{ID: "RC-047", Part: ClusterSpec, Node: "workerGroupSpecs[].idleTimeoutSeconds", Minimum: new(int64(0))},
-		{ID: "RC-076", Part: ClusterSpec, Node: "autoscalerOptions.idleTimeoutSeconds", Minimum: new(int64(0))},
 
-		{ID: "RJ-023", Part: JobSpec, Node: "ttlSecondsAfterFinished", Minimum: new(int64(0))},
-		{ID: "RJ-057", Part: JobSpec, Node: "activeDeadlineSeconds", Minimum: new(int64(1))},
-		{ID: "RJ-059", Part: JobSpec, Node: "backoffLimit", Minimum: new(int64(0))},
 		{ID: "CJ-001", Part: RayCronJob, Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))},
 		// Four policies for three states: no list without repeats is longer.
 		{ID: "RJ-041", Part: JobSpec, Node: "deletionStrategy.deletionRules", MaxItems: new(int64(12))},
@@ -54,15 +50,12 @@ func Bounds() []Bound {
 		{Part: ClusterSpec, Node: "headGroupSpec.headService.metadata.name", MaxLength: new(int64(253))},
 		{Part: RayService, Node: "spec.serveService.metadata.name", MaxLength: new(int64(253))},
 		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes[]", MaxLength: new(int64(64))},
-		{Part: ClusterSpec, Node: "rayVersion", MaxLength: new(int64(256))},
+		{Part: ClusterSpec, Node: "rayVersion", MaxLength: new(int64(4096))},
 		{Part: ClusterSpec, Node: "headGroupSpec.labels", MaxProperties: new(int64(128))},
 		{Part: ClusterSpec, Node: "workerGroupSpecs[].labels", MaxProperties: new(int64(128))},
-		{Part: ClusterSpec, Node: "headGroupSpec.ingressOptions.host", MaxLength: new(int64(256))},
 		// PATH_MAX of Linux.
 		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.subPath", MaxLength: new(int64(4096))},
-		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(64))},
-		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].name", MaxLength: new(int64(256))},
-		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env[].value", MaxLength: new(int64(4096))},
+		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(5000))},
 	}
 	for _, template := range []string{"headGroupSpec.template.", "workerGroupSpecs[].template."} {
 		for _, list := range namedInPods {

@@ -6,6 +6,7 @@ package celrules
 const (
 	noIdleTimeout = "!has(g.idleTimeoutSeconds)"
 	noPriority    = "!has(g.priority) || g.priority == 0"
+	noLabelsParam = "!has(g.rayStartParams) || !('labels' in g.rayStartParams)"
 	notSuspended  = "!has(g.suspend) || !g.suspend"
 	noCollector   = "!has(g.template.spec) || !has(g.template.spec.containers) || g.template.spec.containers.all(c, c.name != 'ray-history-collector')"
 	neverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
@@ -22,7 +23,10 @@ var groupRules = []Rule{
 		Valid: "self.minReplicas <= self.maxReplicas",
 		Says:  "must not exceed maxReplicas"},
 	resourcesOnce("RC-043", "workerGroupSpecs[]"),
-	labelsParam("RC-044", "workerGroupSpecs[]"),
+	{ID: "RC-044", Part: ClusterSpec, Field: ".workerGroupSpecs",
+		Valid:   allGroups(noLabelsParam),
+		NoWorse: noMoreGroups(noLabelsParam),
+		Says:    "move it to the field labels of the group"},
 	labelKeys("RC-045", "workerGroupSpecs[]"),
 	{ID: "RC-048", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
 		Valid:   allGroups(noIdleTimeout) + " || " + autoscalerV2,
@@ -90,12 +94,6 @@ func resourcesOnce(id, node string) Rule {
 		Valid:   "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " + resourceParams + ".all(p, " + noParam + ")",
 		NoWorse: noMore(resourceParams, "p", noParam),
 		Says:    "rayStartParams gives resources already; keep one of the two"}
-}
-
-func labelsParam(id, node string) Rule {
-	return Rule{ID: id, Part: ClusterSpec, Node: node + ".rayStartParams",
-		Valid: "!('labels' in self)",
-		Says:  "move it to the field labels of the group"}
 }
 
 func labelKeys(id, node string) Rule {

@@ -1,5 +1,10 @@
 package celrules
 
+import (
+	"cmp"
+	"strings"
+)
+
 const (
 	collectorNode = "historyServerOptions.collectorOptions"
 	collectorOwn  = "['POD_IP', 'FQ_RAY_IP', 'RAY_CLUSTER_NAME', 'RAY_CLUSTER_NAMESPACE', 'RAY_ROLE', 'OWNER_KIND', 'OWNER_NAME', 'EVENTS_PORT']"
@@ -24,9 +29,9 @@ var historyRules = []Rule{
 	storageNeeds("RC-083", "GCS", "", "GCS_BUCKET"),
 	storageNeeds("RC-084", "S3", "", "S3_REGION"),
 	storageNeeds("RC-085", "AZUREBLOB", authMode("connection_string"), connection),
-	storageNeeds("RC-086", "AZUREBLOB", authMode("workload_identity|default"), accountURL),
+	storageNeeds("RC-086", "AZUREBLOB", authMode("workload_identity", "default"), accountURL),
 	{ID: "RC-087", Part: ClusterSpec, Node: collectorNode + ".env", Reason: Required, OwnWords: true, Ratchet: ByServer,
-		Valid: notOn("AZUREBLOB") + " || " + authMode("connection_string|workload_identity|default") +
+		Valid: notOn("AZUREBLOB") + " || " + anyAuthMode +
 			" || " + given(connection) + " || " + given(accountURL),
 		Says: connection + " or " + accountURL + " must be among them for the storage AZUREBLOB"},
 	storageNeeds("RC-088", "ALIYUNOSS", "", "OSS_BUCKET"),
@@ -37,20 +42,26 @@ var historyRules = []Rule{
 		Says:  "the operator adds a container of this name with historyServerOptions; use another name"},
 }
 
-// notOn is true unless the storage, in whatever case, is the one given. Of repeated variables the last counts, which
-// CEL cannot afford to find out: with two different ones the rule is left to the Go package.
+// notOn is true unless the storage is the one given, in one of the ways in which people write it: CEL compares texts of any length with short
+// ones for nothing, and cannot afford to lower their case. Of repeated variables the last counts, which CEL cannot afford to find out either.
+// What it does not see is left to the Go package.
 func notOn(backend string) string {
-	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || " +
-		"self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || !e.value.matches('(?i)^" + backend + "$')))"
+	written := map[string]string{"AZUREBLOB": "AzureBlob", "ALIYUNOSS": "AliyunOSS"}[backend]
+	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || " +
+		"!(e.value in ['" + backend + "', '" + strings.ToLower(backend) + "', '" + cmp.Or(written, backend) + "'])))"
 }
 
 func given(variable string) string {
 	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
 }
 
-func authMode(modes string) string {
-	return `self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value.matches('(?i)^\\s*(` + modes + `)\\s*$'))`
+// authMode is true of an authentication mode as it is usually written.
+func authMode(modes ...string) string {
+	return "self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value in ['" + strings.Join(modes, "', '") + "'])"
 }
+
+// anyAuthMode is true if there is a text for the mode.
+const anyAuthMode = "self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value != '')"
 
 // storageNeeds demands a variable for a storage, under a condition or always. The Go rule names the storage as the user
 // wrote it.

@@ -31,6 +31,9 @@ var jobSpecRules = []Rule{
 	{ID: "RJ-022", Part: JobSpec, Field: ".suspend",
 		Valid: "!" + jobSuspended + " || " + jobShutsDown,
 		Says:  needsShutdown},
+	atLeast("RJ-023", "ttlSecondsAfterFinished", "0", "must be at least 0"),
+	atLeast("RJ-057", "activeDeadlineSeconds", "1", "must be above 0"),
+	atLeast("RJ-059", "backoffLimit", "0", "must be at least 0"),
 	{ID: "RJ-024", Part: JobSpec, Field: ".ttlSecondsAfterFinished",
 		Valid: "!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished <= 0 || " + jobShutsDown,
 		Says:  needsShutdown},
@@ -109,6 +112,13 @@ var jobSpecRules = []Rule{
 	{ID: "RJ-533", Part: JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.containers",
 		Valid: "!" + jobInSidecar + " || " + noRayCluster + " || !has(" + headOfJob + ".spec.containers) || " + headOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')",
 		Says:  "the operator adds a container of this name in SidecarMode; use another name"},
+}
+
+// atLeast is the lower bound of a number.
+func atLeast(id, field, least, says string) Rule {
+	return Rule{ID: id, Part: JobSpec, Field: "." + field, Unchanged: []string{field},
+		Valid: "!has(self." + field + ") || self." + field + " >= " + least,
+		Says:  says}
 }
 
 // ofSubmitter is a rule on what becomes a Job, which is made in K8sJobMode alone.

@@ -46,3 +46,13 @@ func LayersOf(id string) []Layer {
 	}
 	return layers
 }
+
+// ofKubernetes are the rules of this package that are of that tier.
+var ofKubernetes = []string{
+	"RC-502", "RC-503", "RC-524", "RC-525", "RC-530", "RC-539", "RC-540", "RC-541", "RC-542", "RC-543", "RC-544", "RC-545", "RC-557", "RC-558", "RC-560",
+	"RC-565", "RC-573", "RJ-509", "RJ-510", "RJ-511", "RJ-533", "RS-514", "RS-515",
+}
+
+// OfKubernetes reports whether the API server refuses the child that follows from a part that breaks the rule. Where no child follows, nobody
+// does.
+func OfKubernetes(id string) bool { return slices.Contains(ofKubernetes, id) }

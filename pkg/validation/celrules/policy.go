@@ -49,8 +49,15 @@ func inObject(expr, prefix string) string {
 
 var groupWord = regexp.MustCompile(`\bg\b`)
 
-// Expression is what the policy evaluates.
-func (r PolicyRule) Expression() string {
+// Expression is what the policy of a kind evaluates.
+func (r PolicyRule) Expression(plural string) string {
+	if OfKubernetes(r.ID) && selectsIn[plural] {
+		return "variables.selects || " + r.expression()
+	}
+	return r.expression()
+}
+
+func (r PolicyRule) expression() string {
 	now, before := inObject(r.Valid, policyNew), inObject(r.Valid, policyOld)
 	if r.EachGroup {
 		before = groupWord.ReplaceAllString(before, "o")

@@ -5,6 +5,8 @@ import "strings"
 var (
 	allKinds       = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
 	kindsWithChild = []string{"rayclusters", "rayjobs", "rayservices"}
+	// kindsThatSelect may describe a cluster of which no child is made, which the lists in their schemas do not see.
+	kindsThatSelect = []string{"rayjobs", "raycronjobs"}
 )
 
 const (
@@ -54,7 +56,8 @@ func wholeCount(param, of, template string, eachGroup bool) PolicyRule {
 //   - CJ-012, CJ-014, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
 //
 // The CRDs lack more than the policies: they do not see labels and annotations, and RC-110 to RC-112 and RC-573 would have to look
-// through lists in each of a thousand groups.
+// through lists in each of a thousand groups. In RayJobs and RayCronJobs they lack what rules of the tier kubernetes say of items of lists, and by
+// keywords: there is no seeing from there whether clusterSelector leaves the cluster unmade.
 var policyRules = []PolicyRule{
 	{ID: "RC-053", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationFT),
@@ -94,6 +97,18 @@ var policyRules = []PolicyRule{
 	{ID: "RC-525", Plurals: allKinds, EachGroup: true, Field: ".template.spec",
 		Valid: "!" + clusterTLS + " || (" + ofContainers("g.template", "c.name != 'wait-for-tls-ip-san'") + ")",
 		Says:  "the operator adds an init container named wait-for-tls-ip-san with tlsOptions.enabled; use another name"},
+	{ID: "RC-502", Plurals: kindsThatSelect, EachGroup: true, Field: ".groupName",
+		Valid: "g.groupName == '' || (g.groupName.size() <= 63 && g.groupName.matches('" + labelValue + "'))",
+		Says:  "becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends"},
+	{ID: "RC-560", Plurals: kindsThatSelect, EachGroup: true, Field: ".template.spec.restartPolicy",
+		Valid: "g.template.?spec.?restartPolicy.orValue('') in ['', 'Always', 'OnFailure', 'Never']",
+		Says:  `supported values: "Always", "OnFailure", "Never"`},
+	labelValues("cluster.headGroupSpec.template", false),
+	labelValues("g.template", true),
+	containerNames("cluster.headGroupSpec.template", false),
+	containerNames("g.template", true),
+	portForms("cluster.headGroupSpec.template", false),
+	portForms("g.template", true),
 	templateMetadata("cluster.headGroupSpec.template", false),
 	templateMetadata("g.template", true),
 	portNames("cluster.headGroupSpec.template", false),
@@ -167,6 +182,31 @@ func templateMetadata(template string, eachGroup bool) PolicyRule {
 	}
 	return ofTemplate("RC-530", eachGroup, ".template.metadata", keys("labels", "k")+" && "+keys("annotations", "k.lowerAscii()"),
 		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash")
+}
+
+// inSelecting is for the kinds whose schemas lack a rule that those of the others have.
+func (r PolicyRule) inSelecting() PolicyRule {
+	r.Plurals = kindsThatSelect
+	return r
+}
+
+func labelValues(template string, eachGroup bool) PolicyRule {
+	value := template + ".metadata.labels[k]"
+	return ofTemplate("RC-530", eachGroup, ".template.metadata.labels",
+		template+".?metadata.?labels.orValue({}).all(k, "+value+".size() <= 63 && "+value+".matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",
+		"values must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends").inSelecting()
+}
+
+func containerNames(template string, eachGroup bool) PolicyRule {
+	return ofTemplate("RC-540", eachGroup, ".template.spec", ofContainers(template, "c.name.size() <= 63 && c.name.matches('"+dns1123Label+"')"),
+		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends").inSelecting()
+}
+
+func portForms(template string, eachGroup bool) PolicyRule {
+	return ofTemplate("RC-541", eachGroup, ".template.spec",
+		ofContainers(template, "c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
+			"p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))"),
+		"ports need a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits and dashes, with a letter among them").inSelecting()
 }
 
 // ofContainers is true if all containers and init containers of a template, c, meet the condition.

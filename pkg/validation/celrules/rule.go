@@ -1,7 +1,7 @@
 package celrules
 
 import (
-	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -90,6 +90,8 @@ type Rule struct {
 	OwnWords bool
 	// exempt is true of a node that the rule is not about.
 	exempt string
+	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
+	below string
 	// NotIn are plurals of kinds in which the part does not get the rule.
 	NotIn []string
 }
@@ -114,7 +116,9 @@ func (r Rule) Validations() []Validation {
 	if r.exempt != "" {
 		except = "(" + r.exempt + ") || "
 	}
-	if r.Ratchet == ByServer {
+	if r.below != "" {
+		except += "!(" + present("self", r.below) + ") || "
+	} else if r.Ratchet == ByServer {
 		v.Rule = except + v.Rule
 		return []Validation{v}
 	}
@@ -126,6 +130,9 @@ func (r Rule) Validations() []Validation {
 	}
 	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
 	update.Rule = except + r.onUpdate()
+	if r.below != "" {
+		update.Rule = except + "(" + present("oldSelf", r.below) + " ? " + r.onUpdate() + " : (" + r.Valid + "))"
+	}
 	return []Validation{create, update}
 }
 
@@ -133,6 +140,8 @@ func (r Rule) onUpdate() string {
 	switch {
 	case r.Update != "":
 		return r.Update
+	case r.Ratchet == ByServer:
+		return "(" + r.Valid + ") || self." + r.below + " == oldSelf." + r.below
 	case len(r.Unchanged) > 0:
 		same := make([]string, len(r.Unchanged))
 		for i, f := range r.Unchanged {
@@ -188,41 +197,96 @@ type Placed[T any] struct {
 func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
-		if place, ok := places[r.Part][plural]; ok && !slices.Contains(r.NotIn, plural) {
-			node := join(place, r.Node)
-			r.exempt = managedElsewhere(plural, node)
-			out = append(out, Placed[Rule]{Node: node, Item: r})
+		place, ok := places[r.Part][plural]
+		if !ok || slices.Contains(r.NotIn, plural) {
+			continue
 		}
+		node := join(place, r.Node)
+		root, exempt := exemption(plural, node, OfKubernetes(r.ID))
+		switch {
+		case exempt == "":
+		case node == root:
+			r.exempt = exempt
+		case !strings.ContainsAny(node, "[{"):
+			r, node = r.raised(strings.TrimPrefix(node, root+".")), root
+			r.exempt = exempt
+		case r.Part == ClusterSpec && OfKubernetes(r.ID) && selectsIn[plural]:
+			continue // nothing in a list sees the selector; a policy has the rule
+		}
+		out = append(out, Placed[Rule]{Node: node, Item: r})
 	}
 	return out
 }
 
-// managedElsewhere is true of an object that managedBy gives to another controller. Nodes below the spec do not see that field;
-// what their rules refuse no controller can run. A RayCronJob has none, and its template counts as the controller of KubeRay
-// counts it.
-func managedElsewhere(plural, node string) string {
-	const named = "%[1]shas(%[2]s.managedBy) && %[2]s.managedBy == 'kueue.x-k8s.io/multikueue'"
-	switch {
-	case plural == "raycronjobs":
-		return ""
-	case node == "":
-		return fmt.Sprintf(named, "has(self.spec) && ", "self.spec")
-	case node == "spec":
-		return fmt.Sprintf(named, "", "self")
+// raised is the rule at a node above, from which path leads to its own, so that it sees more of the object. It blames the same field.
+func (r Rule) raised(path string) Rule {
+	to := func(expression string) string {
+		return oldSelfWord.ReplaceAllString(selfWord.ReplaceAllString(expression, "self."+path), "oldSelf."+path)
 	}
-	return ""
+	r.below, r.Field = path, "."+path+r.Field
+	r.Valid, r.NoWorse, r.Update, r.SaysCEL = to(r.Valid), to(r.NoWorse), to(r.Update), to(r.SaysCEL)
+	r.Unchanged = slices.Clone(r.Unchanged)
+	for i, field := range r.Unchanged {
+		r.Unchanged[i] = join(path, field)
+	}
+	return r
+}
+
+var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
+
+// selectsIn are the kinds that may select a cluster that exists. No child is made of the cluster that they describe next to that.
+var selectsIn = map[string]bool{"rayjobs": true, "raycronjobs": true}
+
+// exemption is true of an object that a rule at the node is not about, and root the node of which it speaks: the spec, since what is below does
+// not see managedBy and clusterSelector. Of an object that managedBy gives to another controller the schema of KubeRay alone refuses
+// anything. A RayCronJob has no such field, and its template counts as the controller of KubeRay counts it.
+func exemption(plural, node string, ofKubernetes bool) (root, exempt string) {
+	if node != "" && node != "spec" && !strings.HasPrefix(node, "spec.") {
+		return "", ""
+	}
+	root, below := "spec", ""
+	if plural == "raycronjobs" {
+		root = "spec.jobTemplate"
+	}
+	inCluster := node == "" || strings.HasPrefix(node+".", places[ClusterSpec][plural]+".")
+	if node == "" {
+		root, below = "", root
+	}
+	var reasons []string
+	if plural != "raycronjobs" {
+		manager := join(below, "managedBy")
+		reasons = append(reasons, present("self", manager)+" && self."+manager+" == 'kueue.x-k8s.io/multikueue'")
+	}
+	if ofKubernetes && inCluster && selectsIn[plural] {
+		selector := join(below, "clusterSelector")
+		reasons = append(reasons, present("self", selector)+" && size(self."+selector+") > 0")
+	}
+	return root, strings.Join(reasons, " || ")
 }
 
 // BoundsOf returns the bounds of a kind in the order of the table.
 func BoundsOf(plural string) []Placed[Bound] {
 	var out []Placed[Bound]
 	for _, b := range Bounds() {
-		if place, ok := places[b.Part][plural]; ok {
-			out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
+		place, ok := places[b.Part][plural]
+		if !ok {
+			continue
 		}
+		if b.Part == ClusterSpec && OfKubernetes(b.ID) && selectsIn[plural] {
+			// A keyword sees no selector; a policy has the rule. Length stays bounded, for the cost of CEL.
+			b = Bound{Part: b.Part, Node: b.Node, MaxLength: b.MaxLength}
+			if b.MaxLength == nil {
+				continue
+			}
+			b.MaxLength = new(max(*b.MaxLength, maxOfIgnored))
+		}
+		out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
 	}
 	return out
 }
+
+// maxOfIgnored is the length of texts of which nothing is made. No name in Kubernetes is longer.
+const maxOfIgnored = int64(253)
 
 // Rules returns all rules.
 func Rules() []Rule {

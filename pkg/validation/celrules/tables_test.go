@@ -37,6 +37,11 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 			check("the schema", b.ID, validation.SeverityError)
 		}
 	}
+	for _, r := range validation.Rules() {
+		if of := r.Tier == validation.TierKubernetes; celrules.OfKubernetes(r.ID) != of && (len(celrules.LayersOf(r.ID)) > 0 || celrules.InPolicy(r.ID)) {
+			t.Errorf("%s is of the tier %s", r.ID, r.Tier)
+		}
+	}
 	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		for _, r := range celrules.PoliciesOf(plural, false) {
 			check("a policy", r.ID, validation.SeverityError)

@@ -75,7 +75,6 @@ func groups() []row[cluster] {
 		{ID: "RC-072", Name: "with autoscaling", Mutate: both(autoscaling, set(func(g *rayv1.WorkerGroupSpec) { g.Suspend = new(true) })), WantFields: at(group0 + ".suspend")},
 		{ID: "RC-501", Name: "twice", Mutate: second("cpu"), WantFields: at("spec.workerGroupSpecs[1].groupName")},
 		{ID: "RC-501", Name: "three times", Mutate: both(second("cpu"), second("cpu")), WantFields: at("spec.workerGroupSpecs[1].groupName", "spec.workerGroupSpecs[2].groupName")},
-		{ID: "RC-003", Name: "empty, to a gateway", Mutate: named(""), WantFields: groupName, Options: validation.Options{EmptyIsAbsent: true}},
 		{ID: "RC-502", Name: "empty", Mutate: named(""), WantFields: groupName, Warning: true},
 		{ID: "RC-502", Name: "blank inside", Mutate: named("small group"), WantFields: groupName},
 		{ID: "RC-503", Name: "underscore", Mutate: named("a_b"), WantFields: groupName},

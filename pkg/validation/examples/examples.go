@@ -1,5 +1,5 @@
 // Package examples holds a valid object of each kind and, for each validation rule, a change that breaks it. Tests of all
-// doors (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that they give the same
+// entry points (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that they give the same
 // verdict. It is for tests only.
 package examples
 
@@ -151,13 +151,14 @@ func Nested() []Example {
 	return nested
 }
 
-// ownByOwner are rules whose examples cannot be told within another object without breaking a rule of that object.
+// ownByOwner are rules whose examples cannot stand within another object without breaking a rule of that object.
 var ownByOwner = map[string]bool{
 	"RC-015": true,                                 // a type of upgrade is refused at all
 	"RC-094": true, "RC-095": true, "RC-096": true, // tokens of Kubernetes are refused at all
 	"RC-125": true, // clusters of a RayService get new claims, which it is warned of
 	"RC-558": true, // a RayService names no head Service
 	"RC-559": true, // an error of the owner
+	"RC-562": true, // an Ingress is something to warn of in a RayService
 }
 
 func (e Example) within(kind, root string, around func(rayv1.RayClusterSpec) validation.Object) Example {

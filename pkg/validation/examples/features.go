@@ -159,7 +159,7 @@ func history() []row[cluster] {
 		{ID: "RC-082", Name: "no storage", Mutate: with(collector("")), WantFields: env, Options: on},
 		{ID: "RC-083", Name: "no bucket", Mutate: with(collector("gcs")), WantFields: env, Options: on},
 		{ID: "RC-084", Name: "no region", Mutate: with(collector("S3")), WantFields: env, Options: on},
-		{ID: "RC-085", Name: "no string", Mutate: with(collector("AzureBlob", mode(" Connection_String "))), WantFields: env, Options: on},
+		{ID: "RC-085", Name: "no string", Mutate: with(collector("AzureBlob", mode("connection_string"))), WantFields: env, Options: on},
 		{ID: "RC-086", Name: "no URL", Mutate: with(collector("AzureBlob", mode("default"))), WantFields: env, Options: on},
 		{ID: "RC-087", Name: "neither", Mutate: with(collector("AzureBlob")), WantFields: env, Options: on},
 		{ID: "RC-088", Name: "no region", Mutate: with(collector("AliyunOSS", corev1.EnvVar{Name: "OSS_BUCKET", Value: "b"}, corev1.EnvVar{Name: "OSS_ENDPOINT", Value: "e"})), WantFields: env, Options: on},

@@ -116,7 +116,7 @@ func services() []row[cluster] {
 		{ID: "RC-558", Name: "dot", Mutate: service(func(s *corev1.Service) { s.ObjectMeta = metav1.ObjectMeta{Name: "Head.Svc"} }), WantFields: at(svc + ".metadata.name")},
 		{ID: "RC-012", Name: "unknown", Mutate: ingress(rayv1.IngressOptions{PathType: new(rayv1.IngressPathType("Regex"))}), WantFields: at(ing + ".pathType")},
 		{ID: "RC-561", Name: "not enabled", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.IngressOptions = &rayv1.IngressOptions{} }, WantFields: at(ing), Warning: true},
-		{ID: "RC-562", Name: "no slash", Mutate: ingress(rayv1.IngressOptions{Path: new("ray")}), WantFields: at(ing + ".path")},
-		{ID: "RC-562", Name: "address", Mutate: ingress(rayv1.IngressOptions{Host: new("10.0.0.1")}), WantFields: at(ing + ".host")},
+		{ID: "RC-562", Name: "no slash", Mutate: ingress(rayv1.IngressOptions{Path: new("ray")}), WantFields: at(ing + ".path"), Warning: true},
+		{ID: "RC-562", Name: "address", Mutate: ingress(rayv1.IngressOptions{Host: new("10.0.0.1")}), WantFields: at(ing + ".host"), Warning: true},
 	}
 }

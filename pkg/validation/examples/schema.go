@@ -7,7 +7,7 @@ import (
 )
 
 // Unreadable is an object that breaks a rule of the schema which no object in Go can break: a field is absent or has
-// another type. Doors that read JSON see it before the rules do.
+// another type. Entry points that read JSON see it before the rules do.
 type Unreadable struct {
 	// ID is the rule.
 	ID string

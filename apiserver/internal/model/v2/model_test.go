@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"k8s.io/apimachinery/pkg/api/equality"
 	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -51,7 +51,7 @@ func fromRay(t testing.TB, kind modelled, object validation.Object) proto.Messag
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := document.ParseTree(data)
+	tree, err := kubedoc.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func toRay(t testing.TB, kind modelled, m proto.Message) validation.Object {
 		t.Fatal(err)
 	}
 	object := kind.checks.New()
-	if errs := modelv2.Decode(tree, kind.checks.Kind, object); len(errs) > 0 {
+	if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
 	return object
@@ -113,17 +113,23 @@ func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto
 	if again := fromRay(t, kind, back); !proto.Equal(m, again) {
 		t.Fatalf("message -> resource -> message (-want +got):\n%s", cmp.Diff(m, again, protocmp.Transform()))
 	}
-	for _, contentType := range []string{codec.JSON, codec.YAML} {
-		data, err := codec.Encode(m, contentType)
-		if err != nil {
-			t.Fatalf("encoding %s: %v", contentType, err)
+	asJSON, err := modelv2.AppendJSON(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := yaml.JSONToYAML(asJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, isYAML := range map[string]bool{string(asJSON): false, string(asYAML): true} {
+		tree, mistakes := kubedoc.Read([]byte(text), isYAML)
+		if len(mistakes) > 0 {
+			t.Fatalf("reading %s: %v", text, mistakes)
 		}
 		decoded := kind.empty()
-		if err := codec.Decode(data, contentType, decoded); err != nil {
-			t.Fatalf("decoding %s: %v", contentType, err)
-		}
+		modelv2.Fill(decoded, tree)
 		if !proto.Equal(m, decoded) { // asked first because Diff takes long to find none
-			t.Fatalf("message -> %s -> message (-want +got):\n%s", contentType, cmp.Diff(m, decoded, protocmp.Transform()))
+			t.Fatalf("message -> text -> message (-want +got):\n%s", cmp.Diff(m, decoded, protocmp.Transform()))
 		}
 	}
 	return m
@@ -136,8 +142,8 @@ func checkJSONIsTheResources(t *testing.T, kind modelled, object validation.Obje
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := modelv2.Normalize(tree, object); err != nil {
-		t.Fatal(err)
+	if errs := kubedoc.Decode(tree, kind.checks.New(), nil); len(errs) > 0 { // which makes numbers of large integers
+		t.Fatal(errs.ToAggregate())
 	}
 	data, err := json.Marshal(tree)
 	if err != nil {
@@ -244,7 +250,7 @@ func TestIntegersThatAStructCannotHold(t *testing.T) {
 
 // What the API server stores may be newer than the messages.
 func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
-	tree, err := document.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
+	tree, err := kubedoc.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
 		"spec":{"rayVersion":7,"suspend":"perhaps","workerGroupSpecs":[{"groupName":"a","newest":true},"odd",{"replicas":3000000000}],"headGroupSpec":null},
 		"status":{"lastUpdateTime":"noon","desiredCPU":4,"endpoints":{"a":"1","b":2.5},"conditions":{"no":"list"}}}`))
 	if err != nil {
@@ -254,7 +260,7 @@ func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
 	modelv2.Fill(got, tree)
 	want := &raygatev2.RayCluster{
 		Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Name: "demo"},
-		Spec:   &raygatev2.RayClusterSpec{RayVersion: "7", WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: "a"}, {}}},
+		Spec:   &raygatev2.RayClusterSpec{RayVersion: "7", WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: new("a")}, {}}},
 		Status: &raygatev2.RayClusterStatus{DesiredCpu: "4", Endpoints: map[string]string{"a": "1"}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -268,13 +274,13 @@ func TestStartParamsTellEmptyFromAbsent(t *testing.T) {
 		"empty":  {`{"headGroupSpec":{"template":{},"rayStartParams":{}}}`, `{"headGroupSpec":{"template":{},"rayStartParams":{}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree, err := document.ParseTree([]byte(tc.stored))
+			tree, err := kubedoc.ParseTree([]byte(tc.stored))
 			if err != nil {
 				t.Fatal(err)
 			}
 			m := &raygatev2.RayClusterSpec{}
 			modelv2.Fill(m, tree)
-			data, err := codec.Encode(m, codec.JSON)
+			data, err := modelv2.AppendJSON(nil, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +317,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		object := kind.checks.New()
-		if errs := modelv2.Decode(tree, kind.checks.Kind, object); len(errs) > 0 {
+		if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
 			for _, e := range errs {
 				if e.Field == "" || e.Detail == "" || e.Origin == "" {
 					t.Errorf("an error without path, text or reason: %#v", e)
@@ -328,7 +334,7 @@ func FuzzDecode(f *testing.F) {
 func FuzzFill(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"a":null}},"spec":{"workerGroupSpecs":[null,{"template":[1]}]},"status":{"lastUpdateTime":"2026-01-31T12:00:00.5Z"}}`), uint8(0))
 	f.Fuzz(func(_ *testing.T, data []byte, which uint8) {
-		tree, err := document.ParseTree(data)
+		tree, err := kubedoc.ParseTree(data)
 		if err != nil {
 			return
 		}
@@ -347,7 +353,7 @@ func BenchmarkFill(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		tree, err := document.ParseTree(data)
+		tree, err := kubedoc.ParseTree(data)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -14,14 +14,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 const (
@@ -31,7 +29,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Options of New. All are required but Review.
+// Options of New. All are required.
 type Options struct {
 	// Services are those that are served.
 	Services []Service
@@ -41,9 +39,6 @@ type Options struct {
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
-	// Review says what else is wrong with an object whose form has mistakes, given what could be read of it. Nil means that only the form
-	// is looked at.
-	Review func(object proto.Message, form []rpcstatus.Violation) []rpcstatus.Violation
 }
 
 // API is the HTTP handler of this version.
@@ -113,7 +108,7 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		w.Header().Set("X-Accel-Buffering", "no")
 		return nil
 	}
-	meta := metadataOf(m)
+	meta := document.MetadataOf(m)
 	if rv := meta.GetResourceVersion(); rv != "" {
 		w.Header().Set("ETag", `"`+rv+`"`)
 	}
@@ -122,21 +117,6 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		w.WriteHeader(http.StatusCreated)
 	}
 	return nil
-}
-
-// metadataOf returns the metadata of the object that a response holds, nil when it holds none.
-func metadataOf(m proto.Message) *raygatev2.ObjectMeta {
-	var meta *raygatev2.ObjectMeta
-	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.Message() == nil || f.IsList() || f.IsMap() {
-			return true
-		}
-		if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
-			meta = object.GetMetadata()
-		}
-		return meta == nil
-	})
-	return meta
 }
 
 // call is a request on its way through the mux.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
@@ -20,12 +19,11 @@ import (
 // MaxBody is the longest request body in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
 const MaxBody = 3 << 20
 
-// body is a request body that was read already. The decoder leaves its error, and what could be decoded, in it for the error handler.
+// body is a request body that was read already. The decoder leaves its error in it for the error handler.
 type body struct {
 	bytes.Reader
-	data    []byte
-	message proto.Message
-	err     error
+	data []byte
+	err  error
 	// document is what the service sees of the body.
 	document document.Body
 }
@@ -35,9 +33,7 @@ func (*body) Close() error { return nil }
 
 // prepare checks what the mux would not, reads the body, for which there must be room, and settles its content type.
 func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) error {
-	if err := headersToQuery(r, matched); err != nil {
-		return err
-	}
+	lastEventID(r, matched)
 	// An empty variable in a shell must not turn the list of one namespace into the list of all.
 	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
 		return rpcstatus.BadField("namespace", "required")
@@ -147,29 +143,16 @@ func settleAccept(r *http.Request) {
 	r.Header.Set("Accept", chosen)
 }
 
-// headersToQuery moves standard headers to the request fields they stand for. An ETag is a condition: one that says something else than the query is
-// refused, and an empty parameter does not switch it off. Last-Event-ID is what a browser sends when it reconnects, with the URL of its first
+// lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first
 // attempt, so that it is newer than the query.
-func headersToQuery(r *http.Request, matched *route) error {
-	if matched == nil {
-		return nil
+func lastEventID(r *http.Request, matched *route) {
+	if matched == nil || r.Header.Get("Last-Event-ID") == "" {
+		return
 	}
-	query := r.URL.Query()
-	if _, takes := matched.query["etag"]; takes {
-		header := strings.Trim(strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/"), `"`)
-		switch given := query.Get("etag"); {
-		case header == "" || header == given:
-		case given == "":
-			query.Set("etag", header)
-			r.URL.RawQuery = query.Encode()
-		default:
-			return rpcstatus.BadField("etag", "the header If-Match and the parameter etag differ: send one of them")
-		}
-	}
-	if _, takes := matched.query["resumeToken"]; takes && r.Header.Get("Last-Event-ID") != "" {
+	if _, takes := matched.query["resumeToken"]; takes {
+		query := r.URL.Query()
 		query.Del("resume_token")
 		query.Set("resumeToken", r.Header.Get("Last-Event-ID"))
 		r.URL.RawQuery = query.Encode()
 	}
-	return nil
 }

@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/apiserver/internal/document"
+	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/kubedoc"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -29,7 +31,7 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
-// marshaler speaks one content type. It decodes strictly by the model's codec.
+// marshaler speaks one content type. It decodes strictly, by package kubedoc.
 type marshaler struct{ contentType string }
 
 var _ runtime.Marshaler = marshaler{}
@@ -82,34 +84,39 @@ func (m marshaler) Marshal(v any) ([]byte, error) {
 }
 
 func (m marshaler) marshalMessage(msg proto.Message) ([]byte, error) {
-	if isStatus(msg) {
-		data, err := statusJSON(msg)
-		if err != nil || m.contentType != typeYAML {
-			return data, err
-		}
-		return yaml.JSONToYAML(data)
+	data, err := messageJSON(msg)
+	if err != nil {
+		return nil, err
 	}
 	switch m.contentType {
 	case typeYAML:
-		return codec.Encode(msg, typeYAML)
+		return yaml.JSONToYAML(data)
 	case typePretty:
-		data, err := codec.Encode(msg, typeJSON)
-		if err != nil {
-			return nil, err
-		}
 		var out bytes.Buffer
-		if err := json.Indent(&out, data, "", "  "); err != nil {
-			return nil, err
-		}
+		err := json.Indent(&out, data, "", "  ")
 		out.WriteByte('\n')
-		return out.Bytes(), nil
-	default:
-		return codec.Encode(msg, typeJSON)
+		return out.Bytes(), err
 	}
+	return data, nil
+}
+
+// messageJSON writes a message of ours, or a google.rpc.Status. protojson varies its spacing on purpose, which nobody needs to see.
+func messageJSON(msg proto.Message) ([]byte, error) {
+	if _, ok := msg.(*spb.Status); !ok {
+		// On the wire a message is somewhat shorter than its JSON, and as long where it carries JSON.
+		return modelv2.AppendJSON(make([]byte, 0, proto.Size(msg)*5/4), msg)
+	}
+	data, err := protojson.Marshal(msg)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = json.Compact(&out, data)
+	return out.Bytes(), err
 }
 
 func (m marshaler) streamMessage(msg proto.Message) ([]byte, error) {
-	data, err := codec.Encode(msg, typeJSON)
+	data, err := messageJSON(msg)
 	if err != nil || m.contentType != typeSSE {
 		return data, err
 	}
@@ -124,7 +131,7 @@ func (m marshaler) streamMessage(msg proto.Message) ([]byte, error) {
 }
 
 func (m marshaler) streamError(msg proto.Message) ([]byte, error) {
-	data, err := statusJSON(msg)
+	data, err := messageJSON(msg)
 	if err != nil {
 		return nil, err
 	}
@@ -135,35 +142,9 @@ func (m marshaler) streamError(msg proto.Message) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-func isStatus(m proto.Message) bool {
-	_, ok := m.(*spb.Status)
-	return ok
-}
-
-// statusJSON writes a google.rpc.Status. protojson varies its spacing on purpose, which nobody needs to see.
-func statusJSON(m proto.Message) ([]byte, error) {
-	data, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, data); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-// Unmarshal implements runtime.Marshaler.
+// Unmarshal implements runtime.Marshaler. Bodies do not come this way.
 func (m marshaler) Unmarshal(data []byte, v any) error {
-	msg, err := messageOf(v)
-	if err != nil {
-		return err
-	}
-	contentType := m.contentType
-	if contentType != typeYAML {
-		contentType = typeJSON
-	}
-	return codec.Decode(data, contentType, msg)
+	return m.NewDecoder(&body{data: data}).Decode(v)
 }
 
 // messageOf returns the message behind v, which generated code passes as a message or as the address of a field that holds one.
@@ -191,34 +172,43 @@ func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		if !ok {
 			return errors.New("the body was not prepared")
 		}
-		if len(bytes.TrimSpace(b.data)) == 0 {
-			b.err = emptyBodyError{}
-		} else {
-			b.err = m.Unmarshal(b.data, v)
-			b.message, _ = messageOf(v)
-			b.pass(m.contentType)
-		}
+		b.err = m.decode(b, v)
 		return b.err
 	})
 }
 
-// pass hands the document itself on to the service. Fields that the message does not have are not the end of the call: the service knows whether
-// the API server has them.
-func (b *body) pass(contentType string) {
-	if bad, ok := errors.AsType[*codec.Error](b.err); b.err != nil && (!ok || slices.ContainsFunc(bad.Violations, func(v codec.Violation) bool { return v.Reason != mistake.UnknownField })) {
-		return
+// decode reads a body. An object goes to the service as the document that it is: only there all its mistakes can be named together with what rules say,
+// and only the API server knows whether it has the fields that its message does not have.
+func (m marshaler) decode(b *body, v any) error {
+	if len(bytes.TrimSpace(b.data)) == 0 {
+		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
 	}
-	if _, ok := b.message.(interface{ GetMetadata() *raygatev2.ObjectMeta }); !ok {
-		return // only objects are looked at again
+	msg, err := messageOf(v)
+	if err != nil {
+		return err
 	}
-	data := b.data
-	if contentType == typeYAML {
-		var err error
-		if data, err = yaml.YAMLToJSON(b.data); err != nil {
-			return
-		}
+	tree, mistakes := kubedoc.Read(b.data, m.contentType == typeYAML)
+	if tree == nil {
+		return malformed(mistakes)
 	}
-	b.document.JSON, b.err = data, nil
+	if _, isObject := msg.(interface{ GetMetadata() *raygatev2.ObjectMeta }); isObject {
+		modelv2.Fill(msg, map[string]any{"metadata": tree["metadata"]}) // for the log, which wants its name
+		b.document = document.Body{Tree: tree, Mistakes: mistakes}
+		return nil
+	}
+	return malformed(append(mistakes, kubedoc.Decode(tree, msg, nil)...))
+}
+
+// malformed returns nil when there are no mistakes.
+func malformed(mistakes field.ErrorList) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
+	for _, m := range mistakes {
+		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: m.Field, Description: m.Detail, Reason: m.Origin})
+	}
+	return invalid
 }
 
 // NewEncoder implements runtime.Marshaler.
@@ -231,11 +221,4 @@ func (m marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 		_, err = w.Write(data)
 		return err
 	})
-}
-
-type emptyBodyError struct{}
-
-// Error implements error.
-func (emptyBodyError) Error() string {
-	return "the request has no body: send the object as JSON or YAML"
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -14,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
-	"github.com/raygate/raygate/apiserver/internal/model/codec"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -29,28 +29,12 @@ var reasonHTTP = map[string]int{
 // errorHandler writes errors of calls and of decoding.
 func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = a.decodeError(b)
+		err = b.err
 	}
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}
 	a.writeError(w, m, err)
-}
-
-// decodeError turns what is wrong with a body into violations: its form first, then its content.
-func (a *API) decodeError(b *body) error {
-	var bad *codec.Error
-	if !errors.As(b.err, &bad) {
-		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: b.err.Error(), Reason: "MALFORMED_BODY"}}}
-	}
-	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
-	for _, v := range bad.Violations {
-		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: v.Path, Description: v.Message, Reason: v.Reason})
-	}
-	if a.Review != nil {
-		invalid.Violations = append(invalid.Violations, a.Review(b.message, invalid.Violations)...)
-	}
-	return invalid
 }
 
 // writeError writes any error as a google.rpc.Status. The status of a call is complete and passes as it is.
@@ -60,10 +44,8 @@ func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) 
 		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
 	}
 	code := runtime.HTTPStatusFromCode(st.Code())
-	if info := errorInfo(st); info != nil {
-		if special, ok := reasonHTTP[info.GetReason()]; ok {
-			code = special
-		}
+	if special, ok := reasonHTTP[errorInfo(st).GetReason()]; ok {
+		code = special
 	}
 	header := w.Header()
 	header.Del("Trailer")
@@ -86,23 +68,13 @@ func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) 
 }
 
 func errorInfo(st *status.Status) *errdetails.ErrorInfo {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
+	return rpcstatus.Detail[*errdetails.ErrorInfo](st)
 }
 
 // retryAfter returns the hint in whole seconds, rounded up.
 func retryAfter(st *status.Status) int {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.RetryInfo); ok {
-			delay := info.GetRetryDelay().AsDuration()
-			return int((delay + 999999999) / 1000000000)
-		}
-	}
-	return 0
+	delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration()
+	return int((delay + time.Second - 1) / time.Second)
 }
 
 // routingError answers requests that no route fits: 404, or 405 with the methods that do fit.

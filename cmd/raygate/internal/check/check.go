@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -145,21 +144,14 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 			err = errors.New("the object cannot be decoded")
 		}
 	}()
-	var tree map[string]any
-	repeated, err := kjson.UnmarshalStrict(data, &tree)
-	if err != nil {
-		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	tree, form := kubedoc.Read(data, false)
+	if tree == nil {
+		return nil, nil, errors.New(form[0].Detail)
 	}
 	readable := checks.New()
-	form = kubedoc.Decode(kubedoc.FromJSON(tree), readable, nil)
-	form = append(form, groupsWithoutName(tree)...)
-	explained := len(form) > 0
-	for _, problem := range repeated {
-		if f, ok := errors.AsType[kjson.FieldError](problem); ok {
-			form = append(form, problemAt(f.FieldPath(), mistake.DuplicateKey, mistake.Twice))
-		}
-	}
-	if explained {
+	wrong := kubedoc.Join(kubedoc.Decode(tree, readable, nil), validation.GroupsWithoutName(tree))
+	form = append(form, wrong...)
+	if len(wrong) > 0 {
 		return readable, form, nil
 	}
 	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
@@ -172,23 +164,6 @@ func decode(checks validation.Checks, data []byte) (object validation.Object, fo
 		return readable, append(form, goProblem(err)), nil
 	}
 	return object, form, nil
-}
-
-// groupsWithoutName finds worker groups that lack the field, which the types of Go take for an empty one. KubeRay demands the field and
-// lets an empty one pass.
-func groupsWithoutName(tree map[string]any) field.ErrorList {
-	var errs field.ErrorList
-	for _, at := range [][]string{{"spec"}, {"spec", "rayClusterSpec"}, {"spec", "rayClusterConfig"}, {"spec", "jobTemplate", "rayClusterSpec"}} {
-		found, _, _ := unstructured.NestedFieldNoCopy(tree, append(slices.Clone(at), "workerGroupSpecs")...)
-		groups, _ := found.([]any)
-		for i, g := range groups {
-			if g, ok := g.(map[string]any); ok && g["groupName"] == nil {
-				path := field.NewPath(at[0], append(slices.Clone(at[1:]), "workerGroupSpecs")...).Index(i).Child("groupName")
-				errs = append(errs, field.Required(path, "give the group a name, as in cpu-workers").WithOrigin("RC-003"))
-			}
-		}
-	}
-	return errs
 }
 
 func problemAt(path, reason, detail string) *field.Error {

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,10 +42,7 @@ func HeadService(rc *rayv1.RayCluster) string {
 
 // HeadHost is the full DNS name of the head Service. An empty domain means DefaultClusterDomain.
 func HeadHost(rc *rayv1.RayCluster, domain string) string {
-	if domain == "" {
-		domain = DefaultClusterDomain
-	}
-	return HeadService(rc) + "." + rc.Namespace + ".svc." + domain
+	return HeadService(rc) + "." + rc.Namespace + ".svc." + cmp.Or(domain, DefaultClusterDomain)
 }
 
 // HeadPort is the port of the GCS as text: the start parameter port of the head as it stands, else 6379.
@@ -73,20 +71,13 @@ func HeadIngress(cluster string) string { return Name(cluster + "-head-ingress")
 // characters less the length of the namespace, because both share one label of the host name. For a namespace so long
 // that nothing is left the name is just "r".
 func HeadRoute(cluster, namespace string) string {
-	s := Name(keepFirst(cluster+"-head-route", maxRouteHost-len(namespace)))
-	if s == "" {
-		return "r"
-	}
-	return s
+	return cmp.Or(Name(keepFirst(cluster+"-head-route", maxRouteHost-len(namespace))), "r")
 }
 
 // ServiceAccount is the name of the ServiceAccount of the autoscaler: the one of the head template, else the cluster's name.
 // KubeRay clips the user's name too, to one that does not exist.
 func ServiceAccount(rc *rayv1.RayCluster) string {
-	if sa := rc.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName; sa != "" {
-		return sa
-	}
-	return Name(rc.Name)
+	return cmp.Or(rc.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName, Name(rc.Name))
 }
 
 // Role is the name of the Role and of the RoleBinding of the autoscaler.

@@ -1,7 +1,10 @@
 package pod
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
@@ -24,7 +27,7 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 	if o == nil || o.Mode != rayv1.AuthModeToken {
 		return
 	}
-	kubernetes := o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth
+	kubernetes := ptr.Deref(o.EnableK8sTokenAuth, false)
 	for _, c := range containers {
 		if c == nil {
 			continue
@@ -50,8 +53,5 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 }
 
 func (n *node) authSecret() string {
-	if name := n.rc.Spec.AuthOptions.SecretName; name != nil && *name != "" {
-		return *name
-	}
-	return names.AuthSecret(n.rc.Name)
+	return cmp.Or(ptr.Deref(n.rc.Spec.AuthOptions.SecretName, ""), names.AuthSecret(n.rc.Name))
 }

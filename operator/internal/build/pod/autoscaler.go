@@ -1,10 +1,12 @@
 package pod
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -12,15 +14,12 @@ import (
 // autoscalerCommand starts the autoscaler. Kubernetes puts in the two variables, no shell.
 const autoscalerCommand = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
 
-func (n *node) autoscaling() bool {
-	on := n.rc.Spec.EnableInTreeAutoscaling
-	return on != nil && *on
-}
+func (n *node) autoscaling() bool { return ptr.Deref(n.rc.Spec.EnableInTreeAutoscaling, false) }
 
 // autoscalerVersion is the version that the user demands; empty leaves the choice to the Ray image.
 func (n *node) autoscalerVersion() rayv1.AutoscalerVersion {
-	if o := n.rc.Spec.AutoscalerOptions; n.autoscaling() && o != nil && o.Version != nil {
-		return *o.Version
+	if o := n.rc.Spec.AutoscalerOptions; n.autoscaling() && o != nil {
+		return ptr.Deref(o.Version, "")
 	}
 	return ""
 }
@@ -45,14 +44,13 @@ func (n *node) newAutoscaler(ray *corev1.Container) *corev1.Container {
 	if !n.isHead() || !n.autoscaling() {
 		return nil
 	}
-	amounts := amounts("500m", "512Mi")
 	return &corev1.Container{
 		Name:            rayv1.ContainerAutoscaler,
 		Image:           ray.Image,
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         Shell(n.o.LoginShell),
 		Args:            []string{autoscalerCommand},
-		Resources:       corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()},
+		Resources:       fixedResources("500m", "512Mi"),
 		Env: []corev1.EnvVar{
 			clusterName(),
 			clusterNamespace(),
@@ -69,21 +67,15 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 		return
 	}
 	o := n.rc.Spec.AutoscalerOptions.DeepCopy()
-	if o.Image != nil && *o.Image != "" {
-		c.Image = *o.Image
-	}
-	if o.ImagePullPolicy != nil && *o.ImagePullPolicy != "" {
-		c.ImagePullPolicy = *o.ImagePullPolicy
-	}
+	c.Image = cmp.Or(ptr.Deref(o.Image, ""), c.Image)
+	c.ImagePullPolicy = cmp.Or(ptr.Deref(o.ImagePullPolicy, ""), c.ImagePullPolicy)
 	if len(o.Command) > 0 {
 		c.Command = o.Command
 	}
 	if len(o.Args) > 0 {
 		c.Args = o.Args
 	}
-	if o.Resources != nil {
-		c.Resources = *o.Resources
-	}
+	c.Resources = ptr.Deref(o.Resources, c.Resources)
 	c.SecurityContext = o.SecurityContext
 	environment{&c.Env}.override(o.Env)
 	c.EnvFrom = o.EnvFrom
@@ -91,6 +83,11 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 		return mountAt(o.VolumeMounts, m.MountPath) != nil
 	})
 	c.VolumeMounts = append(c.VolumeMounts, o.VolumeMounts...)
+}
+
+// fixedResources are requests and limits alike.
+func fixedResources(cpu, memory string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: amounts(cpu, memory), Limits: amounts(cpu, memory)}
 }
 
 // amounts is a list of CPU and memory.

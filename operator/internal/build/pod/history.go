@@ -1,10 +1,12 @@
 package pod
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
@@ -43,19 +45,12 @@ func (n *node) newCollector(params map[string]string) *corev1.Container {
 	o := n.collectorOptions().DeepCopy()
 	c := &corev1.Container{
 		Name:            rayv1.ContainerHistoryCollector,
-		ImagePullPolicy: corev1.PullIfNotPresent,
+		Image:           ptr.Deref(o.Image, ""),
+		ImagePullPolicy: cmp.Or(ptr.Deref(o.ImagePullPolicy, ""), corev1.PullIfNotPresent),
 		Resources:       corev1.ResourceRequirements{Requests: amounts("50m", "64Mi"), Limits: amounts("200m", "256Mi")},
 		Env:             n.collectorEnv(params),
 	}
-	if o.Image != nil {
-		c.Image = *o.Image
-	}
-	if o.ImagePullPolicy != nil && *o.ImagePullPolicy != "" {
-		c.ImagePullPolicy = *o.ImagePullPolicy
-	}
-	if o.Resources != nil {
-		c.Resources = *o.Resources
-	}
+	c.Resources = ptr.Deref(o.Resources, c.Resources)
 	environment{&c.Env}.override(o.Env)
 	return c
 }

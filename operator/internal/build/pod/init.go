@@ -17,7 +17,6 @@ func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
 	if n.isHead() || n.o.NoInitContainer {
 		return nil
 	}
-	amounts := amounts("200m", "256Mi")
 	c := user.DeepCopy()
 	return &corev1.Container{
 		Name:            rayv1.ContainerWaitGCSReady,
@@ -29,7 +28,7 @@ func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
 		Env:             c.Env,
 		EnvFrom:         c.EnvFrom,
 		VolumeMounts:    c.VolumeMounts,
-		Resources:       corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()},
+		Resources:       fixedResources("200m", "256Mi"),
 	}
 }
 

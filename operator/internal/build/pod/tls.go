@@ -56,7 +56,6 @@ func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 	if !n.tls() {
 		return nil
 	}
-	amounts := amounts("50m", "64Mi")
 	return &corev1.Container{
 		Name:            rayv1.ContainerWaitTLS,
 		Image:           ray.Image,
@@ -65,7 +64,7 @@ func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 		SecurityContext: ray.SecurityContext.DeepCopy(),
 		Env:             []corev1.EnvVar{field("POD_IP", "status.podIP")},
 		VolumeMounts:    []corev1.VolumeMount{tlsMount()},
-		Resources:       corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()},
+		Resources:       fixedResources("50m", "64Mi"),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -19,17 +20,16 @@ const TokenBytes = 32
 func Needed(rc *rayv1.RayCluster) bool {
 	a := rc.Spec.AuthOptions
 	return a != nil && a.Mode == rayv1.AuthModeToken &&
-		(a.EnableK8sTokenAuth == nil || !*a.EnableK8sTokenAuth) &&
-		(a.SecretName == nil || *a.SecretName == "")
+		!ptr.Deref(a.EnableK8sTokenAuth, false) && ptr.Deref(a.SecretName, "") == ""
 }
 
 // UserProvided is the name of the user-provided Secret with the token, "" if there is none.
 func UserProvided(rc *rayv1.RayCluster) string {
 	a := rc.Spec.AuthOptions
-	if a == nil || a.Mode != rayv1.AuthModeToken || a.SecretName == nil || a.EnableK8sTokenAuth != nil && *a.EnableK8sTokenAuth {
+	if a == nil || a.Mode != rayv1.AuthModeToken || ptr.Deref(a.EnableK8sTokenAuth, false) {
 		return ""
 	}
-	return *a.SecretName
+	return ptr.Deref(a.SecretName, "")
 }
 
 // Token builds the Secret from random bytes, TokenBytes of them. Without any it has no data, for looking it up.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -50,9 +51,7 @@ func mergedHead(rc *rayv1.RayCluster, user *corev1.Service) *corev1.Service {
 	svc.Labels = overlaid(svc.Labels, headLabels(rc))
 	svc.Annotations = overlaid(svc.Annotations, rc.Spec.HeadServiceAnnotations)
 	svc.Spec.Selector = headSelector(rc)
-	if svc.Spec.Type == "" {
-		svc.Spec.Type = rc.Spec.HeadGroupSpec.ServiceType
-	}
+	svc.Spec.Type = cmp.Or(svc.Spec.Type, rc.Spec.HeadGroupSpec.ServiceType)
 	svc.Spec.Ports = withGenerated(svc.Spec.Ports, headServicePorts(rc))
 	return svc
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,11 +18,7 @@ func headPorts(rc *rayv1.RayCluster) map[string]int32 {
 	ports := map[string]int32{}
 	if containers := rc.Spec.HeadGroupSpec.Template.Spec.Containers; len(containers) > 0 {
 		for _, p := range containers[0].Ports {
-			name := p.Name
-			if name == "" {
-				name = strconv.Itoa(int(p.ContainerPort)) + "-port"
-			}
-			ports[name] = p.ContainerPort
+			ports[cmp.Or(p.Name, strconv.Itoa(int(p.ContainerPort))+"-port")] = p.ContainerPort
 		}
 	}
 	if len(ports) == 0 {

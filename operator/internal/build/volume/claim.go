@@ -1,11 +1,10 @@
 package volume
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -23,18 +22,14 @@ func UserProvided(rc *rayv1.RayCluster) string { return storage(rc).ClaimName }
 
 // Retained reports whether the claim outlives the cluster. Such a claim has no owner.
 func Retained(rc *rayv1.RayCluster) bool {
-	p := storage(rc).DeletionPolicy
-	return p != nil && *p == rayv1.GCSStorageRetain
+	return ptr.Deref(storage(rc).DeletionPolicy, "") == rayv1.GCSStorageRetain
 }
 
 // Claim builds the claim that the operator makes. It has no owner if it is to be retained.
 func Claim(rc *rayv1.RayCluster) *corev1.PersistentVolumeClaim {
-	s := storage(rc)
-	size := resource.MustParse("1Gi")
-	if s.Size != nil {
-		size = s.Size.DeepCopy()
-	}
-	modes := slices.Clone(s.AccessModes)
+	s := storage(rc).DeepCopy()
+	size := ptr.Deref(s.Size, resource.MustParse("1Gi"))
+	modes := s.AccessModes
 	if len(modes) == 0 {
 		modes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	}
@@ -45,12 +40,10 @@ func Claim(rc *rayv1.RayCluster) *corev1.PersistentVolumeClaim {
 			Labels:    map[string]string{rayv1.LabelCluster: rc.Name},
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: modes,
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+			AccessModes:      modes,
+			StorageClassName: s.StorageClassName,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
 		},
-	}
-	if s.StorageClassName != nil {
-		claim.Spec.StorageClassName = new(*s.StorageClassName)
 	}
 	if !Retained(rc) {
 		claim.OwnerReferences = []metav1.OwnerReference{child.Controller(rc)}
@@ -58,9 +51,9 @@ func Claim(rc *rayv1.RayCluster) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-func storage(rc *rayv1.RayCluster) rayv1.GcsEmbeddedStorage {
+func storage(rc *rayv1.RayCluster) *rayv1.GcsEmbeddedStorage {
 	if o := rc.Spec.GcsFaultToleranceOptions; o != nil && o.Storage != nil {
-		return *o.Storage
+		return o.Storage
 	}
-	return rayv1.GcsEmbeddedStorage{}
+	return &rayv1.GcsEmbeddedStorage{}
 }

@@ -53,6 +53,6 @@ func eventAged(pod string, end time.Time) report.Event {
 // say sends an event, unless it says the same as the last on the subject.
 func (r *Reconciler) say(rc *rayv1.RayCluster, subject string, e report.Event) {
 	if r.said.News(rc.UID, subject, e.Note) {
-		report.Send(r.recorder, rc, []report.Event{e})
+		report.Send(r.config.Recorder, rc, []report.Event{e})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -45,29 +46,20 @@ type Config struct {
 
 // Reconciler keeps the certificates of RayClusters.
 type Reconciler struct {
-	client   client.Client
-	live     client.Reader
+	config   Config
 	optional *served.Watches
 	children *children.Writer
 	versions *reconcile.Versions
-	recorder events.EventRecorder
-	said     *report.Once
-	clock    clock.PassiveClock
-	domain   string
+	said     report.Once
 }
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
 func New(c Config) *Reconciler {
 	optional := &served.Watches{Kinds: c.APIs}
 	r := &Reconciler{
-		client:   c.Client,
-		live:     c.Live,
+		config:   c,
 		optional: optional,
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
-		recorder: c.Recorder,
-		said:     &report.Once{},
-		clock:    c.Clock,
-		domain:   c.ClusterDomain,
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
 	return r
@@ -79,13 +71,13 @@ func New(c Config) *Reconciler {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	rc := &rayv1.RayCluster{}
-	if _, err := r.versions.Read(ctx, r.client, req.NamespacedName, rc); err != nil {
+	if _, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, rc); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if rc.DeletionTimestamp != nil || !rayv1.ManagedHere(rc.Spec.ManagedBy) {
 		return ctrl.Result{}, nil
 	}
-	found, err := r.certManager()
+	found, err := r.optional.Ready(cert.IssuerKind, cert.CertificateKind)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
@@ -102,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.remove(ctx, rc, pods)
 	}
 	pki, unfinished := r.ensure(ctx, rc, pods)
-	if unfinished.Err != nil || unfinished.Failure != nil || unfinished.Stale {
+	if !unfinished.Wanted() {
 		return r.unfinished(rc, unfinished)
 	}
 	result := r.report(rc, pki, pods)
@@ -125,18 +117,10 @@ func (r *Reconciler) unfinished(rc *rayv1.RayCluster, result children.Result) (c
 	return ctrl.Result{RequeueAfter: result.After}, result.Err
 }
 
-func (r *Reconciler) certManager() (bool, error) {
-	issuers, err := r.optional.Ready(cert.IssuerKind)
-	if err != nil || !issuers {
-		return false, err
-	}
-	return r.optional.Ready(cert.CertificateKind)
-}
-
 // pods are the Pods of the cluster. A Pod that merely carries its labels must not get its address into a certificate.
 func (r *Reconciler) pods(ctx context.Context, rc *rayv1.RayCluster) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(rc.Namespace), client.MatchingLabels{rayv1.LabelCluster: rc.Name},
+	err := r.config.Client.List(ctx, &list, client.InNamespace(rc.Namespace), client.MatchingLabels{rayv1.LabelCluster: rc.Name},
 		client.UnsafeDisableDeepCopy) // they are only looked at
 	if err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
@@ -175,7 +159,7 @@ type pki struct{ authority, head, worker *unstructured.Unstructured }
 func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (pki, children.Result) {
 	p := pki{
 		authority: cert.AuthorityCertificate(rc),
-		head:      cert.Head(rc, r.domain, addresses(pods, rayv1.HeadNode)),
+		head:      cert.Head(rc, r.config.ClusterDomain, addresses(pods, rayv1.HeadNode)),
 		worker:    cert.Worker(rc, addresses(pods, rayv1.WorkerNode)),
 	}
 	var updated []string
@@ -194,7 +178,7 @@ func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []co
 			part.keep(part.desired, current.(*unstructured.Unstructured))
 		}})
 		switch {
-		case result.Err != nil, result.Failure != nil, result.Stale:
+		case !result.Wanted():
 			return p, result
 		case result.Done == children.Update:
 			updated = append(updated, result.Name)
@@ -202,10 +186,10 @@ func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		after = reconcile.Sooner(after, result.After)
 	}
 	if len(updated) > 0 {
-		report.Send(r.recorder, rc, []report.Event{eventUpdated(updated)})
+		report.Send(r.config.Recorder, rc, []report.Event{eventUpdated(updated)})
 	}
 	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
-		if result := r.adoptSecret(ctx, c); result.Err != nil || result.Stale {
+		if result := r.adoptSecret(ctx, c); !result.Wanted() {
 			return p, result
 		}
 	}
@@ -223,10 +207,8 @@ func keepSpec(desired, current *unstructured.Unstructured) {
 func keepAddresses(desired, current *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringSlice(current.Object, "spec", "ipAddresses")
 	want, _, _ := unstructured.NestedStringSlice(desired.Object, "spec", "ipAddresses")
-	for _, ip := range want {
-		if !slices.Contains(have, ip) {
-			return
-		}
+	if !sets.New(have...).HasAll(want...) {
+		return
 	}
 	if spec, ok := desired.Object["spec"].(map[string]any); ok {
 		list, _, _ := unstructured.NestedSlice(current.Object, "spec", "ipAddresses")
@@ -244,7 +226,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 	}
 	s := &metav1.PartialObjectMetadata{}
 	s.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	switch err := r.live.Get(ctx, client.ObjectKey{Namespace: c.GetNamespace(), Name: name}, s); {
+	switch err := r.config.Live.Get(ctx, client.ObjectKey{Namespace: c.GetNamespace(), Name: name}, s); {
 	case apierrors.IsNotFound(err):
 		return children.Result{}
 	case err != nil:
@@ -255,7 +237,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
 			APIVersion: c.GetAPIVersion(), Kind: c.GetKind(), Name: c.GetName(), UID: c.GetUID(),
 		})
-		err := r.client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		err := r.config.Client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err):
 			return children.Result{Stale: true, After: children.RetryAfter} // the next look reads it again
@@ -273,10 +255,10 @@ func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		return ctrl.Result{}, nil
 	}
 	for _, o := range []*unstructured.Unstructured{
-		cert.Worker(rc, nil), cert.Head(rc, r.domain, nil), cert.AuthorityIssuer(rc), cert.AuthorityCertificate(rc), cert.SelfSignedIssuer(rc),
+		cert.Worker(rc, nil), cert.Head(rc, r.config.ClusterDomain, nil), cert.AuthorityIssuer(rc), cert.AuthorityCertificate(rc), cert.SelfSignedIssuer(rc),
 	} {
 		result := r.children.Remove(ctx, rc, o)
-		if result.Err != nil || result.Failure != nil || result.Stale {
+		if !result.Wanted() {
 			return ctrl.Result{RequeueAfter: result.After}, result.Err
 		}
 	}

@@ -44,7 +44,7 @@ func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duratio
 		if !ok {
 			continue
 		}
-		if left := end.Sub(r.clock.Now()) - expiresSoon; left > 0 {
+		if left := end.Sub(r.config.Clock.Now()) - expiresSoon; left > 0 {
 			again = reconcile.Sooner(again, left)
 		} else {
 			ending = append(ending, c.GetName()+" at "+end.UTC().Format(time.RFC3339))
@@ -68,7 +68,7 @@ func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again t
 	if oldest == nil {
 		return 0
 	}
-	left := maxAge - r.clock.Since(oldest.CreationTimestamp.Time)
+	left := maxAge - r.config.Clock.Since(oldest.CreationTimestamp.Time)
 	if left > 0 {
 		return left
 	}

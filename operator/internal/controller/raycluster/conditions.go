@@ -16,15 +16,11 @@ import (
 )
 
 func setInvalidSpec(s *scope, _ tally) {
-	if s.invalid == "" {
-		s.conditions().Remove(rayv1.RayClusterInvalidSpec)
-		return
-	}
 	reason := rayv1.ReasonInvalidRayClusterSpec
 	if s.tolerated {
 		reason = rayv1.ReasonToleratedRayClusterSpec
 	}
-	s.conditions().Set(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue, reason, s.invalid)
+	s.conditions().Raise(rayv1.RayClusterInvalidSpec, reason, s.invalid)
 }
 
 // setReplicaFailure says what the API server refuses. An event goes with every new text, and with no repetition.
@@ -68,6 +64,7 @@ func rank(f podexec.Failure) int {
 // setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says
 // the same, since an operator that was restarted does not know what it has sent.
 func setChildFailure(s *scope, _ tally) {
+	var reason string
 	var messages []string
 	var fresh []report.Event
 	for _, f := range s.children {
@@ -75,15 +72,12 @@ func setChildFailure(s *scope, _ tally) {
 			continue
 		}
 		messages = append(messages, f.message)
+		reason = cmp.Or(reason, f.reason)
 		if f.action != "" && !s.said.Has(s.cluster.UID, saidChildren, f.message) { // else another controller tells of it
 			fresh = append(fresh, report.Warning(f.reason, f.action, f.message))
 		}
 	}
-	if len(messages) == 0 {
-		s.conditions().Remove(rayv1.RayClusterChildFailure)
-		return
-	}
-	if s.conditions().Set(rayv1.RayClusterChildFailure, metav1.ConditionTrue, s.children[0].reason, strings.Join(messages, "; ")) {
+	if s.conditions().Raise(rayv1.RayClusterChildFailure, reason, strings.Join(messages, "; ")) {
 		s.events = append(s.events, fresh...)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -21,7 +20,7 @@ const settleTime = 2 * time.Second
 // persist saves the status if it changed, then sends the events.
 func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *scope) error {
 	if s.deleting {
-		report.Send(r.recorder, s.cluster, s.events)
+		report.Send(r.config.Recorder, s.cluster, s.events)
 		return nil
 	}
 	if s.madeService != "" {
@@ -35,25 +34,25 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 	}
 	if wait := putOff(before, s); wait > 0 {
 		s.after(wait)
-		report.Send(r.recorder, after, report.Done(s.events)) // the next run comes to the others again
+		report.Send(r.config.Recorder, after, report.Done(s.events)) // the next run comes to the others again
 		return nil
 	}
 	stamp(&before.Status, &after.Status, s.now)
-	saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
-	if saved != reconcile.SavedStatus {
-		report.Send(r.recorder, after, report.Done(s.events))
+	saved, err := r.versions.SaveStatus(ctx, r.config.Client, before, after)
+	if !saved {
+		report.Send(r.config.Recorder, after, report.Done(s.events))
 		return err
 	}
 	r.tell(s)
-	if r.metrics != nil && provisioned(after) && !provisioned(before) {
-		r.metrics.ObserveProvisioned(after, s.now.Sub(after.CreationTimestamp.Time))
+	if r.config.Metrics != nil && provisioned(after) && !provisioned(before) {
+		r.config.Metrics.ObserveProvisioned(after, s.now.Sub(after.CreationTimestamp.Time))
 	}
 	return nil
 }
 
 // tell sends the events that go with a status that is stored.
 func (r *Reconciler) tell(s *scope) {
-	report.Send(r.recorder, s.cluster, s.events)
+	report.Send(r.config.Recorder, s.cluster, s.events)
 	texts := make([]string, len(s.children))
 	for i, f := range s.children {
 		texts[i] = f.message

@@ -256,7 +256,7 @@ func TestResyncLooksAgainWithoutCause(t *testing.T) {
 	if got := b.mustReconcile().RequeueAfter; got != 0 {
 		t.Errorf("a settled cluster is looked at again after %s, want never", got)
 	}
-	b.reconciler.resync = time.Minute
+	b.reconciler.config.Resync = time.Minute
 	if got := b.mustReconcile().RequeueAfter; got != time.Minute {
 		t.Errorf("looks again after %s, want %s", got, time.Minute)
 	}

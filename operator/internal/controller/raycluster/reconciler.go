@@ -77,11 +77,7 @@ type Config struct {
 
 // Reconciler brings RayClusters to the state that their specs ask for.
 type Reconciler struct {
-	client   client.Client
-	recorder events.EventRecorder
-	clock    clock.PassiveClock
-	metrics  *metrics.RayCluster
-	resync   time.Duration
+	config   Config
 	optional *served.Watches
 	versions *reconcile.Versions
 	children *children.Writer
@@ -107,27 +103,24 @@ func New(c Config) *Reconciler {
 	}
 	optional := &served.Watches{Kinds: c.APIs}
 	r := &Reconciler{
-		client:   c.Client,
-		recorder: c.Recorder,
-		clock:    c.Clock,
-		metrics:  c.Metrics,
-		resync:   c.Resync,
+		config:   c,
 		optional: optional,
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
 		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 		said:     &report.Once{},
 		gangs: &gangs{
 			scheduler: c.Scheduler, options: c.Pod,
-			keeper: keeper.New(keeper.Config{Client: c.Client, Kinds: c.APIs, Clock: c.Clock}),
+			keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
 		},
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)
-	r.steps = r.list(c)
+	r.steps = r.list()
 	return r
 }
 
 // list is the order of work.
-func (r *Reconciler) list(c Config) []reconcile.Step[*scope] {
+func (r *Reconciler) list() []reconcile.Step[*scope] {
+	c := r.config
 	return []reconcile.Step[*scope]{
 		{Name: "finalize", Run: (&finalize{ // first: an object with an invalid spec must still be deletable
 			client: c.Client, children: r.children, executor: r.executor, versions: r.versions, said: r.said, clock: c.Clock,
@@ -168,7 +161,7 @@ func always(run func(context.Context, *scope)) func(context.Context, *scope) (re
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayCluster{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		if apierrors.IsNotFound(err) {
@@ -194,7 +187,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := errors.Join(append(s.errs, err, saveErr)...); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
 	}
-	s.after(r.resync)
+	s.after(r.config.Resync)
 	result := ctrl.Result{RequeueAfter: s.lookAgain}
 	if s.more {
 		// At once, but after everybody else: clusters with few Pods are served between the batches of one with thousands.
@@ -206,7 +199,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // observe reads what belongs to the cluster.
 func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope, error) {
 	var list corev1.PodList
-	if err := owned.List(ctx, r.client, rc, &list); err != nil {
+	if err := owned.List(ctx, r.config.Client, rc, &list); err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
 	cached := make([]*corev1.Pod, 0, len(list.Items))
@@ -215,7 +208,7 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 			cached = append(cached, &list.Items[i])
 		}
 	}
-	s := &scope{cluster: rc.DeepCopy(), now: r.clock.Now(), said: r.said, pods: r.executor.View(rc.UID, cached)}
+	s := &scope{cluster: rc.DeepCopy(), now: r.config.Clock.Now(), said: r.said, pods: r.executor.View(rc.UID, cached)}
 	r.sizes.set(key(rc), len(s.pods))
 	return s, nil
 }

@@ -163,27 +163,30 @@ func TestRefusalsAreReported(t *testing.T) {
 	}
 }
 
+// firstBatch is how many requests package podexec risks before any has succeeded.
+const firstBatch = 8
+
 func TestAGroupWhosePodsCannotBeDeletedKeepsNoOther(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("bad", 0), raytest.Workers("good", 0))
 	objects := []client.Object{raytest.HeadPod(rc, "h")}
-	for i := range 3 * podexec.FirstBatch {
+	for i := range 3 * firstBatch {
 		objects = append(objects, raytest.WorkerPod(rc, "bad", fmt.Sprintf("bad-%d", i)), raytest.WorkerPod(rc, "good", fmt.Sprintf("good-%d", i)))
 	}
 	r := refusing("bad")
 	b := newBench(t, rc, r.deletes(), objects...)
 	b.mustReconcile()
-	if got, want := len(b.pods()), 1+3*podexec.FirstBatch; got != want {
+	if got, want := len(b.pods()), 1+3*firstBatch; got != want {
 		t.Errorf("%d Pods, want %d: those of the other group gone", got, want)
 	}
 	// What is refused is tried ever more rarely.
-	if got := r.tries["bad"]; got != podexec.FirstBatch {
-		t.Errorf("%d attempts, want no more than %d before one has succeeded", got, podexec.FirstBatch)
+	if got := r.tries["bad"]; got != firstBatch {
+		t.Errorf("%d attempts, want no more than %d before one has succeeded", got, firstBatch)
 	}
 	for range 60 {
 		b.clock.Step(podexec.FirstRetry)
 		b.mustReconcile()
 	}
-	if got := r.tries["bad"] / podexec.FirstBatch; got < 4 || got > 7 {
+	if got := r.tries["bad"] / firstBatch; got < 4 || got > 7 {
 		t.Errorf("%d rounds of attempts in a minute", got)
 	}
 	r.of["bad"] = false

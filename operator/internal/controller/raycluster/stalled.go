@@ -1,11 +1,10 @@
 package raycluster
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podplan"
@@ -25,19 +24,13 @@ func setStalled(s *scope, _ tally) {
 		stalledByPods,         // they exist, and do not get anywhere
 	} {
 		if r, m := check(s); r != "" {
-			if reason == "" {
-				reason = r
-			}
+			reason = cmp.Or(reason, r)
 			messages = append(messages, m)
 		}
 	}
-	if reason == "" {
-		s.conditions().Remove(rayv1.RayClusterStalled)
-		return
-	}
 	message := strings.Join(messages, "; ")
 	said = said && old.Reason == reason
-	s.conditions().Set(rayv1.RayClusterStalled, metav1.ConditionTrue, reason, message)
+	s.conditions().Raise(rayv1.RayClusterStalled, reason, message)
 	if refusal, _ := stalledByRefusal(s); !said && reason != refusal { // a refusal has an event of its own
 		s.events = append(s.events, eventStalled(reason, message))
 	}

@@ -64,12 +64,9 @@ func (c *checkDependents) count(rule string) {
 
 // wantedPods counts the Pods of groups whose replicas span several hosts.
 func wantedPods(rc *rayv1.RayCluster) map[string]int64 {
-	var wanted map[string]int64
+	wanted := map[string]int64{}
 	for i := range rc.Spec.WorkerGroupSpecs {
 		if g := &rc.Spec.WorkerGroupSpecs[i]; g.NumOfHosts > 1 {
-			if wanted == nil {
-				wanted = map[string]int64{}
-			}
 			wanted[g.GroupName] = podplan.DesiredPods(g)
 		}
 	}
@@ -79,14 +76,11 @@ func wantedPods(rc *rayv1.RayCluster) map[string]int64 {
 // workerPods are the Pods of the groups whose scale strategy names any. Those that it names and that are gone count as well, as
 // far as their name tells: the autoscaler takes a name off the list when the Pod has gone.
 func workerPods(s *scope) map[string][]string {
-	var all map[string][]string
+	all := map[string][]string{}
 	for i := range s.cluster.Spec.WorkerGroupSpecs {
 		g := &s.cluster.Spec.WorkerGroupSpecs[i]
 		if len(g.ScaleStrategy.WorkersToDelete) == 0 {
 			continue
-		}
-		if all == nil {
-			all = map[string][]string{}
 		}
 		all[g.GroupName] = nil // known to have none of them, until one is found
 		prefix := names.WorkerPodPrefix(s.cluster.Name, g.GroupName)

@@ -86,10 +86,11 @@ func (f *finalize) resolve(ctx context.Context, s *scope) (reconcile.Outcome, er
 	case err != nil:
 		f.warn(s, "FailedToCreateRedisCleanupJob", actionCreate, err.Error())
 		again.After = min(left, cleanUpRetry)
-	case finished(found, batchv1.JobComplete):
+	case ended(found, batchv1.JobComplete) != nil:
 		return f.release(ctx, s, report.Event{})
-	case finished(found, batchv1.JobFailed), finished(found, batchv1.JobFailureTarget):
-		return f.release(ctx, s, eventCleanUpFailed(rc, found))
+	}
+	if how := ended(found, batchv1.JobFailed, batchv1.JobFailureTarget); how != nil {
+		return f.release(ctx, s, eventCleanUpFailed(rc, found.Name, how))
 	}
 	return again, nil
 }
@@ -164,10 +165,14 @@ func (f *finalize) job(ctx context.Context, s *scope) (*batchv1.Job, error) {
 	return r.Object.(*batchv1.Job), nil
 }
 
-func finished(j *batchv1.Job, how batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == how && c.Status == corev1.ConditionTrue
-	})
+// ended is how the Job ended, if in one of these ways; else nil.
+func ended(j *batchv1.Job, ways ...batchv1.JobConditionType) *batchv1.JobCondition {
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && slices.Contains(ways, c.Type) {
+			return &c
+		}
+	}
+	return nil
 }
 
 // timeout is how long to wait for Redis to be emptied.
@@ -191,16 +196,10 @@ func eventForceDeleted(rc *rayv1.RayCluster, age time.Duration) report.Event {
 		age.Round(time.Second), gcs.StorageNamespace(rc)))
 }
 
-func eventCleanUpFailed(rc *rayv1.RayCluster, j *batchv1.Job) report.Event {
-	why := "its Pod failed"
-	for _, c := range j.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
-			why = cmp.Or(c.Message, c.Reason, why)
-		}
-	}
+func eventCleanUpFailed(rc *rayv1.RayCluster, job string, how *batchv1.JobCondition) report.Event {
 	return report.Warning("RedisCleanupFailed", actionCleanup, fmt.Sprintf(
 		"Let the cluster go although Job %s could not empty Redis (%s); its metadata is left in the storage namespace %s",
-		j.Name, why, gcs.StorageNamespace(rc)))
+		job, cmp.Or(how.Message, how.Reason, "its Pod failed"), gcs.StorageNamespace(rc)))
 }
 
 // eventCleanUpSkipped is none for a cluster whose metadata never was in Redis, as far as anybody knows.

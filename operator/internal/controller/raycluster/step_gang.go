@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -60,12 +59,8 @@ func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
 
 // setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.
 func setBatchScheduler(s *scope, _ tally) {
-	if len(s.schedulerProblems) == 0 {
-		s.conditions().Remove(rayv1.RayClusterBatchSchedulerProblem)
-		return
-	}
 	message := strings.Join(s.schedulerProblems, "; ")
-	if s.conditions().Set(rayv1.RayClusterBatchSchedulerProblem, metav1.ConditionTrue, rayv1.ReasonBatchSchedulerProblem, message) {
+	if s.conditions().Raise(rayv1.RayClusterBatchSchedulerProblem, rayv1.ReasonBatchSchedulerProblem, message) {
 		s.events = append(s.events, report.Warning(rayv1.ReasonBatchSchedulerProblem, actionSchedule, message))
 	}
 }

@@ -41,7 +41,7 @@ func (n *networkPolicies) Run(ctx context.Context, s *scope) {
 		known[p.Name] = true
 		r := n.children.Ensure(ctx, rc, children.Child{Desired: p})
 		if r.Failure != nil && r.Failure.Taken {
-			s.facts.ForeignNetworkPolicies = append(s.facts.ForeignNetworkPolicies, p.Name) // rule RC-122 tells of it
+			s.facts.ForeignNetworkPolicies = append(s.facts.ForeignNetworkPolicies, p.Name) // validation.RuleNetworkPolicyNames tells of it
 			r.Failure = nil
 		}
 		if r.Err != nil && r.Object == nil {

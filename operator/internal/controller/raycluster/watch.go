@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -25,8 +24,6 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
@@ -105,13 +102,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
-		WatchesRawSource(ofChildren.External(func(enqueue func(types.NamespacedName)) {
-			r.gangs.keeper.OnChange(func(o keeper.Owner) {
-				if o.Kind == gang.KindRayCluster {
-					enqueue(types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
-				}
-			})
-		})).
 		WithOptions(o)
 	for _, kind := range childKinds() {
 		opts := []builder.WatchesOption{builder.WithPredicates(owned.Changed())}
@@ -125,6 +115,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err != nil {
 		return err
 	}
+	r.gangs.keeper.Watch(c, owned.Handler{Kind: cluster, Schedule: r.sizes.schedule})
 	r.optional.Start = func(kind schema.GroupVersionKind, informer cache.Informer) error {
 		changed := owned.Changed()
 		if kind == cert.CertificateKind { // which another controller creates

@@ -107,8 +107,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s := &scope{cron: before.DeepCopy(), now: r.clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	if err == nil && !before.Status.LastScheduleTime.Equal(s.cron.Status.LastScheduleTime) {
-		var saved reconcile.Saved
-		if saved, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); saved != reconcile.SavedStatus {
+		var saved bool
+		if saved, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
 			s.events = report.Done(s.events)
 		}
 	}

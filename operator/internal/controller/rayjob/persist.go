@@ -28,7 +28,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 			after.Status = before.Status
 		} else {
 			saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
-			if saved != reconcile.SavedStatus {
+			if !saved {
 				report.Send(r.recorder, before, report.Done(s.events))
 				return err
 			}

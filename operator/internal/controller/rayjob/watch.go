@@ -18,8 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -58,7 +56,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
 	}
 	changedChild := builder.WithPredicates(owned.Changed())
-	return ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("rayjob").
 		For(&rayv1.RayJob{}, builder.WithPredicates(ours, changed)).
 		Watches(&rayv1.RayCluster{}, children.Handle(), changedChild).
@@ -70,14 +68,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		})).
 		WatchesRawSource(owned.Handler{Kind: kind}.External(func(enqueue func(types.NamespacedName)) {
 			r.enqueue.Store(&enqueue)
-			r.gangs.keeper.OnChange(func(o keeper.Owner) {
-				if o.Kind == gang.KindRayJob {
-					enqueue(types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
-				}
-			})
 		})).
 		WithOptions(o).
-		Complete(r)
+		Build(r)
+	if err == nil {
+		r.gangs.keeper.Watch(c, owned.Handler{Kind: kind})
+	}
+	return err
 }
 
 // selected is the index function behind indexSelected.

@@ -31,7 +31,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 	}
 	after.Status.LastUpdateTime = &metav1.Time{Time: s.now}
 	saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
-	if saved != reconcile.SavedStatus {
+	if !saved {
 		report.Send(r.recorder, before, report.Done(s.events))
 		return err
 	}

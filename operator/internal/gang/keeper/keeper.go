@@ -2,42 +2,44 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
 const (
-	// lookAgain is how often to try again what the API server refused or did not answer.
-	lookAgain = 15 * time.Second
 	// leaving is how often to see whether an object on its way out is gone. Mostly a watch tells earlier.
 	leaving = time.Second
 	// stuck is how long an object may be on its way out before somebody should be told.
 	stuck = 30 * time.Second
-	// patience is how long one request may take: the Pods are waiting.
-	patience = 5 * time.Second
 )
 
-// Config is what a Keeper needs. Client and Clock are required.
+// Config is what a Keeper needs. Client, Live and Clock are required.
 type Config struct {
 	// Client writes.
 	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
 	// Kinds are those that are served; nil says none is.
 	Kinds *served.Kinds
 	// Clock tells the time.
@@ -49,24 +51,37 @@ type Config struct {
 type Keeper struct {
 	config   Config
 	watches  *served.Watches
-	onChange func(Owner)
-	written  *overlay.Overlay[*unstructured.Unstructured]
+	children *children.Writer
 }
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
-	k := &Keeper{config: c, written: overlay.New[*unstructured.Unstructured](c.Clock, nil)}
 	// KubeRay puts no label of the cluster on these objects.
-	k.watches = &served.Watches{Kinds: c.Kinds, Everything: true, Start: k.watch}
-	return k
+	watches := &served.Watches{Kinds: c.Kinds, Everything: true}
+	return &Keeper{config: c, watches: watches, children: children.New(children.Config{
+		Client: c.Client, Live: c.Live, Optional: watches, Clock: c.Clock, Ours: owns,
+	})}
 }
 
-// OnChange sets what is called when a watched object has changed that belongs to a RayCluster or RayJob. To be called
-// before the first Keep.
-func (k *Keeper) OnChange(call func(Owner)) { k.onChange = call }
+// Watch has the controller look at an owner when an object of it has changed. h says which owners, and when. To be called before the
+// first Keep.
+func (k *Keeper) Watch(c controller.Controller, h owned.Handler) {
+	h.AnyOwner, h.Gone = true, k.children.Gone
+	k.watches.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
+		return c.Watch(&source.Informer{Informer: informer, Handler: h.Handle(), Predicates: []predicate.Predicate{worthALook}})
+	}
+}
+
+// worthALook drops what the scheduler writes into the status, which it does often.
+var worthALook = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld, e.ObjectNew
+	return after.GetGeneration() != before.GetGeneration() || after.GetUID() != before.GetUID() ||
+		(after.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil) ||
+		len(after.GetOwnerReferences()) != len(before.GetOwnerReferences())
+}}
 
 // Forget drops what is known of an owner that is gone.
-func (k *Keeper) Forget(owner types.UID) { k.written.Forget(owner) }
+func (k *Keeper) Forget(owner types.UID) { k.children.Forget(owner) }
 
 // Report is what there is to tell about one workload.
 type Report struct {
@@ -102,7 +117,7 @@ type item struct {
 	gang.Object
 	version string
 	current *unstructured.Unstructured // nil for nothing
-	watched bool                       // current is what a watch shows
+	gone    types.UID                  // of what was removed in this run, which a cache may still show
 	remove  bool                       // it has to go, to stay away or to be made again
 }
 
@@ -117,12 +132,8 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 		}
 	}
 	for _, it := range items {
-		switch {
-		case it.Absent:
-		case it.current == nil:
-			r.create(ctx, it)
-		default:
-			r.follow(ctx, it)
+		if !it.Absent {
+			r.ensure(ctx, it)
 		}
 	}
 }
@@ -133,7 +144,7 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 	for _, o := range objects {
 		version, err := r.watches.Version(schema.GroupKind{Group: o.Kind.Group, Kind: o.Kind.Kind}, o.Kind.Versions...)
 		if err != nil {
-			r.trouble(err, "asking for the API of %s", title(o))
+			r.trouble(fmt.Errorf("asking for the API of %s: %w", title(o), err))
 			return nil, false
 		}
 		if version == "" {
@@ -146,15 +157,21 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 			return nil, false
 		}
 		it := &item{Object: o, version: version}
-		if it.current, err = r.read(ctx, it); err != nil {
-			r.trouble(err, "reading %s", title(o))
+		wanted := empty(it, r.w.Owner.Namespace)
+		if !o.Absent {
+			r.again(r.watches.Recheck(wanted.GroupVersionKind()))
+		}
+		found := r.children.Find(ctx, r.owner(it), wanted)
+		if found.Err != nil {
+			r.trouble(found.Err)
 			return nil, false
 		}
+		it.current, _ = found.Object.(*unstructured.Unstructured)
 		if r.inTheWay(it) {
 			return nil, false
 		}
 		if it.current != nil {
-			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it)) > 0
+			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it, it.current)) > 0
 		}
 		items = append(items, it)
 	}
@@ -177,7 +194,7 @@ func (r *run) inTheWay(it *item) bool {
 		}
 		return true
 	case !r.owned(it.current):
-		r.again(lookAgain)
+		r.again(children.RetryAfter)
 		r.problem("%s exists and belongs to something else; rename or delete it", title(it.Object))
 		r.report.Hold = fmt.Sprintf("%s belongs to something else", title(it.Object))
 		return true
@@ -185,16 +202,18 @@ func (r *run) inTheWay(it *item) bool {
 	return false
 }
 
-// owned reports whether the owner of the workload is an owner of the object. That it is not always the controller is how
-// KubeRay made some of them.
-func (r *run) owned(o *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == r.w.Owner.UID })
+func (r *run) owned(o client.Object) bool { return owns(&metav1.ObjectMeta{UID: r.w.Owner.UID}, o) }
+
+// owns reports whether the owner of a workload is an owner of the object. That it is not always the controller is how KubeRay made
+// some of them.
+func owns(owner metav1.Object, o client.Object) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 }
 
 // ofPredecessor reports whether the object belongs to an earlier owner of the same name: it is about to be collected.
 func (r *run) ofPredecessor(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
-		return ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && isRay(ref.APIVersion)
+		return ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && strings.HasPrefix(ref.APIVersion, "ray.io/")
 	})
 }
 
@@ -207,20 +226,14 @@ func (r *run) again(after time.Duration) {
 }
 
 // trouble notes an error of the API server.
-func (r *run) trouble(err error, format string, args ...any) {
-	what := fmt.Sprintf(format, args...)
+func (r *run) trouble(err error) {
 	if apierrors.IsConflict(err) {
 		r.again(leaving) // somebody was faster; the next run sees what they did
 		return
 	}
-	r.again(lookAgain)
-	if meta.IsNoMatchError(err) {
-		err = errors.New("the API is not installed")
-	}
-	r.problem("%s: %v", what, err)
+	r.again(children.RetryAfter)
+	r.problem("%v", err)
 }
 
 // title names an object for people.
 func title(o gang.Object) string { return o.Kind.Kind + " " + o.Name }
-
-func isRay(apiVersion string) bool { return strings.HasPrefix(apiVersion, "ray.io/") }

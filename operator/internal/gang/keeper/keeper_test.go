@@ -109,7 +109,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		},
 	}).Build()
 	b.client = mapped{c, b.mapper}
-	b.keeper = New(Config{Client: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
+	b.keeper = New(Config{Client: b.client, Live: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
 	return b
 }
 
@@ -357,6 +357,34 @@ func TestAPIThatIsInstalledLater(t *testing.T) {
 	u.SetKind("PodGroup")
 	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, u); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestContendedObjectIsPutRightLessOften: objects of a scheduler have the brake of all children, which a changed wish releases.
+func TestContendedObjectIsPutRightLessOften(t *testing.T) {
+	b := newBench(t, nil)
+	b.keep(groupObject(3, nil))
+	patches, last := 0, Report{}
+	contend := func(wish gang.Object) {
+		t.Helper()
+		u := b.get("PodGroup")
+		if err := unstructured.SetNestedField(u.Object, int64(9), "spec", "size"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.client.Update(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		last = b.keep(wish)
+		patches += len(b.writes)
+	}
+	for range 10 {
+		contend(groupObject(3, nil))
+	}
+	if text := strings.Join(last.Problems, "\n"); patches != 3 || !strings.Contains(text, "changed by something else") || last.LookAgain == 0 || last.Hold != "" {
+		t.Errorf("%d patches of what something else changes back, report %+v", patches, last)
+	}
+	if contend(groupObject(5, nil)); patches != 4 || len(last.Problems) > 0 {
+		t.Errorf("%d patches after the wish changed, problems %q", patches, last.Problems)
 	}
 }
 

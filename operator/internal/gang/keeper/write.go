@@ -3,6 +3,9 @@ package keeper
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"reflect"
 	"slices"
@@ -19,32 +22,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/overlay"
+	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// create makes the object. If the name turns out to be taken the next run looks at what has it.
-func (r *run) create(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// ensure makes the object, or has the fields that are followed put right.
+func (r *run) ensure(ctx context.Context, it *item) {
+	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // the Pods are waiting
 	defer cancel()
-	u := build(r.w, it)
-	switch err := r.config.Client.Create(ctx, u); {
-	case err == nil:
-		r.wrote("created", it, u)
-	case apierrors.IsAlreadyExists(err):
-		r.again(leaving)
-	default:
-		r.trouble(err, "creating %s", title(it.Object))
+	what := "creating"
+	if it.current != nil {
+		what = "updating"
 	}
+	r.took(it, what, r.children.Ensure(ctx, r.owner(it), children.Child{
+		Desired: build(r.w, it), Gone: it.gone, Patch: func(current client.Object) (client.Patch, error) { return patchOf(it, current) },
+	}))
 }
 
-// wrote keeps the next run from deciding without what was written.
-func (r *run) wrote(how string, it *item, u *unstructured.Unstructured) {
-	r.report.Written = append(r.report.Written, how+" "+title(it.Object))
-	r.written.Written(r.w.Owner.UID, title(it.Object), u)
-	if it.watched {
-		r.again(overlay.Timeout) // as in read
+// took takes over what became of an object, and reports whether that is what was wanted.
+func (r *run) took(it *item, what string, result children.Result) bool {
+	if result.Done != children.None {
+		r.report.Written = append(r.report.Written, past[result.Done]+" "+title(it.Object))
 	}
+	switch f := result.Failure; {
+	case result.Err != nil:
+		r.trouble(fmt.Errorf("%s %s: %w", what, title(it.Object), errors.Unwrap(result.Err)))
+	case f != nil && it.gone != "":
+		r.again(leaving) // not gone yet, perhaps; the next run sees it
+	case f != nil && f.Cause != nil:
+		r.problem("%s %s: %v", what, title(it.Object), f.Cause)
+	case f != nil:
+		r.problem("%s", f.Message)
+	}
+	if !result.Wanted() || r.watches.Synced(empty(it, "").GroupVersionKind()) { // what is read from the API server needs no second look
+		r.again(result.After)
+	}
+	return result.Wanted()
+}
+
+var past = map[children.Operation]string{children.Create: "created", children.Update: "updated", children.Delete: "deleted"}
+
+// owner is who children belong to. Its generation is that of the wish and not of the object, which may stay while the wish changes:
+// back-off and brake are for attempts at the same.
+func (r *run) owner(it *item) client.Object {
+	wish := fnv.New64a()
+	if it.Spec != nil {
+		_ = json.NewEncoder(wish).Encode(it.Spec(it.version)) // plain values always encode
+	}
+	o := r.w.Owner
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: o.Namespace, Name: o.Name, UID: o.UID, Generation: int64(wish.Sum64()), //nolint:gosec // any number will do
+	}}
 }
 
 // build is the object as it is made.
@@ -73,50 +102,18 @@ func empty(it *item, namespace string) *unstructured.Unstructured {
 	return u
 }
 
-// follow patches the fields that differ.
-func (r *run) follow(ctx context.Context, it *item) {
-	patch := changes(it)
-	if len(patch) == 0 {
-		return
-	}
-	raw, err := json.Marshal(patch)
-	if err != nil {
-		r.trouble(err, "encoding the change of %s", title(it.Object))
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	u := empty(it, r.w.Owner.Namespace)
-	if err := r.config.Client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, raw)); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.written.Gone(r.w.Owner.UID, it.current.GetUID())
-			r.again(leaving)
-			return
-		}
-		r.trouble(err, "updating %s", title(it.Object))
-		return
-	}
-	r.wrote("updated", it, u)
-}
-
 // delete deletes the object, and reports whether the name is free.
 func (r *run) delete(ctx context.Context, it *item) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit)
 	defer cancel()
 	if err := r.unprotect(ctx, it); err != nil && !apierrors.IsNotFound(err) {
-		r.trouble(err, "taking the finalizer off %s", title(it.Object))
+		r.trouble(fmt.Errorf("taking the finalizer off %s: %w", title(it.Object), err))
 		return false
 	}
-	uid := it.current.GetUID()
-	err := r.config.Client.Delete(ctx, empty(it, r.w.Owner.Namespace), client.Preconditions{UID: &uid})
-	// A conflict means that another object has the name by now; the create below meets it.
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		r.trouble(err, "deleting %s", title(it.Object))
+	if !r.took(it, "deleting", r.children.Remove(ctx, r.owner(it), it.current)) {
 		return false
 	}
-	r.written.Gone(r.w.Owner.UID, it.current.GetUID())
-	r.report.Written = append(r.report.Written, "deleted "+title(it.Object))
-	it.current = nil
+	it.gone, it.current = it.current.GetUID(), nil
 	return true
 }
 
@@ -138,16 +135,26 @@ func (r *run) unprotect(ctx context.Context, it *item) error {
 	return r.config.Client.Patch(ctx, empty(it, r.w.Owner.Namespace), client.RawPatch(types.JSONPatchType, raw))
 }
 
+// patchOf is the JSON patch with the changes; nil for none. Without a version, so that the scheduler may write the status meanwhile.
+func patchOf(it *item, current client.Object) (client.Patch, error) {
+	list := changes(it, current.(*unstructured.Unstructured))
+	if len(list) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(list)
+	return client.RawPatch(types.JSONPatchType, raw), err
+}
+
 // changes are what makes the fields that are followed right.
-func changes(it *item) []jsonpatch.Operation {
-	if it.current == nil || it.Absent {
+func changes(it *item, current *unstructured.Unstructured) []jsonpatch.Operation {
+	if it.Absent {
 		return nil
 	}
 	want := map[string]any{"spec": it.Spec(it.version)}
 	var list []jsonpatch.Operation
 	for _, path := range it.Follow {
 		w, wanted := at(want, path)
-		c, found := at(it.current.Object, path)
+		c, found := at(current.Object, path)
 		switch {
 		case wanted && (!found || !same(w, c)):
 			list = append(list, jsonpatch.NewOperation("add", path, w)) // add also replaces

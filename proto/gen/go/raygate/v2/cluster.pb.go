@@ -456,8 +456,8 @@ func (x *IngressOptions) GetTls() []*structpb.Struct {
 // WorkerGroupSpec describes a group of equal worker Pods.
 type WorkerGroupSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// group_name identifies the group in its cluster. Required.
-	GroupName string `protobuf:"bytes,1,opt,name=group_name,json=groupName,proto3" json:"group_name,omitempty"`
+	// group_name identifies the group in its cluster. Required; it may be empty.
+	GroupName *string `protobuf:"bytes,1,opt,name=group_name,json=groupName,proto3,oneof" json:"group_name,omitempty"`
 	// replicas wanted, held between the two bounds when used. The autoscaler writes this field. Unset means 0.
 	Replicas *int32 `protobuf:"varint,2,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
 	// min_replicas is the lower bound. Unset means 0.
@@ -518,8 +518,8 @@ func (*WorkerGroupSpec) Descriptor() ([]byte, []int) {
 }
 
 func (x *WorkerGroupSpec) GetGroupName() string {
-	if x != nil {
-		return x.GroupName
+	if x != nil && x.GroupName != nil {
+		return *x.GroupName
 	}
 	return ""
 }
@@ -1830,18 +1830,18 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x05_hostB\a\n" +
 	"\x05_pathB\f\n" +
 	"\n" +
-	"_path_type\"\xde\x06\n" +
-	"\x0fWorkerGroupSpec\x12\"\n" +
+	"_path_type\"\xf2\x06\n" +
+	"\x0fWorkerGroupSpec\x12'\n" +
 	"\n" +
-	"group_name\x18\x01 \x01(\tB\x03\xe0A\x02R\tgroupName\x12\x1f\n" +
-	"\breplicas\x18\x02 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12&\n" +
-	"\fmin_replicas\x18\x03 \x01(\x05H\x01R\vminReplicas\x88\x01\x01\x12&\n" +
-	"\fmax_replicas\x18\x04 \x01(\x05H\x02R\vmaxReplicas\x88\x01\x01\x12 \n" +
+	"group_name\x18\x01 \x01(\tB\x03\xe0A\x02H\x00R\tgroupName\x88\x01\x01\x12\x1f\n" +
+	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01\x12&\n" +
+	"\fmin_replicas\x18\x03 \x01(\x05H\x02R\vminReplicas\x88\x01\x01\x12&\n" +
+	"\fmax_replicas\x18\x04 \x01(\x05H\x03R\vmaxReplicas\x88\x01\x01\x12 \n" +
 	"\fnum_of_hosts\x18\x05 \x01(\x05R\n" +
 	"numOfHosts\x125\n" +
-	"\x14idle_timeout_seconds\x18\x06 \x01(\x05H\x03R\x12idleTimeoutSeconds\x88\x01\x01\x12\x1f\n" +
-	"\bpriority\x18\a \x01(\x05H\x04R\bpriority\x88\x01\x01\x12\x1d\n" +
-	"\asuspend\x18\b \x01(\bH\x05R\asuspend\x88\x01\x01\x12H\n" +
+	"\x14idle_timeout_seconds\x18\x06 \x01(\x05H\x04R\x12idleTimeoutSeconds\x88\x01\x01\x12\x1f\n" +
+	"\bpriority\x18\a \x01(\x05H\x05R\bpriority\x88\x01\x01\x12\x1d\n" +
+	"\asuspend\x18\b \x01(\bH\x06R\asuspend\x88\x01\x01\x12H\n" +
 	"\tresources\x18\t \x03(\v2*.raygate.v2.WorkerGroupSpec.ResourcesEntryR\tresources\x12?\n" +
 	"\x06labels\x18\n" +
 	" \x03(\v2'.raygate.v2.WorkerGroupSpec.LabelsEntryR\x06labels\x12A\n" +
@@ -1853,7 +1853,8 @@ const file_raygate_v2_cluster_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\v\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\r\n" +
+	"\v_group_nameB\v\n" +
 	"\t_replicasB\x0f\n" +
 	"\r_min_replicasB\x0f\n" +
 	"\r_max_replicasB\x17\n" +

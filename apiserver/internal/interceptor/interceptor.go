@@ -1,0 +1,75 @@
+package interceptor
+
+import (
+	"context"
+	"slices"
+
+	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+)
+
+// Call is one call, unary or a stream.
+type Call struct {
+	// Method is its full name.
+	Method string
+	// Request of a unary call. Nil for a stream, whose messages come later.
+	Request any
+	// stream is nil for a unary call.
+	stream grpc.ServerStream
+	info   *grpc.StreamServerInfo
+}
+
+// Interceptor is one step of the chain, for both kinds of calls. It calls next with the context that is meant for what is further in.
+type Interceptor func(ctx context.Context, c *Call, next func(context.Context) error) error
+
+// Chain makes one step of a list, outermost first.
+func Chain(list []Interceptor) Interceptor {
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		for _, step := range slices.Backward(list) {
+			further := next
+			next = func(ctx context.Context) error { return step(ctx, c, further) }
+		}
+		return next(ctx)
+	}
+}
+
+// Unary is a grpc.UnaryServerInterceptor.
+func (i Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	err = i(ctx, &Call{Method: info.FullMethod, Request: req}, func(ctx context.Context) (err error) {
+		resp, err = handler(ctx, req)
+		return err
+	})
+	return resp, err
+}
+
+// Stream is a grpc.StreamServerInterceptor.
+func (i Interceptor) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	c := &Call{Method: info.FullMethod, stream: s, info: info}
+	return i(s.Context(), c, func(ctx context.Context) error { return handler(srv, withContext(ctx, c.stream)) })
+}
+
+// Of makes a step of a pair of gRPC's, which do not see the responses of unary calls.
+func Of(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) Interceptor {
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		if c.stream == nil {
+			_, err := unary(ctx, c.Request, &grpc.UnaryServerInfo{FullMethod: c.Method}, func(ctx context.Context, _ any) (any, error) { return nil, next(ctx) })
+			return err
+		}
+		return stream(nil, withContext(ctx, c.stream), c.info, func(_ any, s grpc.ServerStream) error {
+			c.stream = s
+			return next(s.Context())
+		})
+	}
+}
+
+// withContext returns a server stream that shows another context.
+func withContext(ctx context.Context, s grpc.ServerStream) grpc.ServerStream {
+	return &middleware.WrappedServerStream{ServerStream: s, WrappedContext: ctx}
+}
+
+// Recovery turns a panic into an error, which Errors logs and shows as INTERNAL. It stands in the chain twice: outermost so that nothing ends the
+// process, and innermost so that a panic of a service is counted and logged as the failed call it is.
+func Recovery() Interceptor {
+	return Of(recovery.UnaryServerInterceptor(), recovery.StreamServerInterceptor())
+}

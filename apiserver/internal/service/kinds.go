@@ -1,0 +1,124 @@
+package service
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// The kinds, each with the service that serves it.
+var (
+	// Clusters are served by ClusterService.
+	Clusters = resource.Kind{
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"), Resource: "rayclusters", State: "status.state", MaxNameLength: 53},
+		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Service: &raygatev2.ClusterService_ServiceDesc,
+		Basic: groupBasic("", "suspend", "managedBy"), Groups: "spec.workerGroupSpecs",
+		States: map[string]func(*store.Item) resource.Progress{
+			"ready": func(item *store.Item) resource.Progress {
+				state := item.At("status.state").Str
+				return resource.Progress{Done: state == string(rayv1.ClusterStateReady) && resource.Observed(item), Now: clusterState(item)}
+			},
+			"suspended": byCondition(rayv1.RayClusterSuspended),
+		},
+	}
+	// Jobs are served by JobService.
+	Jobs = resource.Kind{
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayJob"), Resource: "rayjobs", State: "status.jobDeploymentStatus", MaxNameLength: 47},
+		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Service: &raygatev2.JobService_ServiceDesc,
+		Basic: groupBasic("rayClusterSpec.", "entrypoint", "clusterSelector", "submissionMode", "suspend", "managedBy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"),
+		States: map[string]func(*store.Item) resource.Progress{
+			"ready":     jobIs(rayv1.JobDeploymentStatusRunning),
+			"complete":  jobIs(rayv1.JobDeploymentStatusComplete),
+			"suspended": jobIs(rayv1.JobDeploymentStatusSuspended),
+		},
+		Finished: func(tree map[string]any) string {
+			state, _, _ := unstructured.NestedString(tree, "status", "jobDeploymentStatus")
+			if !rayv1.JobDeploymentStatus(state).IsTerminal() {
+				return ""
+			}
+			return "the job has ended (" + state + ") and cannot be suspended: create a new one to run it again"
+		},
+	}
+	// Services are served by ServeService.
+	Services = resource.Kind{
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayService"), Resource: "rayservices", State: "status.serviceStatus", MaxNameLength: 47},
+		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc,
+		Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
+		States: map[string]func(*store.Item) resource.Progress{
+			"ready":     byCondition(string(rayv1.RayServiceReady)),
+			"suspended": byCondition(string(rayv1.RayServiceSuspended)),
+		},
+	}
+	// CronJobs are served by CronJobService.
+	CronJobs = resource.Kind{
+		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCronJob"), Resource: "raycronjobs", MaxNameLength: 36},
+		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Service: &raygatev2.CronJobService_ServiceDesc,
+		Basic: []string{"schedule", "timeZone", "suspend", "jobTemplate.entrypoint"},
+		States: map[string]func(*store.Item) resource.Progress{
+			"suspended": func(item *store.Item) resource.Progress {
+				return resource.Progress{Done: item.At("spec.suspend").Bool(), Now: "spec.suspend is not true"}
+			},
+		},
+	}
+)
+
+// clusterState says where a cluster is on the way to ready.
+func clusterState(item *store.Item) string {
+	if !resource.Observed(item) {
+		return "the operator has not yet seen the present spec"
+	}
+	text := fmt.Sprintf("state %q, %d of %d workers ready", item.At("status.state").Str, item.At("status.readyWorkerReplicas").Int(), item.At("status.desiredWorkerReplicas").Int())
+	if status, reason, message := resource.ConditionOf(item, rayv1.HeadPodReady); status != "True" {
+		text += fmt.Sprintf("; the head Pod is not ready: %s %s", reason, message)
+	}
+	return text
+}
+
+// jobIs is a state that the operator's status of a job tells. From the end of a job no way leads elsewhere.
+func jobIs(want rayv1.JobDeploymentStatus) func(*store.Item) resource.Progress {
+	return func(item *store.Item) resource.Progress {
+		state := rayv1.JobDeploymentStatus(item.At("status.jobDeploymentStatus").Str)
+		p := resource.Progress{Done: state == want && resource.Observed(item), Now: fmt.Sprintf("the status of the job is %q %s", state, item.At("status.message").Str)}
+		if !p.Done && state.IsTerminal() && resource.Observed(item) {
+			p.Never = fmt.Sprintf("the job has ended as %s %s %s", state, item.At("status.reason").Str, item.At("status.message").Str)
+		}
+		return p
+	}
+}
+
+// byCondition is a state that a condition of the status tells, and a status that is about the present spec.
+func byCondition(name string) func(*store.Item) resource.Progress {
+	return func(item *store.Item) resource.Progress {
+		status, reason, message := resource.ConditionOf(item, name)
+		if !resource.Observed(item) {
+			return resource.Progress{Now: "the operator has not yet seen the present spec"}
+		}
+		return resource.Progress{Done: status == "True", Now: fmt.Sprintf("condition %s is %q (%s) %s", name, status, reason, message)}
+	}
+}
+
+// groupBasic are the fields of worker groups that lists show, below the path of a cluster's spec.
+func groupBasic(cluster string, rest ...string) []string {
+	var all []string
+	for _, name := range []string{"groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts", "suspend"} {
+		all = append(all, cluster+"workerGroupSpecs."+name)
+	}
+	for _, name := range []string{"rayVersion", "enableInTreeAutoscaling"} {
+		all = append(all, cluster+name)
+	}
+	return append(all, rest...)
+}
+
+func checksOf(kind string) validation.Checks {
+	checks, ok := validation.ForKind(kind)
+	if !ok {
+		panic("no rules for " + kind)
+	}
+	return checks
+}

@@ -1,0 +1,128 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/raygate/raygate/apiserver/internal/resource"
+)
+
+// standardOf returns the methods that every kind has, by name. noun is what the protos call the kind, such as Cluster.
+func standardOf(noun string) map[string]method {
+	return map[string]method{
+		"Create" + noun:          unary((*resource.Resource).Create),
+		"Get" + noun:             unary((*resource.Resource).Get),
+		"List" + noun + "s":      unary((*resource.Resource).List),
+		"Update" + noun:          unary((*resource.Resource).Update),
+		"Replace" + noun:         unary((*resource.Resource).Replace),
+		"Apply" + noun:           unary((*resource.Resource).Apply),
+		"Delete" + noun:          unary((*resource.Resource).Delete),
+		"Wait" + noun:            unary((*resource.Resource).Wait),
+		"Suspend" + noun:         unary((*resource.Resource).Suspend),
+		"Resume" + noun:          unary((*resource.Resource).Resume),
+		"Scale" + noun:           unary((*resource.Resource).Scale),
+		"Diagnose" + noun:        unary((*resource.Resource).Diagnose),
+		"List" + noun + "Events": unary((*resource.Resource).Events),
+		"Watch" + noun + "s":     watch,
+	}
+}
+
+// method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.
+type method struct {
+	// fits tells whether a request has what the method asks it for.
+	fits func(req proto.Message) bool
+	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error
+}
+
+func fits[Req any](req proto.Message) bool { _, ok := req.(Req); return ok }
+
+func unary[Req any](do func(*resource.Resource, context.Context, Req, proto.Message) error) method {
+	return method{fits[Req], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, _ func(proto.Message) error) error {
+		return do(r, ctx, req.(Req), resp)
+	}}
+}
+
+var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error {
+	return r.Watch(ctx, req.(resource.WatchRequest), resp, send)
+}}
+
+// Register registers the service of a kind. Standard methods are those of r, all others are those of special, which implements the generated
+// interface of the service; of its standard methods none is called, so that it may embed the Unimplemented server. It is nil for a service that
+// has no others. A method without an implementation, or one whose request lacks a field that the standard method has, is a panic.
+func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
+	desc := *r.Service
+	desc.Methods, desc.Streams = nil, nil
+	standard := standardOf(strings.TrimPrefix(r.Checks.Kind, "Ray"))
+	handlers := func(name string) (s served, ok bool) {
+		s = served{r: r, name: "/" + desc.ServiceName + "/" + name, method: standard[name]}
+		if s.do == nil && special == nil {
+			panic("nothing implements " + s.name)
+		}
+		rpc := must(protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName + "." + name))).(protoreflect.MethodDescriptor)
+		s.request = must(protoregistry.GlobalTypes.FindMessageByName(rpc.Input().FullName()))
+		s.response = must(protoregistry.GlobalTypes.FindMessageByName(rpc.Output().FullName()))
+		if s.do != nil && !s.fits(s.request.New().Interface()) {
+			panic("the request of " + s.name + " is not that of a standard method")
+		}
+		return s, s.do != nil
+	}
+	for _, m := range r.Service.Methods {
+		if s, ok := handlers(m.MethodName); ok {
+			m.Handler = s.unary
+		}
+		desc.Methods = append(desc.Methods, m)
+	}
+	for _, m := range r.Service.Streams {
+		if s, ok := handlers(m.StreamName); ok {
+			m.Handler = s.stream
+		}
+		desc.Streams = append(desc.Streams, m)
+	}
+	if special == nil {
+		desc.HandlerType, special = (*any)(nil), r
+	}
+	server.RegisterService(&desc, special)
+}
+
+func must[T any](found T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return found
+}
+
+// served is a standard method of a service, as gRPC calls it.
+type served struct {
+	method
+	r                 *resource.Resource
+	name              string
+	request, response protoreflect.MessageType
+}
+
+func (s served) unary(impl any, ctx context.Context, decode func(any) error, chain grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the signature is gRPC's
+	req := s.request.New().Interface()
+	if err := decode(req); err != nil {
+		return nil, err
+	}
+	call := func(ctx context.Context, req any) (any, error) {
+		resp := s.response.New().Interface()
+		return resp, s.do(ctx, s.r, req.(proto.Message), resp, nil)
+	}
+	if chain == nil {
+		return call(ctx, req)
+	}
+	return chain(ctx, req, &grpc.UnaryServerInfo{Server: impl, FullMethod: s.name}, call)
+}
+
+func (s served) stream(_ any, stream grpc.ServerStream) error {
+	req := s.request.New().Interface()
+	if err := stream.RecvMsg(req); err != nil {
+		return err
+	}
+	return s.do(stream.Context(), s.r, req, s.response.New().Interface(), func(m proto.Message) error { return stream.SendMsg(m) })
+}

@@ -1,0 +1,167 @@
+package podrun
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/localcluster/internal/podnet"
+	"github.com/raygate/raygate/localcluster/internal/servesim"
+)
+
+// pods are those of a cluster; the test changes them.
+type pods struct {
+	mu   sync.Mutex
+	list []*corev1.Pod
+}
+
+func (p *pods) of(types.NamespacedName) []*corev1.Pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*corev1.Pod(nil), p.list...)
+}
+
+func (p *pods) set(list ...*corev1.Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = list
+}
+
+func rayPod(name, nodeType string, env ...corev1.EnvVar) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID(name), Labels: map[string]string{labelCluster: "c", labelNodeType: nodeType}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "ray", Env: env, Ports: []corev1.ContainerPort{{Name: servePortName, ContainerPort: 9000}},
+			ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"wget http://localhost:9000/-/healthz"}}}},
+		}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.244.0.9"},
+	}
+}
+
+// request sends one to a port of a Pod.
+func request(t *testing.T, r *Runtime, p *corev1.Pod, port uint16, method, path, body string) (int, string, error) {
+	t.Helper()
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			endpoint, err := r.Endpoint(ctx, p, port)
+			if err != nil {
+				return nil, err
+			}
+			here, there := net.Pipe()
+			go endpoint(there)
+			return here, nil
+		},
+	}}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://pod"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(data), err
+}
+
+// eventually waits for something that the simulator does by itself.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("waited in vain for: " + what)
+		}
+	}
+}
+
+const serveConfig = `{"applications":[{"name":"a","route_prefix":"/a","import_path":"m:app","deployments":[{"name":"A"}]}]}`
+
+func TestServe(t *testing.T) {
+	for name, tc := range map[string]struct {
+		env  []corev1.EnvVar
+		kept bool
+	}{
+		"state in memory":    {},
+		"state in a storage": {env: []corev1.EnvVar{{Name: storageVariable, Value: "s"}}, kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, worker := rayPod("h", headNode, tc.env...), rayPod("w", "worker")
+			r := testRuntime(t, head)
+			all := &pods{}
+			all.set(head, worker)
+			r.opts.Pods = all.of
+			if r.Ready(worker) {
+				t.Error("a worker is ready before Serve runs")
+			}
+			if _, _, err := request(t, r, worker, 9000, "GET", "/a", ""); !errors.Is(err, podnet.ErrRefused) {
+				t.Errorf("before Serve runs: %v", err)
+			}
+			if code, text, err := request(t, r, head, 8265, "PUT", servesim.Path, serveConfig); code != 200 || err != nil {
+				t.Fatalf("PUT: %d %s %v", code, text, err)
+			}
+			eventually(t, "the worker to be ready", func() bool { return r.Ready(worker) })
+			if code, text, err := request(t, r, worker, 9000, "GET", "/a", ""); code != 200 || err != nil {
+				t.Fatalf("route: %d %s %v", code, text, err)
+			}
+
+			// The head goes, and another one comes.
+			all.set(worker)
+			r.Forget(head.UID)
+			eventually(t, "the loss of the head to show", func() bool { return r.Ready(worker) == tc.kept })
+			next := rayPod("h2", headNode, tc.env...)
+			if _, err := r.opts.Client.CoreV1().Pods("ml").Create(t.Context(), next, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			all.set(next, worker)
+			code, text, err := request(t, r, next, 8265, "GET", servesim.Path, "")
+			if code != 200 || err != nil || strings.Contains(text, "RUNNING") != tc.kept {
+				t.Errorf("the new head: %d %s %v", code, text, err)
+			}
+		})
+	}
+}
+
+// TestServeDrains: a Pod that is deleted answers those who are on their way, and its replica goes elsewhere.
+func TestServeDrains(t *testing.T) {
+	head, first, second := rayPod("h", headNode), rayPod("w1", "worker"), rayPod("w2", "worker")
+	r := testRuntime(t, head)
+	all := &pods{}
+	all.set(head, first)
+	r.opts.Pods = all.of
+	if code, text, err := request(t, r, head, 8265, "PUT", servesim.Path, serveConfig); code != 200 || err != nil {
+		t.Fatalf("PUT: %d %s %v", code, text, err)
+	}
+	eventually(t, "the worker to be ready", func() bool { return r.Ready(first) })
+	if r.Ready(second) {
+		t.Error("a worker without replica is ready")
+	}
+	leaving := first.DeepCopy()
+	leaving.DeletionTimestamp = new(metav1.Now())
+	all.set(head, leaving, second)
+	if r.Stop(leaving, 30*time.Second) {
+		t.Fatal("the Pod has gone at once")
+	}
+	for ended := false; !ended; ended = r.Stop(leaving, 30*time.Second) {
+		code, text, err := request(t, r, leaving, 9000, "GET", "/a", "")
+		if err == nil && code != 200 || err != nil && !errors.Is(err, podnet.ErrRefused) && !r.Stop(leaving, 0) {
+			t.Errorf("while it goes: %d %s %v", code, text, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if r.Ready(leaving) {
+		t.Error("a Pod that leaves is ready")
+	}
+	eventually(t, "the other worker to be ready", func() bool { return r.Ready(second) })
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package realnode
+
+func unmount(string) error { return nil }

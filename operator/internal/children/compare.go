@@ -1,0 +1,200 @@
+package children
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// track notes on the object which annotations are ours, so that one that is no longer asked for can be told from one that
+// somebody else added.
+func track(o client.Object) {
+	a := o.GetAnnotations()
+	delete(a, rayv1.AnnotationAppliedAnnotations)
+	if len(a) == 0 {
+		return
+	}
+	a[rayv1.AnnotationAppliedAnnotations] = strings.Join(slices.Sorted(maps.Keys(a)), ",")
+	o.SetAnnotations(a)
+}
+
+// mergePatch returns what makes current what desired asks for, nil if it is.
+func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
+	wanted, err := wantedOf(desired, current, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := bodyOf(current)
+	if err != nil || satisfied(wanted, found, r) {
+		return nil, err
+	}
+	return versioned(wanted, current)
+}
+
+// wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status. An annotation
+// of ours that is to go is nil.
+func wantedOf(desired, current client.Object, r rules) (map[string]any, error) {
+	body, err := bodyOf(desired)
+	if err != nil {
+		return nil, err
+	}
+	if _, partial := current.(*metav1.PartialObjectMetadata); partial {
+		body = map[string]any{} // of the rest nothing is known
+	}
+	meta := map[string]any{}
+	if l := desired.GetLabels(); len(l) > 0 {
+		meta["labels"] = mapOf(l)
+	}
+	if a := annotationsOf(desired, current); len(a) > 0 {
+		meta["annotations"] = a
+	}
+	body["metadata"] = meta
+	for _, path := range slices.Concat(r.once, [][]string{{"status"}, {"apiVersion"}, {"kind"}}) {
+		unstructured.RemoveNestedField(body, path...)
+	}
+	return body, nil
+}
+
+func bodyOf(o client.Object) (map[string]any, error) {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		return runtime.DeepCopyJSON(u.Object), nil // the converter may give away the map itself
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+}
+
+func annotationsOf(desired, current client.Object) map[string]any {
+	a := mapOf(desired.GetAnnotations())
+	have := current.GetAnnotations()
+	for key := range strings.SplitSeq(have[rayv1.AnnotationAppliedAnnotations], ",") {
+		if _, still := a[key]; !still && key != "" {
+			if _, there := have[key]; there {
+				a[key] = nil
+			}
+		}
+	}
+	if _, tracked := have[rayv1.AnnotationAppliedAnnotations]; tracked && len(desired.GetAnnotations()) == 0 {
+		a[rayv1.AnnotationAppliedAnnotations] = nil
+	}
+	return a
+}
+
+func mapOf(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// satisfied reports whether found is as wanted. Paths that are exact and differ are completed in wanted, so that a patch
+// empties what has to be empty.
+func satisfied(wanted, found map[string]any, r rules) bool {
+	ok := true
+	for _, path := range r.exact {
+		w, _, _ := unstructured.NestedFieldNoCopy(wanted, path...)
+		f, _, _ := unstructured.NestedFieldNoCopy(found, path...)
+		if same(w, f) {
+			continue
+		}
+		ok = false
+		if w == nil {
+			setNil(wanted, path)
+		}
+	}
+	annotations, _, _ := unstructured.NestedMap(wanted, "metadata", "annotations")
+	have, _, _ := unstructured.NestedMap(found, "metadata", "annotations")
+	for key, v := range annotations {
+		if _, there := have[key]; v == nil && there {
+			return false
+		}
+	}
+	return ok && covers(wanted, found)
+}
+
+func setNil(body map[string]any, path []string) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := body[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			body[key] = next
+		}
+		body = next
+	}
+	body[path[len(path)-1]] = nil
+}
+
+// same compares in full, where nothing, an empty list and an empty map are alike.
+func same(a, b any) bool { return reflect.DeepEqual(filled(a), filled(b)) }
+
+// filled is the value without fields that are empty; nil if nothing is left.
+func filled(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, v := range x {
+			if f := filled(v); f != nil {
+				out[k] = f
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case []any:
+		var out []any
+		for _, v := range x {
+			out = append(out, filled(v))
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	}
+	return v
+}
+
+// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
+// of one length, so that an element that is no longer wanted is noticed.
+//
+// equality.Semantic.DeepDerivative is not used: to it a number or boolean that was left out differs from its default, and
+// a shorter list is covered by a longer one.
+func covers(wanted, found any) bool {
+	switch w := wanted.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		f, _ := found.(map[string]any)
+		for k, v := range w {
+			if !covers(v, f[k]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		f, _ := found.([]any)
+		return len(w) == 0 || slices.EqualFunc(w, f, covers)
+	default:
+		return reflect.ValueOf(w).IsZero() || w == found
+	}
+}
+
+// versioned returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
+// somebody else in between is a conflict and not lost.
+func versioned(wanted map[string]any, current client.Object) (client.Patch, error) {
+	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
+	raw, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, err
+	}
+	return client.RawPatch(types.MergePatchType, raw), nil
+}

@@ -1,0 +1,147 @@
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// errNotOwned says that an object of the wanted name exists and belongs to somebody else, or to nobody. It is never changed.
+type errNotOwned struct {
+	controller *metav1.OwnerReference // nil if nothing controls it
+	found      client.Object
+	what       string
+}
+
+// Error implements error.
+func (e *errNotOwned) Error() string {
+	whose := "it has no controller"
+	if e.controller != nil {
+		whose = fmt.Sprintf("its controller is %s %s", e.controller.Kind, e.controller.Name)
+	}
+	return fmt.Sprintf("%s exists and belongs to something else: %s; rename or delete it", e.what, whose)
+}
+
+// errBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
+var errBeingDeleted = errors.New("is being deleted")
+
+// held is what put does where the object differs from what is asked for, but must not be changed now.
+const held Operation = "held"
+
+// put makes current look like the child. current is what the cache shows under that name, and nil when it shows
+// nothing; it may be the metadata alone, and then only metadata is compared. On return without error Desired is the object as the
+// server has it, or has its metadata. With hold nothing that exists is changed.
+//
+// Fields that Desired leaves empty, and labels and annotations that it does not mention, are not touched: they may be
+// defaults, or belong to the user. Only an annotation that an earlier Desired asked for goes when it is no longer asked for.
+// What is peculiar to a kind is in kinds.go. Errors can be errNotOwned, errBeingDeleted or those of the API server.
+func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current client.Object, hold bool) (Operation, error) {
+	if !c.AsFound && c.Patch == nil {
+		track(c.Desired)
+	}
+	if current == nil {
+		taken, err := w.create(ctx, c.Desired)
+		if err != nil {
+			return None, err
+		}
+		if taken == nil {
+			return Create, nil
+		}
+		current = taken
+	}
+	what := w.describe(c.Desired)
+	if !w.ours(owner, current) {
+		return None, &errNotOwned{what: what, controller: metav1.GetControllerOf(current), found: current}
+	}
+	if current.GetDeletionTimestamp() != nil {
+		return None, fmt.Errorf("%s %w", what, errBeingDeleted)
+	}
+	if c.Keep != nil {
+		c.Keep(current)
+	}
+	patch, err := w.patchFor(c, current)
+	if err != nil {
+		return None, fmt.Errorf("building the patch for %s: %w", what, err)
+	}
+	if patch == nil || hold {
+		copyInto(current, c.Desired)
+		if patch == nil {
+			return None, nil
+		}
+		return held, nil
+	}
+	// The answer is decoded into what the patch is sent for, so that must be a copy: current belongs to the cache.
+	target := current.DeepCopyObject().(client.Object)
+	if err := w.config.Client.Patch(ctx, target, patch); err != nil {
+		return None, fmt.Errorf("patching %s: %w", what, err)
+	}
+	copyInto(target, c.Desired)
+	return Update, nil
+}
+
+// patchFor returns what makes current right, nil for nothing to do.
+func (w *Writer) patchFor(c Child, current client.Object) (client.Patch, error) {
+	if c.Patch != nil {
+		return c.Patch(current)
+	}
+	kind, err := w.kindOf(c.Desired)
+	if err != nil {
+		return nil, err
+	}
+	return mergePatch(c.Desired, current, kinds[kind.Kind])
+}
+
+func (w *Writer) ours(owner metav1.Object, current client.Object) bool {
+	if w.config.Ours != nil {
+		return w.config.Ours(owner, current)
+	}
+	return metav1.IsControlledBy(current, owner)
+}
+
+// create makes desired, which then is the object as the server has it. If the name is taken it returns the object that has it,
+// whoever's that is; nil after success.
+func (w *Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
+	attempt := desired.DeepCopyObject().(client.Object)
+	err := w.config.Client.Create(ctx, attempt)
+	if err == nil {
+		copyInto(attempt, desired)
+		return nil, nil
+	}
+	what := w.describe(desired)
+	if !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("creating %s: %w", what, err)
+	}
+	// The cache is behind, or filtered, or somebody else took the name. Only the server knows.
+	live := desired.DeepCopyObject().(client.Object)
+	switch readErr := w.config.Live.Get(ctx, client.ObjectKeyFromObject(desired), live); {
+	case apierrors.IsNotFound(readErr): // it is gone since
+		return nil, fmt.Errorf("creating %s: %w", what, err)
+	case readErr != nil:
+		return nil, fmt.Errorf("reading %s, whose name was taken: %w", what, readErr)
+	}
+	return live, nil
+}
+
+// describe has no kind for one that the client does not know, so that its requests fail.
+func (w *Writer) describe(o client.Object) string {
+	kind, _ := w.kindOf(o)
+	return fmt.Sprintf("%s %s/%s", kind.Kind, o.GetNamespace(), o.GetName())
+}
+
+// copyInto overwrites dst with src, or only its metadata if src is no more than that.
+func copyInto(src, dst client.Object) {
+	if from, partial := src.(*metav1.PartialObjectMetadata); partial {
+		dst.SetUID(from.UID)
+		dst.SetResourceVersion(from.ResourceVersion)
+		dst.SetLabels(from.Labels)
+		dst.SetAnnotations(from.Annotations)
+		dst.SetOwnerReferences(from.OwnerReferences)
+		return
+	}
+	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src.DeepCopyObject()).Elem())
+}

@@ -1,0 +1,49 @@
+package kubedoc
+
+import (
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+)
+
+// Problem is what is wrong at path, nil for the document itself: detail says what, reason (of package mistake) is its Origin.
+func Problem(path *field.Path, reason, detail string) *field.Error {
+	e := &field.Error{Type: field.ErrorTypeTypeInvalid, BadValue: field.OmitValueType{}, Detail: detail}
+	if path != nil {
+		e.Field = path.String()
+	}
+	return e.WithOrigin(reason)
+}
+
+// maxMistakes bounds what is said about a hopeless document.
+const maxMistakes = 100
+
+// mistakes are those found so far.
+type mistakes struct{ list field.ErrorList }
+
+func (m *mistakes) add(path *field.Path, reason, detail string) {
+	if !m.full() {
+		m.list = append(m.list, Problem(path, reason, detail))
+	}
+}
+
+// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
+func (m *mistakes) full() bool { return len(m.list) >= maxMistakes }
+
+func (m *mistakes) wrongType(path *field.Path, want string, got any) {
+	m.add(path, mistake.WrongType, mistake.Type(want, describe(got)))
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// memberOf is the path of a member; one whose name is no identifier is likely the key of a map.
+func memberOf(path *field.Path, name string) *field.Path {
+	if len(name) < 64 && identifier.MatchString(name) {
+		return path.Child(name)
+	}
+	return keyOf(path, name)
+}
+
+func keyOf(path *field.Path, name string) *field.Path { return path.Key(mistake.Short(name)) }

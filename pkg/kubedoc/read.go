@@ -1,0 +1,210 @@
+package kubedoc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+)
+
+const (
+	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
+	MaxDepth = 100
+	// MaxValues is how many values (keys not counted) a document may have, with all aliases of YAML followed. An object that etcd takes has less.
+	MaxValues = 250_000
+	// maxText bounds the text of all values together, which only aliases can make longer than the document.
+	maxText = 4 << 20
+)
+
+// Read reads one document in JSON, or in YAML as kubectl understands it, into a tree as unstructured.Unstructured keeps it: integers as int64, other
+// numbers as float64. It returns every mistake in the text, up to 100: a key that is there twice, of which the first counts, text that is not UTF-8,
+// too many values. The tree is nil when the document as a whole cannot be read or is no object; there is one mistake then at least.
+//
+// It is linear in the document: at most 400 bytes are allocated for each of its bytes, whatever it says, and no more than MaxValues are read.
+func Read(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
+	r := &reader{data: data}
+	var root any
+	var ok bool
+	if isYAML {
+		root, ok = r.readYAML()
+	} else {
+		root, ok = r.readJSON()
+	}
+	tree, isObject := root.(map[string]any)
+	if ok && !isObject {
+		r.wrongType(nil, "object", root)
+	}
+	return tree, r.list
+}
+
+// reader reads a document. Its functions return false when there is no use in reading on.
+type reader struct {
+	mistakes
+	data   []byte
+	pos    int // in JSON
+	values int
+	text   int // bytes
+}
+
+// place is where a value stands in the document. Places stay on the stack of the functions that read; a path is made for what is reported only.
+type place struct {
+	up     *place
+	name   string
+	index  int
+	isItem bool // of a list, and not a member
+}
+
+func (p *place) path() *field.Path {
+	switch {
+	case p == nil:
+		return nil
+	case p.isItem:
+		return p.up.path().Index(p.index)
+	}
+	return memberOf(p.up.path(), p.name)
+}
+
+func (r *reader) wrong(at *place, reason, detail string) {
+	if !r.full() {
+		r.add(at.path(), reason, detail)
+	}
+}
+
+func (r *reader) readJSON() (any, bool) {
+	if !json.Valid(r.data) {
+		err := json.Unmarshal(r.data, new(json.RawMessage))
+		r.wrong(nil, mistake.Syntax, "not JSON: "+r.position(err)+err.Error())
+		return nil, false
+	}
+	return r.jsonValue(nil, 0)
+}
+
+// position says where a syntax error of JSON is.
+func (r *reader) position(err error) string {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok || syntax.Offset == 0 {
+		return ""
+	}
+	before := r.data[:syntax.Offset-1]
+	return fmt.Sprintf("line %d, column %d: ", bytes.Count(before, []byte{'\n'})+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
+}
+
+// jsonValue reads the next value of JSON that encoding/json has found to be well formed.
+func (r *reader) jsonValue(at *place, depth int) (any, bool) {
+	if depth > MaxDepth {
+		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		return nil, false
+	}
+	if r.values++; r.values > MaxValues {
+		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
+		return nil, false
+	}
+	switch r.next() {
+	case '{':
+		return r.jsonObject(at, depth)
+	case '[':
+		return r.jsonList(at, depth)
+	case '"':
+		return r.jsonString(at), true
+	case 't':
+		r.pos += len("true")
+		return true, true
+	case 'f':
+		r.pos += len("false")
+		return false, true
+	case 'n':
+		r.pos += len("null")
+		return nil, true
+	}
+	start := r.pos
+	for r.pos < len(r.data) && strings.IndexByte("+-.eE0123456789", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+	return r.number(string(r.data[start:r.pos]), at), true
+}
+
+// next returns the byte at which the next value, or the end of an object or list, begins. What separates them has been checked.
+func (r *reader) next() byte {
+	for strings.IndexByte(" \t\r\n,:", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+	return r.data[r.pos]
+}
+
+func (r *reader) jsonObject(at *place, depth int) (any, bool) {
+	object := map[string]any{}
+	for r.pos++; r.next() != '}'; {
+		key := r.jsonString(at)
+		here := place{up: at, name: key}
+		value, ok := r.jsonValue(&here, depth+1)
+		if !ok {
+			return nil, false
+		}
+		if _, twice := object[key]; twice {
+			r.wrong(&here, mistake.DuplicateKey, mistake.Twice)
+			continue
+		}
+		object[key] = value
+	}
+	r.pos++
+	return object, true
+}
+
+func (r *reader) jsonList(at *place, depth int) (any, bool) {
+	list := []any{}
+	for r.pos++; r.next() != ']'; {
+		here := place{up: at, index: len(list), isItem: true}
+		value, ok := r.jsonValue(&here, depth+1)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, value)
+	}
+	r.pos++
+	return list, true
+}
+
+// jsonString reads a string, at whose opening quote the reader is.
+func (r *reader) jsonString(at *place) string {
+	start, escaped := r.pos, false
+	for r.pos++; r.data[r.pos] != '"'; r.pos++ {
+		if r.data[r.pos] == '\\' {
+			escaped = true
+			r.pos++
+		}
+	}
+	r.pos++
+	raw := r.data[start:r.pos]
+	valid := utf8.Valid(raw)
+	if valid && !escaped {
+		return string(raw[1 : len(raw)-1])
+	}
+	var text string
+	_ = json.Unmarshal(raw, &text) // replaces what is no text by U+FFFD without a word
+	switch {
+	case !valid:
+		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")
+	case strings.Count(text, "\uFFFD") > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
+		r.wrong(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
+	}
+	return text
+}
+
+func (r *reader) number(text string, at *place) any {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		r.wrong(at, mistake.OutOfRange, "the number is too large")
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,9 @@
+// Package servesim simulates Ray Serve on the nodes of one Ray cluster: the REST API of the dashboard with the states that applications,
+// deployments and replicas go through, and the HTTP proxies of the nodes, which answer health checks and echo the requests to routes.
+//
+// Like raysim it imports nothing of raygate, and the module localcluster reaches it through a symbolic link.
+//
+// Nothing of an application runs. Its deployments are those that the config lists, or one named after the attribute of its import path. An
+// application tells the simulator by environment variables of its runtime_env what is to go wrong: RAYGATE_SIM_SERVE_FAIL with the value
+// build, replica or health, and RAYGATE_SIM_SERVE_BUILD with the time that a build takes, such as 5s.
+package servesim
