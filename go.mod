@@ -44,6 +44,8 @@ require (
 
 require github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
 
+require sigs.k8s.io/gateway-api v1.6.3
+
 require (
 	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -100,7 +102,7 @@ require (
 	github.com/go-openapi/swag/typeutils v0.29.2 // indirect
 	github.com/go-openapi/swag/yamlutils v0.29.2 // indirect
 	github.com/google/cel-go v0.29.2 // indirect
-	github.com/google/gnostic-models v0.7.0 // indirect
+	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jhump/protoreflect/v2 v2.0.0-beta.2
 	github.com/json-iterator/go v1.1.12 // indirect

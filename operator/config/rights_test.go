@@ -19,7 +19,7 @@ var optional = map[string][]string{
 	"scheduler-plugins":         {"scheduling.x-k8s.io/podgroups: create get list patch watch"},
 	"workload-aware-scheduling": {"scheduling.k8s.io/podgroups: create delete get list patch watch", "scheduling.k8s.io/workloads: create delete get list patch watch"},
 	"token-auth":                {"/secrets: create delete patch"},
-	"kubernetes-proxy":          {"/services/proxy: create get"},
+	"kubernetes-proxy":          {"/pods/proxy: get", "/services/proxy: create get"},
 }
 
 // allowed are the rights of a ClusterRole, empty if nobody binds it to the operator.

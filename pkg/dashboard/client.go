@@ -29,6 +29,14 @@ type Client interface {
 	// TailJobLogs streams what the driver writes, from the beginning. Read returns io.EOF when Ray closed the stream
 	// normally, which does not say that the job ended, much less how: ask for the job. The context covers the stream.
 	TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error)
+
+	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not
+	// from within Ray. Serve that does not run has none.
+	ServeDetails(ctx context.Context) (*ServeDetails, error)
+	// DeployServe hands Ray Serve a configuration, a JSON object, which replaces the one before: applications that are not in it
+	// are deleted. Ray accepts it before it carries it out. After an error that matches ErrUnavailable it may have accepted it all
+	// the same; to repeat the request does no harm.
+	DeployServe(ctx context.Context, config json.RawMessage) error
 }
 
 // Submission is a job to submit. Only Entrypoint is required. What is empty is not sent, because Ray refuses keys that it

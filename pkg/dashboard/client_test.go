@@ -352,6 +352,7 @@ func everyCall(ctx context.Context, c Client) map[string]func() error {
 		"stop":    func() error { _, err := c.StopJob(ctx, "demo"); return err },
 		"delete":  func() error { return c.DeleteJob(ctx, "demo") },
 		"logs":    func() error { _, err := c.JobLogs(ctx, "demo"); return err },
+		"serve":   func() error { _, err := c.ServeDetails(ctx); return err },
 		"tail": func() error {
 			stream, err := c.TailJobLogs(ctx, "demo")
 			if err != nil {

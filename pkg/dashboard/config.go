@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -33,17 +34,22 @@ type Config struct {
 	// Token is that of a cluster with token authentication; empty means none.
 	Token Token
 
-	// ReadTimeout limits Version, ListJobs, GetJob and DeleteJob, and how long TailJobLogs takes to begin. 0 means 5 seconds.
+	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and how long TailJobLogs takes to begin. 0 means 5
+	// seconds.
 	ReadTimeout time.Duration
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.
 	SubmitTimeout time.Duration
 	// LogsTimeout limits JobLogs. 0 means a minute.
 	LogsTimeout time.Duration
+	// DeployTimeout limits DeployServe: where Serve does not run yet the request starts it. 0 means 30 seconds.
+	DeployTimeout time.Duration
 
 	// MaxJob, MaxList and MaxLogs limit the answers in bytes. 0 means 4 MiB, 64 MiB and 64 MiB: Ray caps logs at 16 MiB of
 	// text, which JSON makes longer.
 	MaxJob, MaxList, MaxLogs int64
+	// MaxServe limits the answer of ServeDetails in bytes. 0 means 16 MiB.
+	MaxServe int64
 }
 
 // The defaults of Config.
@@ -51,6 +57,8 @@ const (
 	defaultReadTimeout   = 5 * time.Second
 	defaultSubmitTimeout = 20 * time.Second
 	defaultLogsTimeout   = time.Minute
+	defaultDeployTimeout = 30 * time.Second
+	defaultMaxServe      = 16 << 20
 	defaultMaxJob        = 4 << 20
 	defaultMaxList       = 64 << 20
 	defaultMaxLogs       = 64 << 20
@@ -78,6 +86,11 @@ func DirectURL(hostport string) (*url.URL, error) {
 // ServiceProxyURL is the URL of a dashboard behind the Service proxy of the API server. The port is a name or a number.
 func ServiceProxyURL(apiServer *url.URL, namespace, service, port string) *url.URL {
 	return apiServer.JoinPath("api", "v1", "namespaces", namespace, "services", service+":"+port, "proxy")
+}
+
+// PodProxyURL is the URL of a server in a Pod behind the Pod proxy of the API server.
+func PodProxyURL(apiServer *url.URL, namespace, pod string, port int32) *url.URL {
+	return apiServer.JoinPath("api", "v1", "namespaces", namespace, "pods", pod+":"+strconv.Itoa(int(port)), "proxy")
 }
 
 // sharedTransport serves clients without a transport of their own. No proxy of the environment: a dashboard is inside the

@@ -31,6 +31,8 @@ func New(c Config) (*HTTPClient, error) {
 	orDefault(&c.ReadTimeout, defaultReadTimeout)
 	orDefault(&c.SubmitTimeout, defaultSubmitTimeout)
 	orDefault(&c.LogsTimeout, defaultLogsTimeout)
+	orDefault(&c.DeployTimeout, defaultDeployTimeout)
+	orDefault(&c.MaxServe, defaultMaxServe)
 	orDefault(&c.MaxJob, defaultMaxJob)
 	orDefault(&c.MaxList, defaultMaxList)
 	orDefault(&c.MaxLogs, defaultMaxLogs)
@@ -50,9 +52,16 @@ type call struct {
 	collection bool
 	id, below  string
 	path       string
+	query      string
 	body       any
 	timeout    time.Duration
 	limit      int64
+	// any2xx takes every status code from 200 to 299 for a success, and without a target the body is not looked at.
+	any2xx bool
+}
+
+func (q call) succeeded(code int) bool {
+	return code == http.StatusOK || q.any2xx && code >= 200 && code < 300
 }
 
 // tokenHeader leaves Authorization to proxies in between.
@@ -81,6 +90,7 @@ func (c *HTTPClient) url(q call) (*url.URL, error) {
 	}
 	u.RawPath = trimSlash(u.EscapedPath()) + raw
 	u.Path = trimSlash(u.Path) + path
+	u.RawQuery = q.query
 	return &u, nil
 }
 
@@ -123,9 +133,12 @@ func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
 }
 
 func (c *HTTPClient) read(q call, resp *http.Response, target any) error {
-	if resp.StatusCode != http.StatusOK {
+	if !q.succeeded(resp.StatusCode) {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // part of it is good enough
 		return refusal(q.name, resp.StatusCode, resp.Header.Get("Content-Type"), text)
+	}
+	if target == nil && !isPage(resp.Header.Get("Content-Type")) {
+		return nil
 	}
 	if !isJSON(resp.Header.Get("Content-Type")) {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))

@@ -83,3 +83,9 @@ func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "application/json"
 }
+
+// isPage reports whether a person was meant to read the answer: something in between asks to log in.
+func isPage(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == "text/html"
+}

@@ -112,6 +112,9 @@ const (
 	AnnotationDisableProvisionedHeadRestart = "ray.io/disable-provisioned-head-restart"
 	// AnnotationCronJobScheduledTimestamp is the time that a RayJob of a RayCronJob was scheduled for.
 	AnnotationCronJobScheduledTimestamp = "ray.io/cronjob-scheduled-timestamp"
+	// AnnotationDeleteAfter on a RayCluster that its RayService no longer uses is when it is deleted, in RFC 3339. KubeRay keeps
+	// that in memory.
+	AnnotationDeleteAfter = "raygate.io/delete-after"
 	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
 	// put there. KubeRay does not have it.
 	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"

@@ -12,6 +12,8 @@ const (
 	RayServiceSuspending = "Suspending"
 	// RayServiceSuspended is True after they are gone.
 	RayServiceSuspended = "Suspended"
+	// RayServiceStalled is True while the service cannot become what the spec asks for, and says why. KubeRay does not have it.
+	RayServiceStalled = "Stalled"
 )
 
 // Reasons of the conditions of a RayService.
@@ -40,6 +42,20 @@ const (
 	ReasonSuspendInProgress = "SuspendInProgress"
 	// ReasonSuspendComplete says that they are gone.
 	ReasonSuspendComplete = "SuspendComplete"
+	// ReasonServeConfigInvalid says that serveConfigV2 cannot be sent to Ray Serve.
+	ReasonServeConfigInvalid = "ServeConfigInvalid"
+	// ReasonServeConfigRefused says that Ray Serve does not accept serveConfigV2.
+	ReasonServeConfigRefused = "ServeConfigRefused"
+	// ReasonDashboardUnavailable says that the dashboard of a cluster whose head is ready has not answered for some time.
+	ReasonDashboardUnavailable = "DashboardUnavailable"
+	// ReasonApplicationsFailed says that applications did not come up on the cluster that is being prepared.
+	ReasonApplicationsFailed = "ApplicationsFailed"
+	// ReasonChildRefused says that an object that the service needs cannot be written.
+	ReasonChildRefused = "ChildRefused"
+	// ReasonGatewayAPIMissing says that the Kubernetes cluster does not serve the Gateway API.
+	ReasonGatewayAPIMissing = "GatewayAPIMissing"
+	// ReasonRollbackImpossible says that the cluster to go back to does not exist any more.
+	ReasonRollbackImpossible = "RollbackImpossible"
 	// ReasonRayServiceResumed says that suspend was taken back.
 	ReasonRayServiceResumed = "RayServiceResumed"
 )

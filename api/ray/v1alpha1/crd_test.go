@@ -96,7 +96,7 @@ func TestColumns(t *testing.T) {
 }
 
 // The CRD is stored as JSON. Two versions must leave room below the 1.5 MiB of etcd for what the API server adds, and for
-// twice as many rules. Managed fields are not much of it: the list of versions is one field.
+// as many rules again. Managed fields are not much of it: the list of versions is one field.
 func TestCRDSize(t *testing.T) {
 	for plural := range kinds {
 		stored, err := json.Marshal(loadCRD(t, plural))
@@ -104,7 +104,7 @@ func TestCRDSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d bytes", plural, len(stored))
-		if limit := 700_000; len(stored) > limit {
+		if limit := 750_000; len(stored) > limit {
 			t.Errorf("the CRD of %s takes %d bytes, want at most %d", plural, len(stored), limit)
 		}
 	}

@@ -9,15 +9,16 @@ import (
 )
 
 // eventReason is how reasons of events, and nothing else that stands in quotation marks, begin.
-var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven)[A-Z][A-Za-z]*)"`)
+var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven|RayServiceInitializing|Rollback)[A-Z][A-Za-z]*)"`)
 
 // manyKinds are reasons that are put together from an operation and a kind. The tables have one row for all or some of them.
-var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter)$`)
+var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter|Gateway|HTTPRoute)$`)
 
 // eventPages are the documents with a table of events, and the folders below operator/internal whose events they list.
 var eventPages = map[string][]string{
 	"raycluster.md": {"controller/raycluster", "controller/mtls", "podexec"},
 	"rayjob.md":     {"controller/rayjob", "controller/raycronjob"},
+	"rayservice.md": {"controller/rayservice"},
 }
 
 // TestEventsAreDocumented holds the tables of events to the controllers, both ways.

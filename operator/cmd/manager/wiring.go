@@ -104,6 +104,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := addRayJob(ctx, mgr, o, kinds); err != nil {
 		return fmt.Errorf("setting up the RayJob controller: %w", err)
 	}
+	if err := addRayService(ctx, mgr, o, kinds); err != nil {
+		return fmt.Errorf("setting up the RayService controller: %w", err)
+	}
 	if err := addRayCronJob(mgr, o); err != nil {
 		return fmt.Errorf("setting up the RayCronJob controller: %w", err)
 	}
@@ -124,7 +127,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("filling the scheme: %w", err)
 	}
 	caches := cache.Options{
-		ByObject:          raycluster.CacheByObject(),
+		ByObject:          cached(),
 		DefaultNamespaces: namespaces(o),
 		DefaultTransform:  cache.TransformStripManagedFields(),
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/controller/raycronjob"
 	"github.com/raygate/raygate/operator/internal/controller/rayjob"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
@@ -55,9 +56,9 @@ func rayJobSettings(o *Options) rayjob.Config {
 }
 
 // connect is how to reach dashboards.
-func connect(o *Options) (rayjob.Connect, error) {
+func connect(o *Options) (dashboards.Connect, error) {
 	if !o.UseKubernetesProxy {
-		return rayjob.Direct, nil
+		return dashboards.Direct, nil
 	}
 	server, err := serverURL(o.Config)
 	if err != nil {
@@ -67,7 +68,7 @@ func connect(o *Options) (rayjob.Connect, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the transport to dashboards: %w", err)
 	}
-	return rayjob.Proxied(server, transport), nil
+	return dashboards.Proxied(server, transport), nil
 }
 
 // serverURL is that of the API server.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/operator/internal/controller/rayjob"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 )
 
 func TestSettingsReachTheControllerOfJobs(t *testing.T) {
@@ -69,7 +70,7 @@ func TestProxyLeadsToDashboards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := c(rayjob.Address{Namespace: "ns", HostPort: "demo-head-svc.ns.svc.cluster.local:8265"}, "s3cret")
+	d, err := c(dashboards.Address{Namespace: "ns", HostPort: "demo-head-svc.ns.svc.cluster.local:8265"}, "s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestProxyLeadsToDashboards(t *testing.T) {
 		t.Errorf("asked %s with %q and %q", path, authorization, token)
 	}
 	for _, bad := range []string{"", "demo", ":8265"} {
-		if _, err := c(rayjob.Address{Namespace: "ns", HostPort: bad}, ""); err == nil {
+		if _, err := c(dashboards.Address{Namespace: "ns", HostPort: bad}, ""); err == nil {
 			t.Errorf("connected to %q", bad)
 		}
 	}

@@ -62,7 +62,7 @@ var gates = map[featuregate.Feature]gate{
 	RayClusterStatusConditions:       stable("Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."),
 	RayJobDeletionPolicy:             beta("`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."),
 	RayMultiHostIndexing:             beta("Labels with the indices of replica and host; the Pods of a replica of several hosts live and die together. Off: the loss of one host of a TPU slice leaves the others running and useless."),
-	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService, which shifts traffic step by step through the Gateway API. Off: it is refused."),
+	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService, which shifts traffic step by step through the Gateway API. Off: it works like None."),
 	RayCronJob:                       alpha("The controller of RayCronJob. Off: such objects stay as they are."),
 	SidecarSubmitterRestart:          alpha("Restarts of the container that submits a job from within the head Pod. Needs Kubernetes 1.35 and Ray 2.54. Off: a submitter that loses its connection ends the job."),
 	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused, or a cluster that was meant to be closed would be open."),

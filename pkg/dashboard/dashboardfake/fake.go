@@ -29,6 +29,7 @@ type Dashboard struct {
 	failure     error
 	lost        int
 	hanging     bool
+	serve       serve
 }
 
 type record struct {
@@ -99,7 +100,7 @@ func (d *Dashboard) Fail(err error) {
 	d.change(func() { d.failure = err })
 }
 
-// LoseAnswers makes the next n submissions succeed without the caller getting to know.
+// LoseAnswers makes the next n submissions and deployments succeed without the caller getting to know.
 func (d *Dashboard) LoseAnswers(n int) {
 	d.change(func() { d.lost = n })
 }

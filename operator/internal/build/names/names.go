@@ -140,3 +140,23 @@ func JobAttempt(job, suffix string) string { return job + "-" + suffix }
 
 // JobHeadService is the name of the Service that leads to the head of whatever cluster a RayJob has.
 func JobHeadService(job string) string { return job + "-head-svc" }
+
+// ServiceCluster is the name of a RayCluster that a RayService makes: demo-x7k2p.
+func ServiceCluster(rs, suffix string) string { return rs + "-" + suffix }
+
+// ServiceHeadService is the name of the Service that leads to the head of the cluster that a RayService uses.
+func ServiceHeadService(rs string) string { return rs + "-head-svc" }
+
+// ServiceServeService is the name of the Service that users of a RayService call: the one of its template, else demo-serve-svc.
+func ServiceServeService(rs *rayv1.RayService) string {
+	if t := rs.Spec.ServeService; t != nil && t.Name != "" {
+		return t.Name
+	}
+	return ServeService(rs.Name)
+}
+
+// ServiceGateway is the name of the Gateway that takes the requests of users where upgrades go in steps.
+func ServiceGateway(rs string) string { return rs + "-gateway" }
+
+// ServiceRoute is the name of the HTTPRoute that splits these requests between two clusters.
+func ServiceRoute(rs string) string { return rs + "-httproute" }

@@ -26,13 +26,6 @@ func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service
 		Annotations:     svc.Annotations,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, rayv1.GroupVersion.WithKind("RayJob"))},
 	}
-	s := &svc.Spec
-	if s.ClusterIP != corev1.ClusterIPNone {
-		s.ClusterIP, s.ClusterIPs = "", nil
-	}
-	s.HealthCheckNodePort, s.LoadBalancerIP = 0, ""
-	for i := range s.Ports {
-		s.Ports[i].NodePort = 0
-	}
+	unshared(&svc.Spec)
 	return svc
 }

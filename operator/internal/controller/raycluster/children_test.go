@@ -22,6 +22,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
+	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
@@ -298,5 +299,15 @@ func TestIngressWaitsUntilItIsKnownWhetherThereAreRoutes(t *testing.T) {
 				t.Errorf("%d Pods, want the head", len(b.pods()))
 			}
 		})
+	}
+}
+
+// TestServeServiceOfRayServiceStays: an upgrade in steps leads requests through a Service of the name of a plain cluster's.
+func TestServeServiceOfRayServiceStays(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Labels(map[string]string{rayv1.LabelOriginatedFromCRD: "RayService"}))
+	b := newBench(t, rc, interceptor.Funcs{}, service.ClusterServe(rc))
+	b.mustReconcile()
+	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo-serve-svc"}, &corev1.Service{}); err != nil {
+		t.Error(err)
 	}
 }

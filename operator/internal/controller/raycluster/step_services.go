@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/podexec"
@@ -72,6 +73,9 @@ type serveService struct{ children *children.Writer }
 
 // Run is the step.
 func (v *serveService) Run(ctx context.Context, s *scope) {
+	if names.CreatorKind(s.cluster) == "RayService" {
+		return // which makes one of this name for an upgrade in steps
+	}
 	desired := service.Serve(s.cluster)
 	switch {
 	case !service.NeedsServe(s.cluster):

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
@@ -103,7 +104,7 @@ func assertEnds(t *testing.T, l *liar, fails bool) {
 	limits.StatusCheck = time.Minute
 	st.r = New(Config{
 		Client: st.store, Live: st.store, Recorder: st, Clock: clock.RealClock{}, Limits: limits,
-		Connect: func(Address, dashboard.Token) (dashboard.Client, error) {
+		Connect: func(dashboards.Address, dashboard.Token) (dashboard.Client, error) {
 			return dashboard.New(dashboard.Config{URL: &url.URL{Scheme: "http", Host: "demo:8265"}, Transport: l})
 		},
 	})

@@ -24,6 +24,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
@@ -130,7 +131,7 @@ func (s *stage) restart() {
 	limits.Retry = time.Millisecond
 	s.r = New(Config{
 		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, PollInterval: 2 * time.Millisecond, Limits: limits,
-		Connect: func(Address, dashboard.Token) (dashboard.Client, error) { return &mortal{s.dash, s}, nil },
+		Connect: func(dashboards.Address, dashboard.Token) (dashboard.Client, error) { return &mortal{s.dash, s}, nil },
 	})
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())

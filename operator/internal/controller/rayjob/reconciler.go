@@ -17,6 +17,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
@@ -40,8 +41,8 @@ type Config struct {
 	Recorder events.EventRecorder
 	// Clock tells the time, and runs the poller.
 	Clock clock.WithDelayedExecution
-	// Connect reaches dashboards; see Direct and Proxied.
-	Connect Connect
+	// Connect reaches dashboards.
+	Connect dashboards.Connect
 	// Metrics counts what happens; nil counts nothing.
 	Metrics *metrics.RayJob
 	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
@@ -102,7 +103,7 @@ func New(c Config) *Reconciler {
 		poller:   poll.New[target, answer](poll.Options{Clock: c.Clock}),
 		gangs:    newGangs(c),
 	}
-	r.tracker = newTracker(r.poller, newDashboards(c.Connect, c.Live, c.Clock), c.PollInterval, r.wake)
+	r.tracker = newTracker(r.poller, dashboards.New(c.Connect, c.Live, c.Clock), c.PollInterval, r.wake)
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
 	r.steps = r.list()
 	return r

@@ -11,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/job"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -46,7 +47,7 @@ const (
 // at a time.
 type tracker struct {
 	poller     *poller
-	dashboards *dashboards
+	dashboards *dashboards.Dashboards
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
@@ -54,9 +55,12 @@ type tracker struct {
 	jobs map[types.UID]target
 }
 
-func newTracker(p *poller, d *dashboards, interval time.Duration, wake func(types.NamespacedName)) *tracker {
+func newTracker(p *poller, d *dashboards.Dashboards, interval time.Duration, wake func(types.NamespacedName)) *tracker {
 	return &tracker{poller: p, dashboards: d, interval: interval, wake: wake, jobs: map[types.UID]target{}}
 }
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;create,roleName=raygate-operator-kubernetes-proxy
 
 // follow has the dashboard asked about the job from now on. It reports whether the answer has changed since the decision.
 func (t *tracker) follow(s *scope) (changed bool) {
@@ -67,9 +71,9 @@ func (t *tracker) follow(s *scope) (changed bool) {
 	t.point(s)
 	id, key := s.target.job, client.ObjectKeyFromObject(s.job)
 	got := t.poller.Observe(*s.target, string(s.job.UID), poll.Query[answer]{
-		Interval: t.interval, Timeout: requestTimeout, Revision: st.revision(),
+		Interval: t.interval, Timeout: requestTimeout, Revision: st.Revision(),
 		Ask: func(ctx context.Context) (a answer, err error) {
-			err = t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+			err = t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
 				a.job, err = c.GetJob(ctx, id)
 				if errors.Is(err, dashboard.ErrNotFound) {
 					a.job, err = nil, nil
@@ -95,7 +99,7 @@ func matters(before, after poll.Answer[answer]) bool {
 }
 
 // site is where to ask; false while nobody knows.
-func (t *tracker) site(s *scope) (site, bool) {
+func (t *tracker) site(s *scope) (dashboards.Site, bool) {
 	address := s.plan.Status.DashboardURL
 	if address == "" {
 		address = s.job.Status.DashboardURL
@@ -104,9 +108,9 @@ func (t *tracker) site(s *scope) (site, bool) {
 		address = s.in.Cluster.Dashboard
 	}
 	if s.target == nil || address == "" {
-		return site{}, false
+		return dashboards.Site{}, false
 	}
-	return siteOf(s.cluster, address), true
+	return dashboards.SiteOf(s.cluster, address), true
 }
 
 // point notes the Ray job of a RayJob, and forgets the one that it had before.
@@ -181,7 +185,7 @@ func (t *tracker) submit(s *scope) time.Duration {
 		if err != nil {
 			return err
 		}
-		return t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
 			_, err := c.SubmitJob(ctx, wanted)
 			if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission whose answer was lost
 				return nil
@@ -201,7 +205,7 @@ func (t *tracker) stop(s *scope) {
 	t.point(s)
 	id := s.target.job
 	t.do(s, nameOf(requestStop, s.job.UID), func(ctx context.Context) error {
-		return t.dashboards.call(ctx, st, func(c dashboard.Client) error {
+		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
 			_, err := c.StopJob(ctx, id)
 			if errors.Is(err, dashboard.ErrNotFound) {
 				return nil

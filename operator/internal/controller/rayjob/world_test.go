@@ -22,6 +22,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
@@ -51,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	return &world{World: controlPlane.Env(t).World(t, "rayjob-"), dash: dashboardfake.New(clock.RealClock{})}
 }
 
-func (w *world) connect(a Address, token dashboard.Token) (dashboard.Client, error) {
+func (w *world) connect(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dialed = append(w.dialed, a.HostPort+" "+string(token))

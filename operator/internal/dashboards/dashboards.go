@@ -1,4 +1,4 @@
-package rayjob
+package dashboards
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 // tokenFor is how long a token is used before its Secret is read again.
 const tokenFor = time.Minute
 
-// dashboards makes calls to dashboards, with the token of their cluster where that demands one. It is used by the poller only:
-// reading a Secret is a request of its own.
-type dashboards struct {
+// Dashboards makes calls to dashboards, with the token of their cluster where that demands one. It is used by pollers only: reading a
+// Secret is a request of its own.
+type Dashboards struct {
 	connect Connect
 	live    client.Reader
 	clock   clock.PassiveClock
@@ -35,21 +35,22 @@ type token struct {
 	read  time.Time
 }
 
-func newDashboards(c Connect, live client.Reader, k clock.PassiveClock) *dashboards {
-	return &dashboards{connect: c, live: live, clock: k, tokens: map[client.ObjectKey]token{}}
+// New returns Dashboards that are reached by c and whose tokens are read from live, which is the API server itself.
+func New(c Connect, live client.Reader, k clock.PassiveClock) *Dashboards {
+	return &Dashboards{connect: c, live: live, clock: k, tokens: map[client.ObjectKey]token{}}
 }
 
-// site is a dashboard and how to get in.
-type site struct {
+// Site is a dashboard and how to get in.
+type Site struct {
 	address Address
 	// secret has the token; empty for a cluster without token authentication.
 	secret string
 }
 
-// siteOf is the dashboard of a cluster at host:port. A cluster that has Kubernetes check tokens is called without one, as KubeRay
-// does, which does not support it for RayJob.
-func siteOf(rc *rayv1.RayCluster, hostPort string) site {
-	st := site{address: Address{Namespace: rc.Namespace, HostPort: hostPort}}
+// SiteOf is the dashboard of a cluster at host:port. A cluster that has Kubernetes check tokens is called without one, as KubeRay
+// does, which supports that neither for RayJob nor for RayService.
+func SiteOf(rc *rayv1.RayCluster, hostPort string) Site {
+	st := Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort}}
 	o := rc.Spec.AuthOptions
 	if o == nil || o.Mode != rayv1.AuthModeToken || o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth {
 		return st
@@ -60,13 +61,11 @@ func siteOf(rc *rayv1.RayCluster, hostPort string) site {
 	return st
 }
 
-// revision tells sites apart.
-func (s site) revision() string { return s.address.HostPort + " " + s.secret }
+// Revision tells sites apart.
+func (s Site) Revision() string { return s.address.HostPort + " " + s.secret }
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
-
-// call makes one call. A token that is refused is read again for the next.
-func (d *dashboards) call(ctx context.Context, s site, do func(dashboard.Client) error) error {
+// Call makes one call. A token that is refused is read again for the next.
+func (d *Dashboards) Call(ctx context.Context, s Site, do func(dashboard.Client) error) error {
 	t, err := d.token(ctx, s)
 	if err != nil {
 		return err
@@ -84,7 +83,7 @@ func (d *dashboards) call(ctx context.Context, s site, do func(dashboard.Client)
 	return err
 }
 
-func (d *dashboards) token(ctx context.Context, s site) (dashboard.Token, error) {
+func (d *Dashboards) token(ctx context.Context, s Site) (dashboard.Token, error) {
 	if s.secret == "" {
 		return "", nil
 	}

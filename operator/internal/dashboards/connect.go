@@ -1,11 +1,13 @@
-package rayjob
+package dashboards
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -31,8 +33,6 @@ func Direct(a Address, token dashboard.Token) (dashboard.Client, error) {
 	return dashboard.New(dashboard.Config{URL: u, Token: token})
 }
 
-// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;create,roleName=raygate-operator-kubernetes-proxy
-
 // Proxied connects through the Service proxy of an API server. The transport has the credentials for it.
 func Proxied(apiServer *url.URL, transport http.RoundTripper) Connect {
 	return func(a Address, token dashboard.Token) (dashboard.Client, error) {
@@ -44,6 +44,29 @@ func Proxied(apiServer *url.URL, transport http.RoundTripper) Connect {
 		return dashboard.New(dashboard.Config{
 			URL: dashboard.ServiceProxyURL(apiServer, a.Namespace, service, port), Transport: transport, Token: token,
 		})
+	}
+}
+
+// Pod is a Pod at one of its ports.
+type Pod struct {
+	Namespace, Name string
+	// IP is its address.
+	IP   string
+	Port int32
+}
+
+// Probe asks a proxy of Ray Serve whether it takes requests; see dashboard.ServeProxyHealthy.
+type Probe func(ctx context.Context, p Pod) (bool, error)
+
+// ProbeDirect asks the Pod itself, which works within the Kubernetes cluster.
+func ProbeDirect(ctx context.Context, p Pod) (bool, error) {
+	return dashboard.ServeProxyHealthy(ctx, &url.URL{Scheme: "http", Host: net.JoinHostPort(p.IP, strconv.Itoa(int(p.Port)))}, nil)
+}
+
+// ProbeProxied asks through the Pod proxy of an API server. The transport has the credentials for it.
+func ProbeProxied(apiServer *url.URL, transport http.RoundTripper) Probe {
+	return func(ctx context.Context, p Pod) (bool, error) {
+		return dashboard.ServeProxyHealthy(ctx, dashboard.PodProxyURL(apiServer, p.Namespace, p.Name, p.Port), transport)
 	}
 }
 

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/raygate/raygate/operator/internal/controller/raycluster"
+	"github.com/raygate/raygate/operator/internal/controller/rayservice"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+)
+
+// addRayService sets up the controller of RayServices.
+func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+	c := rayServiceSettings(o)
+	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
+	c.Recorder, c.Clock = mgr.GetEventRecorder(rayservice.EventSource), clock.RealClock{}
+	var err error
+	if c.Connect, err = connect(o); err != nil {
+		return err
+	}
+	if c.Probe, err = probe(o); err != nil {
+		return err
+	}
+	if o.Metrics {
+		if err := ctrlmetrics.Registry.Register(metrics.NewRayService(mgr.GetClient())); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return rayservice.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+func rayServiceSettings(o *Options) rayservice.Config {
+	return rayservice.Config{
+		Validation:    validationOptions(o),
+		Service:       o.Service,
+		Version:       o.Pod.OperatorVersion,
+		ClusterDomain: o.Pod.ClusterDomain,
+		Gates: serveplan.Gates{
+			IncrementalUpgrade: o.Gates.Enabled(features.RayServiceIncrementalUpgrade),
+			NoZeroDowntime:     !o.RayService.ZeroDowntime,
+		},
+	}
+}
+
+// probe is how to reach proxies of Ray Serve.
+func probe(o *Options) (dashboards.Probe, error) {
+	if !o.UseKubernetesProxy {
+		return dashboards.ProbeDirect, nil
+	}
+	server, err := serverURL(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("making the transport to proxies: %w", err)
+	}
+	return dashboards.ProbeProxied(server, transport), nil
+}
+
+// cached is what the cache holds of each kind that it does not hold in full.
+func cached() map[client.Object]cache.ByObject {
+	by := raycluster.CacheByObject()
+	maps.Copy(by, rayservice.CacheByObject())
+	return by
+}

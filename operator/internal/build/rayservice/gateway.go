@@ -1,0 +1,112 @@
+package rayservice
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+)
+
+// gatewayGroup is the one of the library as the type that kinds are made of.
+var gatewayGroup = schema.GroupVersion{Group: gatewayv1.GroupName, Version: gatewayv1.GroupVersion.Version}
+
+// The kinds of the Gateway API, which a Kubernetes cluster may lack.
+var (
+	GatewayKind = gatewayGroup.WithKind("Gateway")
+	RouteKind   = gatewayGroup.WithKind("HTTPRoute")
+)
+
+// listenerPort is where the Gateway takes requests.
+const listenerPort = 80
+
+// Backend is a cluster with its share of the traffic.
+type Backend struct {
+	// Cluster is the name of the cluster, and Port where its serve Service takes requests.
+	Cluster string
+	Port    int32
+	// Weight is in percent.
+	Weight int32
+}
+
+// Gateway builds the Gateway through which users reach a RayService with an upgrade strategy in steps.
+func Gateway(rs *rayv1.RayService) *unstructured.Unstructured {
+	g := &gatewayv1.Gateway{
+		ObjectMeta: gatewayMeta(rs, names.ServiceGateway(rs.Name)),
+		Spec: gatewayv1.GatewaySpec{
+			Listeners: []gatewayv1.Listener{{Name: "http", Protocol: gatewayv1.HTTPProtocolType, Port: listenerPort}},
+		},
+	}
+	if u := rs.Spec.UpgradeStrategy; u != nil && u.ClusterUpgradeOptions != nil {
+		g.Spec.GatewayClassName = gatewayv1.ObjectName(u.ClusterUpgradeOptions.GatewayClassName)
+	}
+	return loose(g, GatewayKind)
+}
+
+// Route builds the HTTPRoute that splits the requests between the backends.
+func Route(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured {
+	ns := gatewayv1.Namespace(rs.Namespace)
+	rule := gatewayv1.HTTPRouteRule{
+		Matches: []gatewayv1.HTTPRouteMatch{{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: new("/")}}},
+	}
+	for _, b := range backends {
+		rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{BackendRef: gatewayv1.BackendRef{
+			BackendObjectReference: gatewayv1.BackendObjectReference{
+				Name: gatewayv1.ObjectName(names.ServeService(b.Cluster)), Namespace: &ns, Port: &b.Port,
+			},
+			Weight: &b.Weight,
+		}})
+	}
+	r := &gatewayv1.HTTPRoute{
+		ObjectMeta: gatewayMeta(rs, names.ServiceRoute(rs.Name)),
+		Spec: gatewayv1.HTTPRouteSpec{
+			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
+				Name: gatewayv1.ObjectName(names.ServiceGateway(rs.Name)), Namespace: &ns,
+			}}},
+			Rules: []gatewayv1.HTTPRouteRule{rule},
+		},
+	}
+	return loose(r, RouteKind)
+}
+
+// KeepRoute takes over into desired what users have added to our rule of a live HTTPRoute, such as timeouts and filters. KubeRay drops
+// that with the next change of a weight.
+func KeepRoute(desired, current *unstructured.Unstructured) {
+	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "rules")
+	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "rules")
+	if len(wanted) == 0 || len(found) == 0 {
+		return
+	}
+	ours, ok1 := wanted[0].(map[string]any)
+	theirs, ok2 := found[0].(map[string]any)
+	if !ok1 || !ok2 {
+		return
+	}
+	rule := maps.Clone(theirs)
+	maps.Copy(rule, ours)
+	desired.Object["spec"].(map[string]any)["rules"] = append([]any{rule}, found[1:]...)
+}
+
+func gatewayMeta(rs *rayv1.RayService, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: rs.Namespace, OwnerReferences: []metav1.OwnerReference{controller(rs)},
+		Labels: map[string]string{rayv1.LabelCluster: rs.Name}, // KubeRay has it not; the operator's cache goes by it
+	}
+}
+
+// loose is the object as a kind that need not be known.
+func loose(o runtime.Object, kind schema.GroupVersionKind) *unstructured.Unstructured {
+	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		body = map[string]any{} // not reached: the types are those of the library
+	}
+	delete(body, "status")
+	u := &unstructured.Unstructured{Object: body}
+	u.SetGroupVersionKind(kind)
+	return u
+}

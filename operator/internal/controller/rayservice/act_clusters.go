@@ -1,0 +1,102 @@
+package rayservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+)
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
+
+// createCluster makes the cluster of the name in the status.
+func (a *act) createCluster(ctx context.Context, s *scope) error {
+	if s.plan.Create == "" {
+		return nil
+	}
+	rc := rayservice.Cluster(s.service, s.plan.Create, rayservice.Options{Version: a.config.Version, FromMinimum: s.plan.FromMinimum})
+	r := a.children.Ensure(ctx, s.service, children.Child{Desired: rc, AsFound: true})
+	s.took(a.said, whatCluster, r)
+	return r.Err
+}
+
+// updateCluster brings a cluster up to date in place.
+func (a *act) updateCluster(ctx context.Context, s *scope) error {
+	rc, there := s.clusters[s.plan.Update]
+	if !there {
+		return nil
+	}
+	updated := rayservice.Updated(s.service, rc, rayservice.Options{Version: a.config.Version})
+	return a.patchCluster(ctx, s, rc, updated, true)
+}
+
+// rebaseline writes anew what tells whether another cluster is needed, after another operator wrote it in its way.
+func (a *act) rebaseline(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range s.plan.Rebaseline {
+		rc := s.clusters[name]
+		updated := rc.DeepCopy()
+		for key, value := range rayservice.Baseline(&s.service.Spec.RayClusterSpec, a.config.Version) {
+			annotate(updated, key, value)
+		}
+		errs = append(errs, a.patchCluster(ctx, s, rc, updated, false))
+	}
+	return errors.Join(errs...)
+}
+
+// scheduleDeletions writes on clusters that are no longer used when they go.
+func (a *act) scheduleDeletions(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range sorted(s.plan.Schedule) {
+		updated := s.clusters[name].DeepCopy()
+		annotate(updated, rayv1.AnnotationDeleteAfter, s.plan.Schedule[name].UTC().Format(time.RFC3339))
+		errs = append(errs, a.patchCluster(ctx, s, s.clusters[name], updated, false))
+	}
+	return errors.Join(errs...)
+}
+
+func annotate(rc *rayv1.RayCluster, key, value string) {
+	if rc.Annotations == nil {
+		rc.Annotations = map[string]string{}
+	}
+	rc.Annotations[key] = value
+}
+
+func (a *act) deleteClusters(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range s.plan.Delete {
+		errs = append(errs, deleteCluster(ctx, a.children, a.said, s, s.clusters[name]))
+	}
+	return errors.Join(errs...)
+}
+
+// patchCluster writes what differs, unless the cluster has changed since it was read: then the watch brings the next look.
+func (a *act) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.RayCluster, tell bool) error {
+	err := a.config.Client.Patch(ctx, updated, client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{}))
+	switch {
+	case err == nil:
+		if tell {
+			s.events = append(s.events, report.Normal("UpdatedRayCluster", actionUpdate, "Updated RayCluster %s", rc.Name))
+		}
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		s.after(reconcile.StaleTimeout)
+	case children.Lasting(err):
+		s.refuse(err.Error())
+		if a.said.News(s.service.UID, "update "+rc.Name, err.Error()) {
+			s.events = append(s.events, report.Warning("FailedToUpdateRayCluster", actionUpdate, err.Error()))
+		}
+		s.after(children.RetryAfter)
+	default:
+		return fmt.Errorf("patching RayCluster %s: %w", rc.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package rayservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/owned"
+)
+
+// +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
+
+// services leads the Services of the service to a cluster. First comes the one by which the head is found, as with KubeRay.
+func (a *act) services(ctx context.Context, s *scope) error {
+	rc, there := s.clusters[s.plan.Services]
+	if !there {
+		return nil
+	}
+	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service)})
+	if !s.took(a.said, whatService, head) {
+		return head.Err
+	}
+	desired := service.ServiceServe(s.service, rc)
+	if len(desired.Spec.Ports) == 0 {
+		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")
+		return nil
+	}
+	serve := a.children.Ensure(ctx, s.service, children.Child{Desired: desired})
+	s.took(a.said, whatService, serve)
+	if serve.Err != nil {
+		return serve.Err
+	}
+	return a.renamed(ctx, s)
+}
+
+// renamed deletes serve Services of earlier names.
+func (a *act) renamed(ctx context.Context, s *scope) error {
+	var list corev1.ServiceList
+	if err := owned.List(ctx, a.config.Client, s.service, &list); err != nil {
+		return fmt.Errorf("listing Services: %w", err)
+	}
+	var errs []error
+	for i := range list.Items {
+		svc := &list.Items[i]
+		if _, serve := svc.Labels[rayv1.LabelServe]; !serve || svc.Name == names.ServiceServeService(s.service) {
+			continue
+		}
+		r := a.children.Remove(ctx, s.service, svc.DeepCopy())
+		s.took(a.said, whatService, r)
+		errs = append(errs, r.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// clusterServices makes the Services that the HTTPRoute leads to.
+func (a *act) clusterServices(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range s.plan.ClusterServices {
+		rc := s.clusters[name]
+		desired := service.ClusterServe(rc)
+		if len(desired.Spec.Ports) == 0 {
+			continue // services says so
+		}
+		r := a.children.Ensure(ctx, rc, children.Child{Desired: desired})
+		s.took(a.said, whatService, r)
+		errs = append(errs, r.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=create;patch;delete
+
+func (a *act) gateway(ctx context.Context, s *scope) error {
+	if !s.plan.Gateway || s.in.Routing.Missing {
+		return nil
+	}
+	r := a.children.Ensure(ctx, s.service, children.Child{Desired: rayservice.Gateway(s.service)})
+	s.took(a.said, whatGateway, r)
+	return r.Err
+}
+
+func (a *act) route(ctx context.Context, s *scope) error {
+	if s.plan.Route == nil || s.in.Routing.Missing {
+		return nil
+	}
+	var backends []rayservice.Backend
+	for _, b := range s.plan.Route {
+		rc, there := s.clusters[b.Cluster]
+		if !there {
+			return nil // it was deleted this moment
+		}
+		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
+	}
+	desired := rayservice.Route(s.service, backends)
+	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Keep: func(current client.Object) {
+		if found, ok := current.(*unstructured.Unstructured); ok {
+			rayservice.KeepRoute(desired, found)
+		}
+	}})
+	s.took(a.said, whatRoute, r)
+	return r.Err
+}
+
+// deleteChildren deletes what leads requests to a service that is being suspended, or by steps to one that goes without them now.
+func (a *act) deleteChildren(ctx context.Context, s *scope) error {
+	var errs []error
+	remove := func(what string, o client.Object) {
+		r := a.children.Remove(ctx, s.service, o)
+		s.took(a.said, what, r)
+		errs = append(errs, r.Err)
+	}
+	if s.plan.DeleteChildren {
+		for i := range s.services {
+			if s.services[i].DeletionTimestamp == nil {
+				errs = append(errs, a.deleteService(ctx, s, &s.services[i]))
+			}
+		}
+	}
+	if (s.plan.DeleteChildren || s.plan.DeleteRouting) && s.routed() && !s.in.Routing.Missing {
+		remove(whatRoute, rayservice.Route(s.service, nil))
+		remove(whatGateway, rayservice.Gateway(s.service))
+	}
+	if s.plan.DeleteRouting {
+		for _, name := range s.used() {
+			if rc := s.clusters[name]; rc != nil {
+				r := a.children.Remove(ctx, rc, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServeService(rc.Name)}})
+				s.took(a.said, whatService, r)
+				errs = append(errs, r.Err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

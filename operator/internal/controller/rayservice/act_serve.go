@@ -1,0 +1,174 @@
+package rayservice
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods/proxy,verbs=get,roleName=raygate-operator-kubernetes-proxy
+
+// labels lets the heads take requests whose proxies are healthy. A readiness probe would not do: the head must stay ready for Ray itself
+// when its proxy is not.
+func (a *act) labels(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range s.plan.Label {
+		rc, head := s.clusters[name], s.heads[name]
+		if rc == nil || head == nil || head.Status.PodIP == "" {
+			if rc != nil {
+				a.tracker.unlabel(s.service.UID, rc.UID)
+			}
+			continue
+		}
+		var probe serveplan.Probe
+		excluded := s.service.Spec.ExcludeHeadPodFromServeSvc
+		if excluded {
+			a.tracker.unlabel(s.service.UID, rc.UID)
+		} else {
+			port := service.ServePort(rc)
+			answer := a.tracker.label(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, probed{head.UID, head.Status.PodIP, port},
+				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: head.Status.PodIP, Port: port})
+			probe = serveplan.Probe{AskedAt: answer.AskedAt, Healthy: answer.Value, FailingSince: answer.FailingSince, FailedAt: answer.FailedAt}
+		}
+		if want := serveplan.ServeLabel(excluded, probe); want != "" && want != head.Labels[rayv1.LabelServe] {
+			errs = append(errs, a.setLabel(ctx, s, head, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (a *act) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) error {
+	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
+	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
+	err := a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)) // the cached Pod is not complete
+	switch {
+	case err == nil:
+		if a.said.News(s.service.UID, "label "+string(head.UID), value) {
+			s.events = append(s.events, eventLabelled(head.Name, value))
+		}
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case children.Lasting(err):
+		s.refuse(err.Error())
+		if a.said.News(s.service.UID, "label", err.Error()) {
+			s.events = append(s.events, eventNotLabelled(head.Name, err.Error()))
+		}
+		s.after(children.RetryAfter)
+	default:
+		return fmt.Errorf("labelling head Pod %s: %w", head.Name, err)
+	}
+	return nil
+}
+
+// watches has Ray Serve asked on the clusters that are used, and forgets the others.
+func (a *act) watches(_ context.Context, s *scope) error {
+	used := map[types.UID]bool{}
+	for i, name := range s.plan.Watch {
+		rc, site := s.clusters[name], s.sites[name]
+		if rc == nil {
+			continue
+		}
+		used[rc.UID] = true
+		if site == nil {
+			continue // the cluster tells when there is a Service
+		}
+		every := a.config.Pace.Changing
+		switch {
+		case s.plan.Steady:
+			every = a.config.Pace.Steady
+		case len(s.plan.Watch) > 1 && i == 0: // the active one comes first
+			every = a.config.Pace.Other
+		case len(s.plan.Watch) > 1:
+			every = a.config.Pace.Both
+		}
+		if a.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
+			s.after(reconcile.Soon)
+		}
+	}
+	for _, name := range s.used() {
+		if rc := s.clusters[name]; rc != nil && rc.DeletionTimestamp == nil && !used[rc.UID] {
+			a.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; what it runs stays known
+			used[rc.UID] = true
+		}
+	}
+	for _, gone := range a.tracker.keep(s.service.UID, used) {
+		a.children.Forget(gone) // it owned a serve Service
+	}
+	return nil
+}
+
+// deployments hands configurations to Ray.
+func (a *act) deployments(_ context.Context, s *scope) error {
+	for _, d := range s.plan.Deploy {
+		rc, site := s.clusters[d.Cluster], s.sites[d.Cluster]
+		if rc == nil || site == nil {
+			continue
+		}
+		config := s.in.Config
+		if d.Keep {
+			config = a.kept(s, rc, s.answers[d.Cluster].Value)
+		}
+		body, percent := config.Body(d.Capacity), int32(100)
+		if d.Capacity != nil {
+			percent = *d.Capacity
+		}
+		v := s.in.Clusters[d.Cluster].Serve
+		resized := d.Keep || v.Known && v.Text == s.service.Spec.ServeConfigV2 && len(v.Applications) > 0
+		sum := sha256.Sum256(body)
+		s.after(a.tracker.deploy(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, deployment{
+			name: hex.EncodeToString(sum[:]), text: s.service.Spec.ServeConfigV2, keep: d.Keep, resized: resized, percent: percent,
+		}, body))
+	}
+	return nil
+}
+
+// kept is the configuration that a cluster has: what this process sent there, else what Ray says. Never that of the spec, which is meant
+// for another cluster.
+func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) serveplan.Config {
+	if k := a.tracker.known(s.service.UID, rc.UID); k.known {
+		if c, err := serveplan.ParseConfig(k.text); err == nil {
+			return c
+		}
+	}
+	if d == nil {
+		return serveplan.DeployedConfig(map[string]json.RawMessage{}, nil, nil, nil) // not reached: a plan goes by an answer
+	}
+	return serveplan.DeployedConfig(deployed(d), d.ProxyLocation, d.HTTPOptions, d.GRPCOptions)
+}
+
+// deleteService deletes a Service that was found on the API server, also where the cache does not know it.
+func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
+	err := a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	switch {
+	case err == nil:
+		s.events = append(s.events, report.Normal("DeletedService", "Delete", "Deleted Service %s", svc.Name))
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
+	case children.Lasting(err):
+		s.refuse(err.Error())
+		if a.said.News(s.service.UID, "delete "+svc.Name, err.Error()) {
+			s.events = append(s.events, report.Warning("FailedToDeleteService", "Delete", err.Error()))
+		}
+		s.after(children.RetryAfter)
+	default:
+		return err
+	}
+	return nil
+}

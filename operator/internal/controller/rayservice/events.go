@@ -1,0 +1,52 @@
+package rayservice
+
+import (
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+)
+
+// Actions of events.
+const (
+	actionUpdate    = "Update"
+	actionReconcile = "Reconcile"
+)
+
+func eventDeployed(cluster string) report.Event {
+	return report.Normal("UpdatedServeApplications", actionUpdate, "Sent serveConfigV2 to Ray Serve on RayCluster %s", cluster)
+}
+
+func eventCapacity(cluster string, percent int32) report.Event {
+	return report.Normal("UpdatedServeTargetCapacity", actionUpdate, "Set the target capacity of RayCluster %s to %d percent", cluster, percent)
+}
+
+func eventNotDeployed(cluster string, capacity bool, why string) report.Event {
+	if capacity {
+		return report.Warning("FailedToUpdateTargetCapacity", actionUpdate, "RayCluster "+cluster+": "+why)
+	}
+	return report.Warning("FailedToUpdateServeApplications", actionUpdate, "RayCluster "+cluster+": "+why)
+}
+
+func eventLabelled(pod, value string) report.Event {
+	return report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", pod, value)
+}
+
+func eventNotLabelled(pod, why string) report.Event {
+	return report.Warning("FailedToUpdateHeadPodServeLabel", actionUpdate, "Head Pod "+pod+": "+why)
+}
+
+func eventTimedOut(text string) report.Event {
+	return report.Warning("RayServiceInitializingTimeout", actionReconcile, text)
+}
+
+func eventRollbackImpossible(cluster string) report.Event {
+	return report.Warning("RollbackImpossible", actionReconcile, "RayCluster "+cluster+" is gone; the upgrade goes on without it")
+}
+
+// eventsOf tell of what a plan has decided.
+func eventsOf(p serveplan.Plan) []report.Event {
+	var list []report.Event
+	if p.TimedOut != "" {
+		list = append(list, eventTimedOut(p.TimedOut))
+	}
+	return list
+}

@@ -1,0 +1,351 @@
+package rayservice
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+func typeName(o client.Object) string { return fmt.Sprintf("%T", o) }
+
+func condition(rs *rayv1.RayService, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(rs.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// TestLife follows a service from its creation over a new configuration to a new image, with every configuration that Ray gets counted.
+func TestLife(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.service("demo"))
+	w.Eventually("the first conditions", func() bool {
+		rs := w.get("demo")
+		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializing && rs.Status.PendingServiceStatus.RayClusterName != ""
+	})
+	rs := w.eventually("demo", "ready", serving)
+	first := rs.Status.ActiveServiceStatus.RayClusterName
+	if rs.Status.ServiceStatus != rayv1.ServiceRunning || rs.Status.NumServeEndpoints != 1 || rs.Status.ActiveServiceStatus.Applications["shop"].Status != "RUNNING" {
+		t.Errorf("status %+v", rs.Status)
+	}
+	for service, want := range map[string]string{"demo-head-svc": first, "demo-serve-svc": first} {
+		if got := w.leads(service); got != want {
+			t.Errorf("%s leads to %s, want %s", service, got, want)
+		}
+	}
+	w.edit("demo", newConfig)
+	w.eventually("demo", "up to date", func(rs *rayv1.RayService) bool { return serving(rs) && len(w.dash(first).Configs()) == 2 })
+	if n := w.written("create cluster"); n != 1 {
+		t.Errorf("%d clusters for a new configuration", n)
+	}
+	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.RayClusterSpec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
+	w.edit("demo", image("rayproject/ray:next"))
+	rs = w.eventually("demo", "upgraded", func(rs *rayv1.RayService) bool {
+		return serving(rs) && rs.Status.ActiveServiceStatus.RayClusterName != first
+	})
+	second := rs.Status.ActiveServiceStatus.RayClusterName
+	if w.leads("demo-serve-svc") != second || w.leads("demo-head-svc") != second {
+		t.Error("the Services lead to the old cluster")
+	}
+	w.eventually("demo", "rid of the old cluster", w.gone(first))
+	if a, b := len(w.dash(first).Configs()), len(w.dash(second).Configs()); a != 2 || b != 1 {
+		t.Errorf("%d configurations for the first cluster and %d for the second, want 2 and 1", a, b)
+	}
+	for _, reason := range []string{"CreatedRayCluster", "CreatedService", "UpdatedServeApplications", "UpdatedHeadPodServeLabel", "UpdatedService", "DeletedRayCluster"} {
+		w.Eventually("the event "+reason, func() bool { return len(w.Events("demo", reason)) > 0 })
+	}
+	rs = w.get("demo")
+	if err := w.Client.Delete(t.Context(), rs); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually("demo to be gone with its cluster", func() bool {
+		return !w.Read(&rayv1.RayService{ObjectMeta: w.At("demo")}) && !w.Read(&rayv1.RayCluster{ObjectMeta: w.At(second)})
+	})
+}
+
+// TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
+func TestRestartSendsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.service("demo"))
+	w.eventually("demo", "ready", serving)
+	cluster := w.active("demo")
+	w.stop()
+	calls, writes := w.dash(cluster).Calls("ServeDetails"), w.written("")
+	w.startOperator()
+	w.Eventually("some questions", func() bool { return w.dash(cluster).Calls("ServeDetails") > calls+4 })
+	if n := len(w.dash(cluster).Configs()); n != 1 {
+		t.Errorf("%d configurations", n)
+	}
+	if n := w.written("") - writes; n != 0 {
+		t.Errorf("%d writes: %v", n, w.writes[writes:])
+	}
+	w.stop()
+	w.dash(cluster).ForgetApplications() // the head was lost
+	w.startOperator()
+	w.eventually("demo", "served again", func(*rayv1.RayService) bool { return len(w.dash(cluster).Configs()) == 2 })
+}
+
+// TestIdleIsQuiet counts what services cost that nothing happens to, with the pace of production.
+func TestIdleIsQuiet(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator(func(c *Config) { c.Pace = Pace{} })
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		w.Create(w.service(name))
+	}
+	for _, name := range names {
+		w.eventually(name, "ready", serving)
+	}
+	time.Sleep(5 * time.Second) // the pace becomes steady
+	writes := w.written("")
+	calls := map[string]int{}
+	for _, name := range names {
+		calls[name] = w.dash(w.active(name)).Calls("ServeDetails")
+	}
+	const seconds = 20
+	time.Sleep(seconds * time.Second)
+	if n := w.written("") - writes; n != 0 {
+		t.Errorf("%d writes: %v", n, w.writes[writes:])
+	}
+	for _, name := range names {
+		if n := w.dash(w.active(name)).Calls("ServeDetails") - calls[name]; n > seconds/10 {
+			t.Errorf("%s: %d questions in %d seconds", name, n, seconds)
+		}
+	}
+}
+
+// TestTroubleOfDashboardsFlapsNothing: conditions stay, and what does not pass is told of.
+func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.service("demo"))
+	before := w.eventually("demo", "ready", serving)
+	d := w.dash(w.active("demo"))
+	writes := w.written("")
+	for range 3 {
+		calls := d.Calls("ServeDetails")
+		d.Fail(&dashboard.Error{Call: "ServeDetails", Kind: dashboard.ErrUnavailable, Code: 503})
+		w.Eventually("failures", func() bool { return d.Calls("ServeDetails") > calls+2 })
+		d.Fail(nil)
+		calls = d.Calls("ServeDetails")
+		w.Eventually("answers", func() bool { return d.Calls("ServeDetails") > calls+1 })
+	}
+	if after := w.get("demo"); w.written("") != writes || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("%d writes: %+v", w.written("")-writes, after.Status)
+	}
+}
+
+// TestHeadWithoutAHealthyProxyTakesNoRequests, and takes them again.
+func TestHeadWithoutAHealthyProxyTakesNoRequests(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.service("demo"))
+	w.eventually("demo", "ready", serving)
+	cluster := w.active("demo")
+	w.setIll(cluster, true)
+	w.eventually("demo", "without endpoints", func(rs *rayv1.RayService) bool {
+		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonZeroServeEndpoints && rs.Status.NumServeEndpoints == 0 && rs.Status.ServiceStatus == ""
+	})
+	w.setIll(cluster, false)
+	w.eventually("demo", "ready again", serving)
+	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.ExcludeHeadPodFromServeSvc = true })
+	w.eventually("demo", "without its head", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
+	if n := w.written("create cluster"); n != 1 {
+		t.Errorf("%d clusters", n)
+	}
+}
+
+func TestSuspendAndResume(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	w.Create(w.service("demo"))
+	w.eventually("demo", "ready", serving)
+	first := w.active("demo")
+	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.Suspend = true })
+	rs := w.eventually("demo", "suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+	if !w.gone(first)(rs) || w.leads("demo-serve-svc") != "" || w.leads("demo-head-svc") != "" || rs.Status.ActiveServiceStatus.RayClusterName != "" {
+		t.Errorf("left: %+v", rs.Status)
+	}
+	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.Suspend = false })
+	w.eventually("demo", "ready again", serving)
+	if w.active("demo") == first {
+		t.Error("the cluster has the name of the first")
+	}
+	w.Create(w.service("later", func(s *rayv1.RayServiceSpec) { s.Suspend = true }))
+	w.eventually("later", "suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+	if n := w.written("create cluster later"); n != 0 {
+		t.Errorf("%d clusters of a service that was made suspended", n)
+	}
+}
+
+func TestInitializingTimeoutGivesUp(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	rs := w.service("demo")
+	rs.Annotations = map[string]string{rayv1.AnnotationInitializingTimeout: "2s"}
+	rs.Labels = map[string]string{"broken": "yes"} // its clusters have it, too
+	w.Create(rs)
+	rs = w.eventually("demo", "given up", func(rs *rayv1.RayService) bool {
+		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout
+	})
+	if st := rs.Status; st.ActiveServiceStatus.RayClusterName+st.PendingServiceStatus.RayClusterName != "" ||
+		!strings.Contains(condition(rs, rayv1.RayServiceReady).Message, "RayService failed to become ready within the configured timeout") {
+		t.Errorf("status %+v", st)
+	}
+	w.Eventually("the event", func() bool {
+		notes := w.Events("demo", "RayServiceInitializingTimeout")
+		return len(notes) == 1 && strings.Contains(notes[0], "RayService initializing timeout exceeded")
+	})
+	w.edit("demo", image("other"))
+	w.Eventually("the cluster to be gone", func() bool {
+		var list rayv1.RayClusterList
+		return w.Client.List(t.Context(), &list, client.InNamespace(w.Namespace)) == nil && len(list.Items) == 0
+	})
+	if n := w.written("create cluster"); n != 1 {
+		t.Errorf("%d clusters", n)
+	}
+}
+
+func TestRefusedAndForeignServices(t *testing.T) {
+	w := newWorld(t)
+	w.startOperator()
+	soon := map[string]string{rayv1.AnnotationInitializingTimeout: "soon"}
+	refused := w.service("refused")
+	refused.Annotations = soon
+	w.Create(refused)
+	w.Eventually("the refusal", func() bool {
+		return condition(w.get("refused"), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed && len(w.Events("refused", "InvalidRayServiceMetadata")) == 1
+	})
+	foreign := w.service("foreign", func(s *rayv1.RayServiceSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })
+	w.Create(foreign)
+	w.Create(w.service(strings.Repeat("n", 47)))
+	w.eventually(strings.Repeat("n", 47), "ready", serving)
+	if rs := w.get("foreign"); len(rs.Finalizers)+len(rs.Status.Conditions) > 0 || w.written("create cluster foreign")+w.written("create cluster refused") != 0 {
+		t.Errorf("a service of another controller: %+v", rs)
+	}
+	// A live service whose spec is spoilt goes on serving, and its health is looked after.
+	name := strings.Repeat("n", 47)
+	w.annotate(name, soon)
+	w.eventually(name, "refused", func(rs *rayv1.RayService) bool {
+		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed
+	})
+	w.setIll(w.active(name), true)
+	w.eventually(name, "looked after", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
+	w.setIll(w.active(name), false)
+	w.annotate(name, nil)
+	w.eventually(name, "ready again", serving)
+}
+
+func (w *world) annotate(name string, annotations map[string]string) {
+	w.T.Helper()
+	w.Eventually("annotations of "+name, func() bool {
+		rs := w.get(name)
+		rs.Annotations = annotations
+		return w.Client.Update(w.T.Context(), rs) == nil
+	})
+}
+
+// TestGatewayAPI moves the traffic in steps on a real API server with the kinds of the Gateway API, whose implementation is played.
+func TestGatewayAPI(t *testing.T) {
+	w := newWorld(t)
+	w.installGatewayAPI("gateways", "httproutes")
+	w.startOperator()
+	w.Create(w.service("demo", inSteps(100, 50)))
+	w.eventually("demo", "ready", func(rs *rayv1.RayService) bool { w.accept("demo"); return serving(rs) })
+	first := w.active("demo")
+	w.edit("demo", image("other"))
+	var shares []int32
+	rs := w.eventually("demo", "upgraded", func(rs *rayv1.RayService) bool {
+		w.accept("demo")
+		if tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent; tr != nil && (len(shares) == 0 || shares[len(shares)-1] != *tr) {
+			shares = append(shares, *tr)
+		}
+		return serving(rs) && rs.Status.ActiveServiceStatus.RayClusterName != first
+	})
+	if got := fmt.Sprint(shares); !strings.HasPrefix(got, "[0 50") || *rs.Status.ActiveServiceStatus.TrafficRoutedPercent != 100 {
+		t.Errorf("shares %s, status %+v", got, rs.Status)
+	}
+	w.eventually("demo", "rid of the old cluster", w.gone(first))
+	w.edit("demo", strategy(rayv1.RayServiceNewCluster))
+	w.Eventually("the HTTPRoute to be gone", func() bool {
+		route := rayservice.Route(&rayv1.RayService{ObjectMeta: w.At("demo")}, nil)
+		return !w.Read(route)
+	})
+}
+
+// installGatewayAPI serves kinds of the Gateway API by its own definitions, until the end of the test.
+func (w *world) installGatewayAPI(plurals ...string) {
+	w.T.Helper()
+	dir, err := exec.CommandContext(w.T.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for _, plural := range plurals {
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard", "gateway.networking.k8s.io_"+plural+".yaml"))
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		crd := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+			w.T.Fatal(err)
+		}
+		w.Create(crd)
+		w.T.Cleanup(func() {
+			if err := w.Client.Delete(context.Background(), crd); err != nil {
+				w.T.Error(err)
+			}
+		})
+		w.Eventually(plural+" to be served", func() bool {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(rayservice.GatewayKind)
+			if plural == "httproutes" {
+				list.SetGroupVersionKind(rayservice.RouteKind)
+			}
+			return w.Client.List(w.T.Context(), list) == nil
+		})
+	}
+}
+
+// accept plays an implementation of the Gateway API.
+func (w *world) accept(name string) {
+	w.T.Helper()
+	rs := &rayv1.RayService{ObjectMeta: w.At(name)}
+	gateway, route := rayservice.Gateway(rs), rayservice.Route(rs, nil)
+	fine := func(kinds ...string) (list []any) {
+		for _, kind := range kinds {
+			list = append(list, map[string]any{"type": kind, "status": "True", "reason": "Fine", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"})
+		}
+		return list
+	}
+	if w.Read(gateway) {
+		gateway.Object["status"] = map[string]any{"conditions": fine("Accepted", "Programmed")}
+		_ = w.Client.Status().Update(w.T.Context(), gateway) // again with the next look
+	}
+	if w.Read(route) {
+		conditions := fine("Accepted", "ResolvedRefs")
+		for _, c := range conditions {
+			c.(map[string]any)["observedGeneration"] = route.GetGeneration()
+		}
+		route.Object["status"] = map[string]any{"parents": []any{map[string]any{
+			"parentRef": map[string]any{"name": gateway.GetName()}, "controllerName": "example.com/fake", "conditions": conditions,
+		}}}
+		_ = w.Client.Status().Update(w.T.Context(), route)
+	}
+}

@@ -1,0 +1,40 @@
+package rayservice
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+)
+
+// persist saves the status if it says something new, then sends the events.
+func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *scope) error {
+	slices.Sort(s.refused)
+	if !slices.Equal(s.refused, s.in.Refusals) {
+		r.refusals.Set(before.UID, "", s.refused)
+		s.after(reconcile.Soon)
+	}
+	after := s.service
+	after.Status = s.plan.Status
+	s.events = append(s.events, eventsOf(s.plan)...)
+	if gone := s.plan.RollbackImpossible; gone != "" && r.said.News(before.UID, "rollback", gone) {
+		s.events = append(s.events, eventRollbackImpossible(gone))
+	}
+	if !serveplan.Differs(&before.Status, &after.Status) {
+		report.Send(r.recorder, after, s.events)
+		return nil
+	}
+	after.Status.LastUpdateTime = &metav1.Time{Time: s.now}
+	saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
+	if !saved {
+		report.Send(r.recorder, before, report.Done(s.events))
+		return err
+	}
+	report.Send(r.recorder, after, s.events)
+	return nil
+}

@@ -1,0 +1,154 @@
+package rayservice
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// EventSource is the reportingController of the events; KubeRay's.
+const EventSource = "rayservice-controller"
+
+// Config is what the reconciler needs. Client, Live, Recorder, Clock, Connect and Probe are required.
+type Config struct {
+	// Client reads from a cache, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Clock tells the time, and runs the pollers.
+	Clock clock.WithDelayedExecution
+	// Connect reaches dashboards, and Probe the proxies of Ray Serve.
+	Connect dashboards.Connect
+	Probe   dashboards.Probe
+	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	APIs *served.Kinds
+	// Suffix returns what is random in the name of a cluster. Nil means five letters and digits.
+	Suffix func() string
+
+	// Validation are the facts that rules ask for.
+	Validation validation.Options
+	// Service are the facts that the builders of Services ask for.
+	Service service.Options
+	// Version is the version of the operator, and ClusterDomain the DNS domain of Services; empty means cluster.local.
+	Version, ClusterDomain string
+	// Gates are the settings that strategies depend on.
+	Gates serveplan.Gates
+	// Pace is how often dashboards and proxies are asked.
+	Pace Pace
+}
+
+// Reconciler runs RayServices.
+type Reconciler struct {
+	config   Config
+	client   client.Client
+	clock    clock.PassiveClock
+	recorder events.EventRecorder
+	versions *reconcile.Versions
+	children *children.Writer
+	said     *report.Once
+	tracker  *tracker
+	optional *served.Watches
+	refusals byowner.Map[string, []string]
+	steps    []reconcile.Step[*scope]
+	// enqueue puts a RayService into the work queue; nil before there is one.
+	enqueue atomic.Pointer[func(types.NamespacedName)]
+}
+
+// New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
+func New(c Config) *Reconciler {
+	if c.Suffix == nil {
+		c.Suffix = func() string { return utilrand.String(5) }
+	}
+	c.Pace = c.Pace.orDefault()
+	r := &Reconciler{
+		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		optional: &served.Watches{Kinds: c.APIs},
+	}
+	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
+	r.tracker = newTracker(c, r.wake)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
+	r.steps = r.list()
+	return r
+}
+
+// list is the order of work.
+func (r *Reconciler) list() []reconcile.Step[*scope] {
+	c := r.config
+	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said}
+	return []reconcile.Step[*scope]{
+		{Name: "clusters", Run: (&observeClusters{client: c.Client, live: c.Live, version: c.Version}).Run},
+		{Name: "finalize", Run: (&finalize{client: c.Client, live: c.Live, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
+		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
+		{Name: "services", Run: (&observeServices{client: c.Client, live: c.Live}).Run},
+		{Name: "routing", Run: (&observeRouting{optional: r.optional}).Run},
+		{Name: "serve", Run: (&observeServe{client: c.Client, tracker: r.tracker, said: r.said, domain: c.ClusterDomain}).Run},
+		{Name: "plan", Run: r.plan},
+		{Name: "act", Run: act.Run},
+	}
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=rayservices/status,verbs=update
+// +kubebuilder:rbac:groups=ray.io,resources=rayservices/finalizers,verbs=update
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	before := &rayv1.RayService{}
+	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	case !rayv1.ManagedHere(before.Spec.ManagedBy):
+		return ctrl.Result{}, nil // not even its finalizer is ours
+	case !fresh:
+		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+	}
+	s := newScope(before, r.clock.Now())
+	s.in.Suffix, s.in.Strategy = r.config.Suffix, serveplan.StrategyOf(&before.Spec, r.config.Gates)
+	s.in.Refusals, _ = r.refusals.Get(before.UID, "")
+	progress, err := reconcile.Run(ctx, r.steps, s)
+	s.after(progress.After)
+	var saveErr error
+	if progress.Done("plan") { // what could not be done is seen by the next look, and the status says what is
+		saveErr = r.persist(ctx, before, s)
+	} else {
+		report.Send(r.recorder, before, report.Done(s.events))
+	}
+	if err := errors.Join(err, saveErr); err != nil {
+		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
+	}
+	return ctrl.Result{RequeueAfter: s.lookAgain}, nil
+}
+
+// plan decides.
+func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	s.plan = serveplan.Next(s.in)
+	return reconcile.Outcome{After: s.plan.After}, nil
+}
+
+// wake has a RayService looked at. It may be called from any goroutine.
+func (r *Reconciler) wake(rs types.NamespacedName) {
+	if enqueue := r.enqueue.Load(); enqueue != nil {
+		(*enqueue)(rs)
+	}
+}

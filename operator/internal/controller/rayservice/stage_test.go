@@ -1,0 +1,498 @@
+package rayservice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
+	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+var errKilled = errors.New("the operator was killed")
+
+// fastClock runs some hundred times as fast as others.
+type fastClock struct {
+	clock.RealClock
+	start time.Time
+}
+
+const speed = 400
+
+// Now implements clock.PassiveClock.
+func (c fastClock) Now() time.Time { return c.start.Add(speed * c.RealClock.Since(c.start)) }
+
+// Since implements clock.PassiveClock.
+func (c fastClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// AfterFunc implements clock.WithDelayedExecution.
+func (c fastClock) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return c.RealClock.AfterFunc(d/speed, f)
+}
+
+// stage is a RayService without an API server, whose operator is killed at one of its writes. A configuration for Ray counts as a write.
+type stage struct {
+	t      *testing.T
+	store  client.WithWatch // for the test itself
+	clock  clock.WithDelayedExecution
+	r      *Reconciler
+	cancel context.CancelFunc
+	ended  chan struct{}
+	change []func(*Config)
+
+	mu      sync.Mutex
+	dashes  map[string]*dashboardfake.Dashboard // by cluster
+	writes  int
+	killAt  int  // the number of the write; 0 for never
+	applied bool // the write has its effect before the operator dies
+	dead    bool
+	made    int    // clusters
+	first   string // the cluster that was used first
+	log     []string
+	uid     int
+	suffix  int
+	downs   map[string]bool // clusters whose heads are not ready
+}
+
+// Eventf implements events.EventRecorder.
+func (s *stage) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, kind+" "+reason+" "+fmt.Sprintf(note, args...))
+}
+
+func newStage(t *testing.T, killAt int, applied bool, objects ...client.Object) *stage {
+	t.Helper()
+	st := &stage{
+		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, applied: applied, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{},
+	}
+	for _, o := range objects {
+		if o.GetUID() == "" {
+			st.name(o)
+		}
+	}
+	scheme := envtest.Scheme(t)
+	if err := gatewayv1.Install(scheme); err != nil {
+		t.Fatal(err)
+	}
+	st.store = fake.NewClientBuilder().WithScheme(scheme).
+		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}).
+		WithIndex(&rayv1.RayCluster{}, owned.IndexController, owned.ControllerUID).
+		WithIndex(&corev1.Service{}, owned.IndexController, owned.ControllerUID).
+		WithIndex(&corev1.Pod{}, indexCluster, byLabel(rayv1.LabelCluster)).
+		WithIndex(&discoveryv1.EndpointSlice{}, indexService, byLabel(discoveryv1.LabelServiceName)).
+		WithObjects(objects...).Build()
+	st.restart()
+	t.Cleanup(func() { st.stop() })
+	return st
+}
+
+// write is one write of the operator.
+func (s *stage) write(what string, do func() error) error {
+	s.mu.Lock()
+	if s.dead {
+		s.mu.Unlock()
+		return errKilled
+	}
+	s.writes++
+	now := s.writes == s.killAt
+	if now {
+		s.dead = true
+		what += " (killed)"
+	}
+	s.log = append(s.log, what)
+	s.mu.Unlock()
+	if now && !s.applied {
+		return errKilled
+	}
+	err := do()
+	if now {
+		return errKilled
+	}
+	return err
+}
+
+func (s *stage) stop() {
+	if s.cancel != nil {
+		s.cancel()
+		<-s.ended
+		s.cancel = nil
+	}
+}
+
+// restart replaces the operator by one that knows nothing.
+func (s *stage) restart() {
+	s.stop()
+	s.mu.Lock()
+	s.dead = false
+	s.mu.Unlock()
+	what := func(verb string, o client.Object) string { return fmt.Sprintf("%s %T %s", verb, o, o.GetName()) }
+	c := interceptor.NewClient(s.store, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return s.write(what("create", o), func() error {
+				s.name(o)
+				err := c.Create(ctx, o, opts...)
+				if _, cluster := o.(*rayv1.RayCluster); cluster && err == nil {
+					s.mu.Lock()
+					s.made++
+					s.mu.Unlock()
+				}
+				return err
+			})
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
+			return s.write(what("delete", o), func() error { return c.Delete(ctx, o) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return s.write(what("patch", o), func() error { return c.Patch(ctx, o, p, opts...) })
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return s.write(what("update "+sub, o), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+		},
+	})
+	config := Config{
+		Client: c, Live: c, Recorder: s, Clock: s.clock, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
+		APIs: served.NewFixed(gatewayAPI(), c, s.clock), Connect: s.connect, Probe: s.healthy,
+		Suffix: func() string { s.suffix++; return fmt.Sprint("c", s.suffix) },
+	}
+	for _, change := range s.change {
+		change(&config)
+	}
+	s.r = New(config)
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.ended = make(chan struct{})
+	go func(tr *tracker, ended chan struct{}) {
+		defer close(ended)
+		_ = tr.Start(ctx)
+	}(s.r.tracker, s.ended)
+}
+
+// gatewayAPI knows the kinds of the Gateway API.
+func gatewayAPI() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
+	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
+	return m
+}
+
+// name gives an object what an API server would.
+func (s *stage) name(o client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uid++
+	o.SetUID(types.UID(fmt.Sprint("uid-", s.uid)))
+	o.SetCreationTimestamp(metav1.NewTime(s.clock.Now()))
+}
+
+// dash is the dashboard of a cluster.
+func (s *stage) dash(cluster string) *dashboardfake.Dashboard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dashes[cluster] == nil {
+		s.dashes[cluster] = dashboardfake.New(s.clock)
+	}
+	return s.dashes[cluster]
+}
+
+func (s *stage) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Client, error) {
+	cluster, _, _ := strings.Cut(a.HostPort, "-head-svc.")
+	return &mortal{s.dash(cluster), s, cluster}, nil
+}
+
+func (s *stage) healthy(ctx context.Context, p dashboards.Pod) (bool, error) {
+	cluster, _, _ := strings.Cut(p.Name, "-head")
+	d, err := s.dash(cluster).ServeDetails(ctx)
+	return err == nil && len(d.Applications) > 0, err
+}
+
+// mortal counts what a dashboard is asked to do.
+type mortal struct {
+	*dashboardfake.Dashboard
+	stage   *stage
+	cluster string
+}
+
+// DeployServe implements dashboard.Client.
+func (m *mortal) DeployServe(ctx context.Context, config json.RawMessage) error {
+	return m.stage.write("deploy "+m.cluster+" "+string(config), func() error { return m.Dashboard.DeployServe(ctx, config) })
+}
+
+var demo = types.NamespacedName{Namespace: "default", Name: "demo"}
+
+// get is nil for a RayService that is gone.
+func (s *stage) get() *rayv1.RayService {
+	s.t.Helper()
+	rs := &rayv1.RayService{}
+	err := s.store.Get(context.Background(), demo, rs)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	s.must(err)
+	return rs
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// until reconciles, and restarts the operator when it is dead, until something is so. Between two reconciles others act: the controllers of
+// RayClusters, EndpointSlices and Gateways.
+func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
+	s.t.Helper()
+	for range 2000 {
+		if ok(s.get()) {
+			return
+		}
+		_, err := s.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: demo})
+		s.mu.Lock()
+		dead := s.dead
+		s.mu.Unlock()
+		if dead {
+			s.restart()
+		} else if err != nil {
+			s.t.Fatalf("reconcile: %v\n%s", err, s.told())
+		}
+		s.others()
+		time.Sleep(2 * time.Millisecond)
+	}
+	s.t.Fatalf("never %s: %+v\n%s", what, s.get().Status, s.told())
+}
+
+func (s *stage) told() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.log, "\n")
+}
+
+// edit is what a user does.
+func (s *stage) edit(do func(*rayv1.RayServiceSpec)) {
+	s.t.Helper()
+	rs := s.get()
+	do(&rs.Spec)
+	rs.Generation++
+	s.must(s.store.Update(context.Background(), rs))
+}
+
+func (s *stage) others() {
+	s.t.Helper()
+	ctx := context.Background()
+	alive := map[types.UID]bool{}
+	var clusters rayv1.RayClusterList
+	s.must(s.store.List(ctx, &clusters))
+	for i := range clusters.Items {
+		alive[clusters.Items[i].UID] = true
+		s.runCluster(&clusters.Items[i])
+	}
+	if rs := s.get(); rs != nil {
+		alive[rs.UID] = true
+	}
+	var pods corev1.PodList
+	s.must(s.store.List(ctx, &pods))
+	for i := range pods.Items {
+		s.collect(&pods.Items[i], alive)
+	}
+	var services corev1.ServiceList
+	s.must(s.store.List(ctx, &services))
+	for i := range services.Items {
+		if !s.collect(&services.Items[i], alive) {
+			s.slice(&services.Items[i], pods.Items)
+		}
+	}
+	s.accept(ctx)
+}
+
+// collect deletes what has lost its owner.
+func (s *stage) collect(o client.Object, alive map[types.UID]bool) bool {
+	s.t.Helper()
+	if ref := metav1.GetControllerOf(o); ref == nil || alive[ref.UID] {
+		return false
+	}
+	s.must(client.IgnoreNotFound(s.store.Delete(context.Background(), o)))
+	return true
+}
+
+// runCluster makes head Service and head Pod of a cluster, ready.
+func (s *stage) runCluster(rc *rayv1.RayCluster) {
+	s.t.Helper()
+	ctx := context.Background()
+	s.mu.Lock()
+	down := s.downs[rc.Name]
+	s.mu.Unlock()
+	want := metav1.ConditionTrue
+	if down {
+		want = metav1.ConditionFalse
+	}
+	if meta.IsStatusConditionPresentAndEqual(rc.Status.Conditions, rayv1.HeadPodReady, want) {
+		return
+	}
+	svc := service.Head(rc, service.Options{})
+	s.name(svc)
+	s.must(client.IgnoreAlreadyExists(s.store.Create(ctx, svc)))
+	head := pod.Head(rc, pod.Options{DeterministicHeadName: true})
+	s.name(head)
+	s.must(client.IgnoreAlreadyExists(s.store.Create(ctx, head)))
+	s.must(s.store.Get(ctx, client.ObjectKeyFromObject(head), head))
+	head.Status.Phase, head.Status.PodIP = corev1.PodRunning, "10.0.0.1"
+	head.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionStatus(want)}}
+	s.must(s.store.Status().Update(ctx, head))
+	meta.SetStatusCondition(&rc.Status.Conditions, metav1.Condition{Type: rayv1.HeadPodReady, Status: want, Reason: "Ready"})
+	s.must(client.IgnoreNotFound(s.store.Status().Update(ctx, rc)))
+}
+
+// slice keeps the EndpointSlice of a serve Service.
+func (s *stage) slice(svc *corev1.Service, pods []corev1.Pod) {
+	s.t.Helper()
+	if svc.Labels[rayv1.LabelServe] == "" {
+		return
+	}
+	ctx := context.Background()
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: svc.Namespace, Name: svc.Name + "-x"}}
+	found := s.store.Get(ctx, client.ObjectKeyFromObject(slice), slice) == nil
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: svc.Name}
+	slice.Endpoints = nil
+	for i := range pods {
+		p := &pods[i]
+		if labels.SelectorFromSet(svc.Spec.Selector).Matches(labels.Set(p.Labels)) {
+			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+				Addresses: []string{p.Status.PodIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(ready(p))}, TargetRef: &corev1.ObjectReference{UID: p.UID},
+			})
+		}
+	}
+	if !found {
+		s.must(s.store.Create(ctx, slice))
+		return
+	}
+	s.must(s.store.Update(ctx, slice))
+}
+
+// accept plays an implementation of the Gateway API.
+func (s *stage) accept(ctx context.Context) {
+	s.t.Helper()
+	var gateways gatewayv1.GatewayList
+	s.must(s.store.List(ctx, &gateways))
+	for i := range gateways.Items {
+		g := &gateways.Items[i]
+		for _, kind := range []gatewayv1.GatewayConditionType{gatewayv1.GatewayConditionAccepted, gatewayv1.GatewayConditionProgrammed} {
+			meta.SetStatusCondition(&g.Status.Conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: "Fine"})
+		}
+		s.must(s.store.Status().Update(ctx, g))
+	}
+	var routes gatewayv1.HTTPRouteList
+	s.must(s.store.List(ctx, &routes))
+	for i := range routes.Items {
+		r := &routes.Items[i]
+		if len(r.Status.Parents) > 0 {
+			continue
+		}
+		parent := gatewayv1.RouteParentStatus{ParentRef: r.Spec.ParentRefs[0], ControllerName: "example.com/fake"}
+		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+			meta.SetStatusCondition(&parent.Conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: "Fine"})
+		}
+		r.Status.Parents = []gatewayv1.RouteParentStatus{parent}
+		s.must(s.store.Status().Update(ctx, r))
+	}
+}
+
+const config1, config2 = "applications: [{name: shop, import_path: 'a:b'}]", "applications: [{name: shop, import_path: 'a:c'}]"
+
+func storyService(change ...func(*rayv1.RayServiceSpec)) *rayv1.RayService {
+	rs := &rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "service", Generation: 1}}
+	rs.Spec = rayv1.RayServiceSpec{
+		ServeConfigV2: config1, RayClusterSpec: raytest.RayCluster("x/y", raytest.Workers("cpu", 1)).Spec, RayClusterDeletionDelaySeconds: new(int32(0)),
+	}
+	for _, do := range change {
+		do(&rs.Spec)
+	}
+	return rs
+}
+
+func inSteps(surge, step int32) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) {
+		s.RayClusterSpec.EnableInTreeAutoscaling = new(true)
+		s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{
+			Type: new(rayv1.RayServiceNewClusterWithIncrementalUpgrade),
+			ClusterUpgradeOptions: &rayv1.ClusterUpgradeOptions{
+				MaxSurgePercent: &surge, StepSizePercent: &step, IntervalSeconds: new(int32(1)), GatewayClassName: "istio",
+			},
+		}
+	}
+}
+
+func strategy(kind rayv1.RayServiceUpgradeType) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) { s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: &kind} }
+}
+
+func image(name string) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) { s.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image = name }
+}
+
+func newConfig(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config2 }
+
+// clusters are the names of those that are there.
+func (s *stage) clusters() []string {
+	s.t.Helper()
+	var list rayv1.RayClusterList
+	s.must(s.store.List(context.Background(), &list))
+	var names []string
+	for _, rc := range list.Items {
+		names = append(names, rc.Name)
+	}
+	return names
+}
+
+func is(rs *rayv1.RayService, kind string) bool {
+	return rs != nil && meta.IsStatusConditionTrue(rs.Status.Conditions, kind)
+}
+
+// settled is a service that is ready with one cluster, which runs the configuration of the spec.
+func (s *stage) settled(rs *rayv1.RayService) bool {
+	if rs == nil || !is(rs, rayv1.RayServiceReady) || rs.Status.PendingServiceStatus.RayClusterName != "" || rs.Status.ObservedGeneration != rs.Generation || len(s.clusters()) != 1 {
+		return false
+	}
+	configs := s.dash(rs.Status.ActiveServiceStatus.RayClusterName).Configs()
+	c, err := serveplan.ParseConfig(rs.Spec.ServeConfigV2)
+	s.must(err)
+	app, _, _ := strings.Cut(strings.TrimPrefix(string(c.Body(nil)), `{"applications":`), `]`)
+	return len(configs) > 0 && strings.Contains(configs[len(configs)-1], app)
+}
+
+// comesUp waits until the service is ready for the first time.
+func (s *stage) comesUp() {
+	s.t.Helper()
+	s.until("ready", s.settled)
+	s.first = s.get().Status.ActiveServiceStatus.RayClusterName
+}

@@ -1,0 +1,125 @@
+package rayservice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+)
+
+// observeClusters finds the clusters of the service, used or not, and the Pods of those that are used.
+type observeClusters struct {
+	client  client.Reader
+	live    client.Reader
+	version string
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// Run implements step.
+func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	found, err := o.clusters(ctx, s)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	for i := range found {
+		rc := &found[i]
+		s.clusters[rc.Name] = rc
+		c := serveplan.Cluster{
+			Deleting:  rc.DeletionTimestamp != nil,
+			Match:     rayservice.Compare(&s.service.Spec.RayClusterSpec, rc, o.version),
+			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
+			Status:    rc.Status,
+		}
+		c.Rebaseline = c.Match == rayservice.Same &&
+			rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec)
+		if at, err := time.Parse(time.RFC3339, rc.Annotations[rayv1.AnnotationDeleteAfter]); err == nil {
+			c.DeleteAfter = at
+		}
+		s.in.Clusters[rc.Name] = c
+	}
+	for _, name := range s.used() {
+		if err := o.pods(ctx, s, name); err != nil {
+			return reconcile.Outcome{}, err
+		}
+	}
+	return reconcile.Outcome{}, nil
+}
+
+// clusters reads from the cache, unless what follows from there being none cannot be taken back: one that was made a moment ago may not be
+// in the cache yet.
+func (o *observeClusters) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster, error) {
+	var list rayv1.RayClusterList
+	if err := owned.List(ctx, o.client, s.service, &list); err != nil {
+		return nil, fmt.Errorf("listing clusters: %w", err)
+	}
+	if len(list.Items) > 0 || s.service.DeletionTimestamp == nil && !s.suspending() {
+		return list.Items, nil
+	}
+	err := o.live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
+		rayv1.LabelOriginatedFromCRName: s.service.Name, rayv1.LabelOriginatedFromCRD: "RayService",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing clusters: %w", err)
+	}
+	var ours []rayv1.RayCluster
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], s.service) {
+			ours = append(ours, list.Items[i])
+		}
+	}
+	return ours, nil
+}
+
+// pods finds the head of a cluster, and counts the Pods that a serve Service leads to.
+func (o *observeClusters) pods(ctx context.Context, s *scope, cluster string) error {
+	rc, there := s.clusters[cluster]
+	if !there {
+		return nil
+	}
+	var list corev1.PodList
+	err := o.client.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingFields{indexCluster: cluster}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("listing Pods of %s: %w", cluster, err)
+	}
+	c := s.in.Clusters[cluster]
+	heads := 0
+	for i := range list.Items {
+		p := &list.Items[i]
+		if p.DeletionTimestamp != nil || !metav1.IsControlledBy(p, rc) {
+			continue
+		}
+		if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
+			s.heads[cluster] = p
+			heads++
+		}
+		if p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue && ready(p) {
+			c.Pods++
+		}
+	}
+	if heads != 1 {
+		delete(s.heads, cluster)
+	}
+	s.in.Clusters[cluster] = c
+	return nil
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package rayservice
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/served"
+)
+
+// observeRouting looks at the Gateway and the HTTPRoute where there may be any.
+type observeRouting struct{ optional *served.Watches }
+
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=get;list;watch
+
+// Run implements step.
+func (o *observeRouting) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	if !s.routed() {
+		return reconcile.Outcome{}, nil
+	}
+	r := &s.in.Routing
+	gateway, served, err := o.read(ctx, s, rayservice.GatewayKind, names.ServiceGateway(s.service.Name))
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	route, servedToo, err := o.read(ctx, s, rayservice.RouteKind, names.ServiceRoute(s.service.Name))
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	if !served || !servedToo {
+		r.Missing = true
+		return reconcile.Outcome{After: absentCheck}, nil
+	}
+	if gateway != nil {
+		s.in.Children++
+		r.GatewayReady = rayservice.GatewayReady(gateway)
+	}
+	if route != nil {
+		s.in.Children++
+		r.Weights = rayservice.Weights(route)
+		r.RouteReady = rayservice.RouteReady(route, names.ServiceGateway(s.service.Name))
+	}
+	return reconcile.Outcome{After: reconcile.Sooner(o.optional.Recheck(rayservice.GatewayKind), o.optional.Recheck(rayservice.RouteKind))}, nil
+}
+
+// absentCheck is how often to see whether somebody has installed the Gateway API.
+const absentCheck = served.AbsentFor
+
+// routed reports whether there may be a Gateway: now, or from a strategy of before.
+func (s *scope) routed() bool {
+	st := &s.service.Status
+	return s.in.Strategy.Steps || st.ActiveServiceStatus.TargetCapacity != nil || st.PendingServiceStatus.TargetCapacity != nil ||
+		st.ActiveServiceStatus.TrafficRoutedPercent != nil
+}
+
+// read returns an object of ours, nil if there is none, and whether its kind is served.
+func (o *observeRouting) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
+	ok, err := o.optional.Ready(kind)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	err = o.optional.Get(ctx, client.ObjectKey{Namespace: s.service.Namespace, Name: name}, u)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, true, nil
+	case err != nil:
+		return nil, true, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+	case !metav1.IsControlledBy(u, s.service):
+		return nil, true, nil
+	}
+	return u, true, nil
+}

@@ -1,0 +1,150 @@
+package rayservice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// observeServe takes the last answers of Ray Serve on the clusters that are used, and what became of configurations that were sent there.
+type observeServe struct {
+	client  client.Reader
+	tracker *tracker
+	said    *report.Once
+	domain  string
+}
+
+// Run implements step.
+func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	out := reconcile.Outcome{}
+	for _, name := range s.used() {
+		rc, there := s.clusters[name]
+		if !there {
+			continue
+		}
+		o.settle(s, rc)
+		answer := o.tracker.serves.Answer(rc.UID)
+		s.answers[name] = answer
+		site, err := o.site(ctx, rc)
+		if err != nil {
+			return out, err
+		}
+		s.sites[name] = site
+		c := s.in.Clusters[name]
+		c.Serve = serveOf(s, answer, o.tracker.known(s.service.UID, rc.UID))
+		if c.Serve.Deployed && !c.Serve.Known {
+			o.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)
+			c.Serve.Known, c.Serve.Text = true, s.service.Spec.ServeConfigV2
+		}
+		if c.Serve.Busy {
+			out.After = reconcile.Sooner(out.After, o.tracker.pace.Changing/4) // an answer that says the same as before wakes nobody
+		}
+		s.in.Clusters[name] = c
+	}
+	return out, nil
+}
+
+// settle tells of a configuration that was accepted, or not. What did not answer may have accepted it, so that is told of the second time.
+func (o *observeServe) settle(s *scope, rc *rayv1.RayCluster) {
+	d, failures, failure := o.tracker.settle(s.service.UID, rc.UID)
+	subject := "deployment " + string(rc.UID)
+	switch {
+	case d == nil:
+	case failure == nil && d.resized:
+		s.events = append(s.events, eventCapacity(rc.Name, d.percent))
+		o.said.Say(s.service.UID, subject)
+	case failure == nil:
+		s.events = append(s.events, eventDeployed(rc.Name))
+		o.said.Say(s.service.UID, subject)
+	case failures < 2 && errors.Is(failure, dashboard.ErrUnavailable):
+	case o.said.News(s.service.UID, subject, failure.Error()):
+		s.events = append(s.events, eventNotDeployed(rc.Name, d.resized, failure.Error()))
+	}
+}
+
+// site is where the dashboard of a cluster is; nil while there is no Service for it.
+func (o *observeServe) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboards.Site, error) {
+	svc := &corev1.Service{}
+	name := names.HeadService(rc)
+	err := o.client.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, svc)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Service %s: %w", name, err)
+	}
+	port := service.DashboardPort(rc)
+	if i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }); i >= 0 {
+		port = svc.Spec.Ports[i].Port
+	}
+	site := dashboards.SiteOf(rc, net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(port))))
+	return &site, nil
+}
+
+// serveOf is an answer as the plan wants it.
+func serveOf(s *scope, a serveAnswer, k tracked) serveplan.Serve {
+	v := serveplan.Serve{
+		AskedAt: a.AskedAt, FailingSince: a.FailingSince, Known: k.known, Text: k.text, Refused: k.refused,
+		Busy: k.command != nil || a.AskedAt.Before(k.doneAt), Capacity: 100, Settled: true,
+	}
+	if a.Err != nil {
+		v.Failure = a.Err.Error()
+	}
+	d := a.Value
+	if d == nil {
+		return v
+	}
+	v.Applications = map[string]rayv1.AppStatus{}
+	for name, app := range d.Applications {
+		st := rayv1.AppStatus{Status: app.Status, Message: clip(app.Message), Deployments: map[string]rayv1.ServeDeploymentStatus{}}
+		for deployment, found := range app.Deployments {
+			st.Deployments[deployment] = rayv1.ServeDeploymentStatus{Status: found.Status, Message: clip(found.Message)}
+			v.Settled = v.Settled && (found.TargetReplicas == nil || found.RunningReplicas >= *found.TargetReplicas)
+		}
+		if name == "" {
+			name = "default"
+		}
+		v.Applications[name] = st
+	}
+	if d.TargetCapacity != nil {
+		v.Capacity = int32(*d.TargetCapacity + 0.5) // the client lets 0 to 100 through
+	}
+	v.Deployed = s.in.ConfigError == "" && s.in.Config.Runs(deployed(d))
+	return v
+}
+
+// deployed is what Ray says was deployed of each application.
+func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {
+	configs := map[string]json.RawMessage{}
+	for name, app := range d.Applications {
+		configs[name] = app.Config
+	}
+	return configs
+}
+
+// maxMessage is what is kept of a message of Ray in the status. Tracebacks have no end.
+const maxMessage = 2 << 10
+
+func clip(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return string([]rune(text[:maxMessage/4])) + " ... " + string([]rune(text[len(text)-maxMessage*3/4:]))
+}

@@ -1,0 +1,41 @@
+package rayservice
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// validateSpec looks for broken rules. A service that has begun is refused only for those that no operator can act against.
+type validateSpec struct{ options validation.Options }
+
+// Run implements step.
+func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	errs := validation.Refused(validation.RayService(s.service, v.options), len(s.used()) > 0)
+	if len(errs) == 0 {
+		return reconcile.Outcome{}, nil
+	}
+	s.in.Invalid = validation.Summary(errs)
+	c := report.Conditions{List: &s.service.Status.Conditions}
+	last := c.Find(rayv1.RayServiceReady)
+	if last == nil || last.Reason != rayv1.ReasonRayServiceValidationFailed || s.service.Status.ObservedGeneration != s.service.Generation {
+		s.events = append(s.events, eventInvalid(s.service, errs, s.in.Invalid))
+	}
+	return reconcile.Outcome{}, nil
+}
+
+// eventInvalid tells of broken rules. KubeRay looks at the metadata first.
+func eventInvalid(rs *rayv1.RayService, errs field.ErrorList, summary string) report.Event {
+	reason := "InvalidRayServiceSpec"
+	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "metadata") }) {
+		reason = "InvalidRayServiceMetadata"
+	}
+	return report.Warning(reason, "Validate", rs.Namespace+"/"+rs.Name+": "+summary)
+}

@@ -1,0 +1,155 @@
+package rayservice
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+const (
+	// lastRetry is the longest wait after an error.
+	lastRetry = 30 * time.Second
+	// gather is how long changes of children are gathered before a look.
+	gather = 20 * time.Millisecond
+	// indexCluster finds Pods by the cluster that their label names, and indexService EndpointSlices by their Service.
+	indexCluster = "metadata.labels.cluster"
+	indexService = "metadata.labels.service"
+)
+
+// kind is that of the owners.
+var kind = rayv1.GroupVersion.WithKind("RayService").GroupKind()
+
+// CacheByObject restricts the cache to EndpointSlices of serve Services, whose labels they have.
+func CacheByObject() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&discoveryv1.EndpointSlice{}: {Label: owned.Selector(rayv1.LabelServe, selection.Exists), Transform: cache.TransformStripManagedFields()},
+	}
+}
+
+func byLabel(key string) client.IndexerFunc {
+	return func(o client.Object) []string {
+		if value := o.GetLabels()[key]; value != "" {
+			return []string{value}
+		}
+		return nil
+	}
+}
+
+// SetupWithManager registers the reconciler, its pollers, its indices and its watches. The cache has to be made with
+// raycluster.CacheByObject and CacheByObject, or hold more.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
+	indexer := mgr.GetFieldIndexer()
+	for _, add := range []func() error{
+		func() error { return owned.Index(ctx, indexer, &rayv1.RayCluster{}, &corev1.Service{}) },
+		func() error { return indexer.IndexField(ctx, &corev1.Pod{}, indexCluster, byLabel(rayv1.LabelCluster)) },
+		func() error {
+			return indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, indexService, byLabel(discoveryv1.LabelServiceName))
+		},
+		func() error { return mgr.Add(r.tracker) },
+	} {
+		if err := add(); err != nil {
+			return err
+		}
+	}
+	if o.RateLimiter == nil {
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+	}
+	changed := predicate.Or[client.Object](
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
+	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		rs, ok := o.(*rayv1.RayService)
+		return ok && rayv1.ManagedHere(rs.Spec.ManagedBy)
+	})
+	children := owned.Handler{
+		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
+	}
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("rayservice").
+		For(&rayv1.RayService{}, builder.WithPredicates(ours, changed)).
+		Watches(&rayv1.RayCluster{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&corev1.Service{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(onlyHeads)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(predicate.Funcs{UpdateFunc: podChanged})).
+		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.ofSlice)).
+		WatchesRawSource(owned.Handler{Kind: kind}.External(func(enqueue func(types.NamespacedName)) { r.enqueue.Store(&enqueue) })).
+		WithOptions(o).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	r.optional.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
+		return c.Watch(&source.Informer{Informer: informer, Handler: children.Handle(), Predicates: []predicate.Predicate{predicate.ResourceVersionChangedPredicate{}}})
+	}
+	return nil
+}
+
+// onlyHeads passes the Services by which the heads of clusters are found, when they are made: the dashboard is reached through them.
+var onlyHeads = predicate.And[client.Object](
+	predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode) }),
+	predicate.Funcs{
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	},
+)
+
+// ofCluster is the RayService of the cluster that the label of an object names.
+func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
+	return r.ofOwner(ctx, o.GetNamespace(), o.GetLabels()[rayv1.LabelCluster])
+}
+
+// ofSlice is the RayService of a serve Service, which may belong to the service or to a cluster of it.
+func (r *Reconciler) ofSlice(ctx context.Context, o client.Object) []ctrl.Request {
+	if o.GetLabels()[rayv1.LabelOriginatedFromCRD] != "RayService" {
+		return nil
+	}
+	name := o.GetLabels()[rayv1.LabelOriginatedFromCRName]
+	if list := r.ofOwner(ctx, o.GetNamespace(), name); list != nil {
+		return list
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+func (r *Reconciler) ofOwner(ctx context.Context, namespace, cluster string) []ctrl.Request {
+	if cluster == "" {
+		return nil
+	}
+	rc := &rayv1.RayCluster{}
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
+		return nil
+	}
+	owner := owned.Controller(rc, kind)
+	if owner == nil {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: owner.NamespacedName}}
+}
+
+// podChanged drops updates of Pods that change nothing about who takes requests.
+func podChanged(e event.UpdateEvent) bool {
+	before, ok1 := e.ObjectOld.(*corev1.Pod)
+	after, ok2 := e.ObjectNew.(*corev1.Pod)
+	if !ok1 || !ok2 {
+		return true
+	}
+	return ready(before) != ready(after) || before.Status.PodIP != after.Status.PodIP ||
+		before.Labels[rayv1.LabelServe] != after.Labels[rayv1.LabelServe] || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+}

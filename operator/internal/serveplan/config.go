@@ -1,0 +1,121 @@
+package serveplan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Keys of a Serve configuration.
+const (
+	keyApplications = "applications"
+	keyCapacity     = "target_capacity"
+	keyLocation     = "proxy_location"
+	keyHTTP         = "http_options"
+	keyGRPC         = "grpc_options"
+	defaultName     = "default"
+)
+
+// Config is a configuration of Ray Serve. The zero value is one that is empty.
+type Config struct {
+	top          map[string]json.RawMessage
+	applications map[string]any
+}
+
+// ParseConfig reads the text of spec.serveConfigV2, YAML or JSON. Numbers stay what they are.
+func ParseConfig(text string) (Config, error) {
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return Config{}, fmt.Errorf("reading serveConfigV2: %w", err)
+	}
+	var c Config
+	if err := json.Unmarshal(converted, &c.top); err != nil {
+		return Config{}, errors.New("reading serveConfigV2: it is not a map")
+	}
+	var list []any
+	if raw, given := c.top[keyApplications]; given && json.Unmarshal(raw, &list) != nil {
+		return c, nil //nolint:nilerr // Ray says what is wrong with it
+	}
+	c.applications = map[string]any{}
+	for _, item := range list {
+		if app, ok := item.(map[string]any); ok {
+			c.applications[nameOf(app)] = app
+		}
+	}
+	return c, nil
+}
+
+func nameOf(app map[string]any) string {
+	if name, ok := app["name"].(string); ok && name != "" {
+		return name
+	}
+	return defaultName
+}
+
+// DeployedConfig is the configuration that Ray says it runs: what was deployed of each application, and how Serve was started. Nil stands
+// for what is not known.
+func DeployedConfig(applications map[string]json.RawMessage, location, http, grpc json.RawMessage) Config {
+	c := Config{top: map[string]json.RawMessage{}, applications: map[string]any{}}
+	list := []json.RawMessage{}
+	for _, name := range sortedKeys(applications) {
+		var app any
+		if json.Unmarshal(applications[name], &app) != nil {
+			continue
+		}
+		c.applications[name] = app
+		list = append(list, applications[name])
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return Config{} // not reached: all of them were decoded
+	}
+	for key, value := range map[string]json.RawMessage{keyApplications: text, keyLocation: location, keyHTTP: http, keyGRPC: grpc} {
+		if value != nil {
+			c.top[key] = value
+		}
+	}
+	return c
+}
+
+// Empty reports whether there is no application in it.
+func (c Config) Empty() bool { return len(c.applications) == 0 }
+
+// Runs reports whether Ray runs this configuration, going by what it says was deployed of each application. A configuration with
+// settings that Ray does not tell of counts as not running.
+func (c Config) Runs(deployed map[string]json.RawMessage) bool {
+	for key := range c.top {
+		switch key {
+		case keyApplications, keyCapacity, keyLocation, keyHTTP, keyGRPC: // the last three count when Serve starts only
+		default:
+			return false
+		}
+	}
+	if len(deployed) != len(c.applications) || c.Empty() {
+		return false
+	}
+	for name, wanted := range c.applications {
+		var found any
+		if json.Unmarshal(deployed[name], &found) != nil || !reflect.DeepEqual(wanted, found) {
+			return false
+		}
+	}
+	return true
+}
+
+// Body is what is sent to Ray: one line of JSON with sorted keys, and with the capacity if that is not nil.
+func (c Config) Body(capacity *int32) json.RawMessage {
+	top := map[string]json.RawMessage{}
+	maps.Copy(top, c.top)
+	if capacity != nil {
+		top[keyCapacity] = fmt.Appendf(nil, "%d", *capacity)
+	}
+	text, err := json.Marshal(top)
+	if err != nil {
+		return json.RawMessage("{}") // not reached: all of it was decoded
+	}
+	return text
+}

@@ -1,0 +1,327 @@
+package serveplan
+
+import (
+	"time"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+)
+
+// Plan is what happens next. Its parts can be carried out in any order but for the status, which is saved last; each may be carried out
+// again.
+type Plan struct {
+	// Create is the name of a cluster to make, with its worker groups at their minimum if FromMinimum says so; empty for none.
+	Create      string
+	FromMinimum bool
+	// Update is the name of a cluster to bring up to date in place, and Rebaseline are those whose hash is to be written anew.
+	Update     string
+	Rebaseline []string
+	// Schedule are clusters that are no longer used, and when to delete them; Delete those that are to be deleted now.
+	Schedule map[string]time.Time
+	Delete   []string
+	// DeleteChildren says that all Services and the Gateway API objects of the service are to be deleted, and DeleteRouting that the
+	// latter are.
+	DeleteChildren, DeleteRouting bool
+	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are.
+	Services string
+	// ClusterServices are clusters that need a Service of their own.
+	ClusterServices []string
+	// Gateway asks for the Gateway, and Route for an HTTPRoute with these backends; nil leaves it as it is.
+	Gateway bool
+	Route   []Backend
+	// Deploy are configurations to send to Ray.
+	Deploy []Deployment
+	// Watch are the clusters whose Serve is to be asked from now on, and Steady says that nothing is expected to change.
+	Watch  []string
+	Steady bool
+	// Label are the clusters whose head is to be labelled by the health of its proxy.
+	Label []string
+	// Status is the new status. Copies of the clusters' statuses in it are up to date.
+	Status rayv1.RayServiceStatuses
+	// TimedOut and RollbackImpossible tell of what happened, for events; empty if it did not.
+	TimedOut, RollbackImpossible string
+	// Idle says that nothing is to be done until the object changes.
+	Idle bool
+	// After is when to look again even if nothing changes. 0 means not at all.
+	After time.Duration
+}
+
+// Backend is a cluster of the HTTPRoute with its share of the traffic in percent.
+type Backend struct {
+	Cluster string
+	Weight  int32
+}
+
+// Deployment is a configuration for one cluster.
+type Deployment struct {
+	Cluster string
+	// Keep says that the cluster keeps what it runs, and only its capacity changes.
+	Keep bool
+	// Capacity is the target capacity in percent; nil for none.
+	Capacity *int32
+}
+
+// soon is how long to wait for what follows from the status that is saved with the plan.
+const soon = 10 * time.Millisecond
+
+// Next decides what happens next to a RayService that is not being deleted.
+func Next(in Input) Plan {
+	s := &step{in: in, spec: &in.Service.Spec}
+	in.Service.Status.DeepCopyInto(&s.plan.Status)
+	s.st = &s.plan.Status
+	s.decide()
+	s.plan.Status.ServiceStatus = rayv1.ServiceNotRunning
+	if s.is(rayv1.RayServiceReady) {
+		s.plan.Status.ServiceStatus = rayv1.ServiceRunning
+	}
+	return s.plan
+}
+
+// step is one decision in the making.
+type step struct {
+	in   Input
+	spec *rayv1.RayServiceSpec
+	st   *rayv1.RayServiceStatuses
+	plan Plan
+	// waits is what an upgrade waits for, in words.
+	waits string
+}
+
+func (s *step) decide() {
+	if s.suspension() {
+		return
+	}
+	s.st.ObservedGeneration = s.in.Service.Generation
+	s.initialize()
+	if s.timedOut() {
+		s.release(true)
+		s.plan.Idle = len(s.plan.Schedule)+len(s.plan.Delete) == 0 && s.plan.After == 0
+		return
+	}
+	if s.in.Invalid != "" {
+		s.invalid()
+		return
+	}
+	s.promote()
+	s.rollback()
+	s.prepare()
+	s.clusters()
+	s.services()
+	s.upgrade()
+	s.observe()
+	s.conditions()
+	s.release(false)
+}
+
+// invalid keeps alive what there is: KubeRay stops looking at it.
+func (s *step) invalid() {
+	s.observe()
+	s.setInvalid()
+	s.release(false)
+}
+
+func (s *step) activeName() string  { return s.st.ActiveServiceStatus.RayClusterName }
+func (s *step) pendingName() string { return s.st.PendingServiceStatus.RayClusterName }
+
+// live returns a cluster that is there and stays; nil for none.
+func (s *step) live(name string) *Cluster {
+	if c, ok := s.in.Clusters[name]; ok && name != "" && !c.Deleting {
+		return &c
+	}
+	return nil
+}
+
+func (s *step) active() *Cluster  { return s.live(s.activeName()) }
+func (s *step) pending() *Cluster { return s.live(s.pendingName()) }
+
+// inSteps reports whether there are two clusters between which the traffic moves in steps. Without the old one there is nothing to move.
+func (s *step) inSteps() bool {
+	return s.in.Strategy.Steps && s.pendingName() != "" && s.active() != nil
+}
+
+// promote makes the new cluster the active one when the Services lead to it.
+func (s *step) promote() {
+	p := s.pendingName()
+	if p == "" || s.inSteps() || s.in.HeadService != p || s.in.ServeService != p {
+		return
+	}
+	s.makeActive()
+}
+
+func (s *step) makeActive() {
+	s.st.ActiveServiceStatus = s.st.PendingServiceStatus
+	s.st.PendingServiceStatus = rayv1.RayServiceStatus{}
+	s.plan.After = soon
+}
+
+// serving reports whether a Service leads to the new cluster already.
+func (s *step) serving() bool {
+	p := s.pendingName()
+	return p != "" && !s.inSteps() && (s.in.HeadService == p || s.in.ServeService == p)
+}
+
+// prepare names a new cluster, or gives one up. The name is saved before there is an object.
+func (s *step) prepare() {
+	a := s.active()
+	switch {
+	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // what changes in steps is a rollback first
+		return
+	case s.pendingName() != "" && a != nil && a.Match == rayservice.Same:
+		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec is that of the active cluster again
+		return
+	case !s.needsCluster():
+		return
+	}
+	s.st.PendingServiceStatus = rayv1.RayServiceStatus{RayClusterName: names.ServiceCluster(s.in.Service.Name, s.in.Suffix())}
+	if s.in.Strategy.Steps {
+		s.st.PendingServiceStatus.TargetCapacity = new(int32(100))
+		if a != nil {
+			s.st.PendingServiceStatus.TargetCapacity = new(int32(0))
+		}
+	}
+	s.plan.After = soon
+}
+
+// needsCluster reports whether none of the clusters can become what the spec asks for.
+func (s *step) needsCluster() bool {
+	c := s.pending()
+	if c == nil {
+		if s.pendingName() != "" {
+			return false // it is to be made from the spec of now
+		}
+		if c = s.active(); c == nil {
+			return true
+		}
+	}
+	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.activeName() == "")
+}
+
+// clusters makes and changes the objects. Only a name that is saved is used.
+func (s *step) clusters() {
+	a, p := s.active(), s.pending()
+	name := s.pendingName()
+	_, there := s.in.Clusters[name]
+	if name != "" && name == s.in.Service.Status.PendingServiceStatus.RayClusterName && !there && !s.is(rayv1.RayServiceRollbackInProgress) {
+		s.plan.Create, s.plan.FromMinimum = name, s.inSteps()
+	}
+	switch {
+	case p != nil && p.Match == rayservice.Appended:
+		s.plan.Update = name
+	case p == nil && a != nil && name == "" && a.Match == rayservice.Appended:
+		s.plan.Update = s.activeName()
+	}
+	for _, n := range []string{s.activeName(), name} {
+		if c := s.live(n); c != nil && c.Rebaseline && c.Match == rayservice.Same {
+			s.plan.Rebaseline = append(s.plan.Rebaseline, n)
+		}
+	}
+}
+
+// services leads the Services to the cluster that can take requests, and sends the configuration to the one that is to have it.
+func (s *step) services() {
+	a, p := s.active(), s.pending()
+	switch {
+	case s.inSteps():
+		s.plan.Services = s.activeName()
+	case p != nil && (s.serving() || s.ready(s.pendingName(), p)):
+		s.plan.Services = s.pendingName()
+	case a != nil:
+		s.plan.Services = s.activeName()
+	}
+	if s.inSteps() {
+		return // see upgrade
+	}
+	var capacity *int32
+	if s.in.Strategy.Steps {
+		capacity = new(int32(100))
+	}
+	if s.pendingName() == "" {
+		s.deploy(s.activeName(), false, capacity)
+		return
+	}
+	s.deploy(s.pendingName(), false, capacity)
+	s.deploy(s.activeName(), true, capacity)
+}
+
+// ready reports whether the Services may lead to the new cluster. To one of which no Pod takes requests they do so only where nothing is
+// lost by it.
+func (s *step) ready(name string, c *Cluster) bool {
+	v := c.Serve
+	if !c.HeadReady || !v.current() || !v.running() || s.due(v) {
+		s.waits = waitsFor(name, c)
+		return false
+	}
+	if a := s.active(); a != nil && a.Pods > 0 && c.Pods == 0 {
+		s.waits = "no Pod of cluster " + name + " takes requests yet"
+		return false
+	}
+	return true
+}
+
+// deploy sends a cluster the configuration of the spec, unless it keeps its own, and the capacity.
+func (s *step) deploy(name string, keep bool, capacity *int32) {
+	c := s.live(name)
+	if c == nil || !c.HeadReady || !c.Serve.current() || s.in.ConfigError != "" {
+		return
+	}
+	wanted := int32(100)
+	if capacity != nil {
+		wanted = *capacity
+	}
+	// Of a service without steps the capacity is the user's, unless an upgrade in steps has left it.
+	resize := (capacity != nil || s.of(name).TargetCapacity != nil) && len(c.Serve.Applications) > 0 && c.Serve.Capacity != wanted
+	if resize || !keep && s.due(c.Serve) {
+		s.plan.Deploy = append(s.plan.Deploy, Deployment{Cluster: name, Keep: keep, Capacity: capacity})
+	}
+}
+
+// due reports whether the configuration of the spec has to be sent: Ray has another one, or has lost it with its head.
+func (s *step) due(v Serve) bool {
+	switch {
+	case v.Known && v.Text != s.spec.ServeConfigV2:
+		return true
+	case !v.Known && !v.Deployed:
+		return true
+	default:
+		return len(v.Applications) == 0 && !s.in.Config.Empty()
+	}
+}
+
+// of is the part of the status about a cluster that is used.
+func (s *step) of(name string) *rayv1.RayServiceStatus {
+	if name == s.pendingName() {
+		return &s.st.PendingServiceStatus
+	}
+	return &s.st.ActiveServiceStatus
+}
+
+// release lets clusters go that are no longer used. One that a Service still leads to stays, unless nobody may use the service.
+func (s *step) release(all bool) {
+	for _, name := range sortedKeys(s.in.Clusters) {
+		c := s.in.Clusters[name]
+		used := name == s.activeName() || name == s.pendingName() || !all && (name == s.in.HeadService || name == s.in.ServeService || s.in.Routing.Weights[name] > 0)
+		switch {
+		case used, c.Deleting:
+		case c.DeleteAfter.IsZero():
+			if s.plan.Schedule == nil {
+				s.plan.Schedule = map[string]time.Time{}
+			}
+			at := s.in.Now.Add(deletionDelay(s.spec))
+			s.plan.Schedule[name] = at
+			s.lookAt(at)
+		case !s.in.Now.Before(c.DeleteAfter):
+			s.plan.Delete = append(s.plan.Delete, name)
+		default:
+			s.lookAt(c.DeleteAfter)
+		}
+	}
+}
+
+// lookAt asks for a look at a moment; the first one counts.
+func (s *step) lookAt(t time.Time) {
+	d := max(t.Sub(s.in.Now), soon)
+	if s.plan.After == 0 || d < s.plan.After {
+		s.plan.After = d
+	}
+}

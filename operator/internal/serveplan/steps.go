@@ -1,0 +1,213 @@
+package serveplan
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+)
+
+// rollback finds out whether an upgrade in steps goes back: when the spec is no longer that of the new cluster. It goes back to the old one
+// first even if the spec is not that of the old one either, so that there are never three.
+func (s *step) rollback() {
+	rolling := s.is(rayv1.RayServiceRollbackInProgress)
+	a, p := s.active(), s.pending()
+	switch {
+	case !s.inSteps():
+		if s.in.Strategy.Steps && s.pendingName() != "" && s.is(rayv1.RayServiceUpgradeInProgress) {
+			s.plan.RollbackImpossible = s.activeName()
+		}
+		if rolling {
+			s.remove(rayv1.RayServiceRollbackInProgress)
+		}
+	case a.Match == rayservice.Same:
+		if !rolling {
+			s.setRollback("the spec is that of cluster " + s.activeName() + " again")
+		}
+	case p == nil:
+	case p.Match != rayservice.Different:
+		if rolling {
+			s.remove(rayv1.RayServiceRollbackInProgress)
+		}
+	case !rolling:
+		s.setRollback("the spec is neither that of cluster " + s.activeName() + " nor that of " + s.pendingName())
+	}
+}
+
+func (s *step) setRollback(why string) {
+	s.set(rayv1.RayServiceRollbackInProgress, metav1.ConditionTrue, rayv1.ReasonDesiredClusterSpecChanged, why)
+}
+
+// upgrade goes one step on with an upgrade in steps, and keeps the Gateway and the HTTPRoute.
+func (s *step) upgrade() {
+	if !s.in.Strategy.Steps {
+		s.leaveSteps()
+		return
+	}
+	s.plan.Gateway = true
+	s.traffic()
+	for _, name := range []string{s.activeName(), s.pendingName()} {
+		if c := s.live(name); c != nil {
+			s.plan.ClusterServices = append(s.plan.ClusterServices, name)
+			s.capacity(name, c)
+		}
+	}
+	if !s.inSteps() {
+		if s.active() != nil {
+			s.plan.Route = []Backend{{s.activeName(), 100}}
+		} else if p := s.pending(); p != nil && p.Pods > 0 && s.in.Routing.Weights != nil {
+			s.plan.Route = []Backend{{s.pendingName(), 100}} // the old one is gone
+		}
+		return
+	}
+	u := s.state()
+	move := u.Next()
+	s.waits = move.Waits
+	if move.After > 0 {
+		s.lookAt(s.in.Now.Add(move.After))
+	}
+	switch {
+	case move.Complete:
+		s.makeActive()
+		s.plan.Route = []Backend{{s.activeName(), 100}}
+		return
+	case move.RolledBack:
+		s.st.PendingServiceStatus = rayv1.RayServiceStatus{}
+		s.remove(rayv1.RayServiceRollbackInProgress)
+		s.plan.Route = []Backend{{s.activeName(), 100}}
+		s.plan.After = soon
+		return
+	}
+	s.plan.Route = []Backend{{s.activeName(), 100}}
+	if s.pending() != nil {
+		s.plan.Route = []Backend{{s.activeName(), 100 - move.PendingTraffic}, {s.pendingName(), move.PendingTraffic}}
+	}
+	s.deploy(s.pendingName(), u.Rollback, new(s.first(move.PendingCapacity)))
+	// The configuration of the spec is for the old cluster only if the spec is that of the old cluster in all else.
+	back := u.Rollback && s.active().Match == rayservice.Same
+	s.deploy(s.activeName(), !back, new(move.ActiveCapacity))
+}
+
+// first keeps the capacity at which a cluster gets its first configuration at what it was made with.
+func (s *step) first(capacity int32) int32 {
+	p := s.pending()
+	if p != nil && len(p.Serve.Applications) == 0 {
+		return orElse(s.st.PendingServiceStatus.TargetCapacity, 0)
+	}
+	return capacity
+}
+
+// leaveSteps forgets an upgrade in steps after the strategy was changed.
+func (s *step) leaveSteps() {
+	for _, name := range []string{s.activeName(), s.pendingName()} {
+		st := s.of(name)
+		if name == "" {
+			continue
+		}
+		if st.TrafficRoutedPercent != nil || st.TargetCapacity != nil {
+			s.plan.DeleteRouting = true
+		}
+		st.TrafficRoutedPercent, st.LastTrafficMigratedTime = nil, nil
+		if c := s.live(name); c != nil && st.TargetCapacity != nil && c.Serve.current() && c.Serve.Capacity == 100 {
+			st.TargetCapacity = nil
+		}
+	}
+}
+
+// traffic takes the shares of the traffic from the HTTPRoute.
+func (s *step) traffic() {
+	if s.in.Routing.Weights == nil {
+		return
+	}
+	for _, name := range []string{s.activeName(), s.pendingName()} {
+		weight, routed := s.in.Routing.Weights[name]
+		if name == "" || !routed && (name == s.activeName() || s.of(name).TrafficRoutedPercent == nil) {
+			continue
+		}
+		st := s.of(name)
+		if st.TrafficRoutedPercent == nil || *st.TrafficRoutedPercent != weight {
+			st.TrafficRoutedPercent = &weight
+			st.LastTrafficMigratedTime = &metav1.Time{Time: s.in.Now}
+		}
+	}
+}
+
+// capacity takes the capacity of a cluster from what Ray says.
+func (s *step) capacity(name string, c *Cluster) {
+	if c.Serve.current() && len(c.Serve.Applications) > 0 {
+		s.of(name).TargetCapacity = new(c.Serve.Capacity)
+	}
+}
+
+// state is the upgrade in steps as it is now.
+func (s *step) state() Upgrade {
+	o := rayv1.ClusterUpgradeOptions{}
+	if s.spec.UpgradeStrategy != nil && s.spec.UpgradeStrategy.ClusterUpgradeOptions != nil {
+		o = *s.spec.UpgradeStrategy.ClusterUpgradeOptions
+	}
+	st := s.st
+	u := Upgrade{
+		Shares: Shares{
+			ActiveCapacity:  orElse(st.ActiveServiceStatus.TargetCapacity, 100),
+			PendingCapacity: orElse(st.PendingServiceStatus.TargetCapacity, 0),
+			PendingTraffic:  orElse(st.PendingServiceStatus.TrafficRoutedPercent, 0),
+		},
+		Surge: orElse(o.MaxSurgePercent, 100), Step: orElse(o.StepSizePercent, 0), Interval: time.Duration(orElse(o.IntervalSeconds, 0)) * time.Second,
+		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Unrouted: s.unrouted(),
+	}
+	for _, t := range []*metav1.Time{st.ActiveServiceStatus.LastTrafficMigratedTime, st.PendingServiceStatus.LastTrafficMigratedTime} {
+		if t != nil && t.After(u.Shifted) {
+			u.Shifted = t.Time
+		}
+	}
+	a, p := s.active(), s.pending()
+	u.ActiveWaits = s.notReady(s.activeName(), a, u.ActiveCapacity, false)
+	u.ActiveDown = a.Pods == 0
+	u.PendingDown, u.PendingGone, u.PendingWaits = true, true, "cluster "+s.pendingName()+" is not there yet"
+	if p != nil {
+		u.PendingDown, u.PendingGone = p.Pods == 0, !p.HeadReady
+		u.PendingDeployed = p.Serve.current() && len(p.Serve.Applications) > 0 && !s.due(p.Serve)
+		u.PendingWaits = s.notReady(s.pendingName(), p, u.PendingCapacity, true)
+	}
+	return u
+}
+
+// notReady says why a cluster cannot take more traffic; empty if it can.
+func (s *step) notReady(name string, c *Cluster, capacity int32, deployed bool) string {
+	v := c.Serve
+	switch {
+	case !c.HeadReady || !v.current() || !v.running() || deployed && s.due(v):
+		return waitsFor(name, c)
+	case v.Capacity != capacity || !v.Settled:
+		return "cluster " + name + " has not all replicas yet"
+	case c.Pods == 0:
+		return "no Pod of cluster " + name + " takes requests yet"
+	}
+	return ""
+}
+
+// unrouted says why traffic cannot be moved.
+func (s *step) unrouted() string {
+	switch r := s.in.Routing; {
+	case r.Missing:
+		return "the Gateway API is not installed"
+	case !r.GatewayReady:
+		return "the Gateway is not programmed yet"
+	case r.Weights == nil, !r.RouteReady:
+		return "the Gateway has not accepted the HTTPRoute yet"
+	case s.pending() != nil:
+		if _, routed := r.Weights[s.pendingName()]; !routed {
+			return "the HTTPRoute does not have cluster " + s.pendingName() + " yet"
+		}
+	}
+	return ""
+}
+
+func orElse(value *int32, otherwise int32) int32 {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}

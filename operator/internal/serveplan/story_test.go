@@ -1,0 +1,601 @@
+package serveplan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+// story is a service and all around it, without an API server. Whatever is asked for happens a moment later.
+type story struct {
+	t        *testing.T
+	rs       *rayv1.RayService
+	now      time.Time
+	gates    Gates
+	clusters map[string]*made
+	head     string // the Services lead there
+	serve    string
+	weights  map[string]int32
+	settles  time.Time // when the Gateway has accepted the HTTPRoute
+	missing  bool
+	next     int
+	log      []string
+	// kill drops the status of the plan with this number, as an operator does that dies before it is saved.
+	kill, plans int
+}
+
+// made is a cluster that was made.
+type made struct {
+	rc       *rayv1.RayCluster
+	born     time.Time
+	text     string // deployed
+	known    bool
+	apps     map[string]rayv1.AppStatus
+	capacity int32
+	at       time.Time // of the last deployment
+	first    time.Time // of the first one
+	broken   string    // state that its applications stay in
+	dead     bool      // no Pod, no dashboard
+	after    time.Time
+}
+
+const config1, config2 = "applications: [{name: shop, import_path: 'a:b'}]", "applications: [{name: shop, import_path: 'a:c'}]"
+
+func newStory(t *testing.T, change func(*rayv1.RayServiceSpec)) *story {
+	t.Helper()
+	rs := &rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", Generation: 1, UID: "u"}}
+	rs.Spec = rayv1.RayServiceSpec{ServeConfigV2: config1, RayClusterSpec: raytest.RayCluster("x/y", raytest.Workers("cpu", 1)).Spec}
+	change(&rs.Spec)
+	return &story{t: t, rs: rs, now: raytest.Epoch.Time, gates: Gates{IncrementalUpgrade: true}, clusters: map[string]*made{}, kill: -1}
+}
+
+func inSteps(surge, step, interval int32) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) {
+		s.RayClusterSpec.EnableInTreeAutoscaling = new(true)
+		s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{
+			Type: new(rayv1.RayServiceNewClusterWithIncrementalUpgrade),
+			ClusterUpgradeOptions: &rayv1.ClusterUpgradeOptions{
+				MaxSurgePercent: &surge, StepSizePercent: &step, IntervalSeconds: &interval, GatewayClassName: "istio",
+			},
+		}
+	}
+}
+
+func strategy(kind rayv1.RayServiceUpgradeType) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) { s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: &kind} }
+}
+
+func (s *story) edit(do func(*rayv1.RayServiceSpec)) {
+	do(&s.rs.Spec)
+	s.rs.Generation++
+}
+
+func image(name string) func(*rayv1.RayServiceSpec) {
+	return func(s *rayv1.RayServiceSpec) { s.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image = name }
+}
+
+// input is what the operator sees.
+func (s *story) input() Input {
+	in := Input{
+		Service: s.rs, Now: s.now, Strategy: StrategyOf(&s.rs.Spec, s.gates), Clusters: map[string]Cluster{},
+		HeadService: s.head, ServeService: s.serve, Suffix: func() string { s.next++; return fmt.Sprint("c", s.next) },
+	}
+	in.Config, _ = ParseConfig(s.rs.Spec.ServeConfigV2)
+	if s.head != "" {
+		in.Children = 2
+	}
+	in.Routing = Routing{Missing: s.missing, GatewayReady: !s.missing, RouteReady: !s.now.Before(s.settles), Weights: maps.Clone(s.weights)}
+	for name, m := range s.clusters {
+		up := !m.dead && s.now.Sub(m.born) >= 2*time.Second
+		c := Cluster{Match: rayservice.Compare(&s.rs.Spec.RayClusterSpec, m.rc, "v1"), HeadReady: up, DeleteAfter: m.after}
+		if up {
+			v := Serve{AskedAt: s.now, Applications: map[string]rayv1.AppStatus{}, Capacity: m.capacity, Known: m.known, Text: m.text, Settled: true}
+			for app := range m.apps {
+				st := rayv1.ApplicationRunning
+				if s.now.Sub(m.at) < 2*time.Second {
+					st, v.Settled = rayv1.ApplicationDeploying, false
+				}
+				if m.broken != "" {
+					st = m.broken
+				}
+				v.Applications[app] = rayv1.AppStatus{Status: st}
+			}
+			if len(m.apps) > 0 && s.now.Sub(m.first) >= 2*time.Second {
+				c.Pods = 1
+			}
+			v.Deployed = m.text == s.rs.Spec.ServeConfigV2
+			c.Serve = v
+		}
+		in.Clusters[name] = c
+		if name == s.serve {
+			in.Endpoints += int32(c.Pods)
+		}
+	}
+	return in
+}
+
+func (s *story) note(format string, args ...any) { s.log = append(s.log, fmt.Sprintf(format, args...)) }
+
+// pass plans and carries it out.
+func (s *story) pass() Plan {
+	s.t.Helper()
+	p := Next(s.input())
+	if p.Create != "" {
+		s.note("create %s", p.Create)
+		s.clusters[p.Create] = &made{rc: rayservice.Cluster(s.rs, p.Create, rayservice.Options{Version: "v1", FromMinimum: p.FromMinimum}), born: s.now, capacity: 100}
+	}
+	if p.Update != "" {
+		s.note("update %s", p.Update)
+		m := s.clusters[p.Update]
+		m.rc = rayservice.Updated(s.rs, m.rc, rayservice.Options{Version: "v1"})
+	}
+	for name, at := range p.Schedule {
+		s.clusters[name].after = at
+	}
+	for _, name := range p.Delete {
+		s.note("delete %s", name)
+		delete(s.clusters, name)
+	}
+	if p.DeleteChildren {
+		s.head, s.serve, s.weights = "", "", nil
+	}
+	if p.DeleteRouting && s.weights != nil {
+		s.note("no route")
+		s.weights = nil
+	}
+	if p.Services != "" && (s.head != p.Services || s.serve != p.Services) {
+		s.note("serve %s", p.Services)
+		s.head, s.serve = p.Services, p.Services
+	}
+	s.route(p.Route)
+	for _, d := range p.Deploy {
+		s.deploy(d)
+	}
+	if s.plans != s.kill {
+		s.rs.Status = p.Status
+	}
+	s.plans++
+	s.now = s.now.Add(time.Second)
+	return p
+}
+
+func (s *story) route(backends []Backend) {
+	if backends == nil {
+		return
+	}
+	weights := map[string]int32{}
+	var text []string
+	for _, b := range backends {
+		weights[b.Cluster] = b.Weight
+		text = append(text, fmt.Sprintf("%s=%d", b.Cluster, b.Weight))
+	}
+	if !maps.Equal(weights, s.weights) {
+		s.note("route %s", strings.Join(text, " "))
+		s.weights, s.settles = weights, s.now.Add(2*time.Second)
+	}
+}
+
+func (s *story) deploy(d Deployment) {
+	m := s.clusters[d.Cluster]
+	what := "new"
+	if d.Keep {
+		what = "kept"
+	} else if m.text == s.rs.Spec.ServeConfigV2 {
+		what = "same"
+	} else {
+		m.text, m.known = s.rs.Spec.ServeConfigV2, true
+		c, _ := ParseConfig(m.text)
+		m.apps = map[string]rayv1.AppStatus{}
+		for name := range c.applications {
+			m.apps[name] = rayv1.AppStatus{}
+		}
+	}
+	if m.first.IsZero() {
+		m.first = s.now
+	}
+	m.at, m.capacity = s.now, orElse(d.Capacity, 100)
+	s.note("deploy %s %s %d", d.Cluster, what, m.capacity)
+}
+
+func (s *story) is(kind string) bool { return meta.IsStatusConditionTrue(s.rs.Status.Conditions, kind) }
+
+// until plays on until something is so.
+func (s *story) until(what string, ok func() bool) {
+	s.t.Helper()
+	for range 2000 {
+		if ok() {
+			return
+		}
+		s.pass()
+	}
+	s.t.Fatalf("never %s:\n%s\n%+v", what, strings.Join(s.log, "\n"), s.rs.Status)
+}
+
+// settled is a service that is ready, without an upgrade and with one cluster.
+func (s *story) settled() bool {
+	return s.is(rayv1.RayServiceReady) && s.rs.Status.PendingServiceStatus.RayClusterName == "" && len(s.clusters) == 1
+}
+
+func (s *story) expect(want ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, s.log); diff != "" {
+		s.t.Errorf("what happened (-want +got):\n%s", diff)
+	}
+	s.log = nil
+}
+
+func TestFirstStart(t *testing.T) {
+	s := newStory(t, func(*rayv1.RayServiceSpec) {})
+	p := s.pass()
+	st := s.rs.Status
+	if st.PendingServiceStatus.RayClusterName != "demo-c1" || len(s.log) != 0 || len(st.Conditions) != 2 || p.After == 0 {
+		t.Errorf("the first pass names a cluster and makes nothing: %+v, %v", st, s.log)
+	}
+	for i, c := range st.Conditions {
+		if c.Type != []string{"Ready", "UpgradeInProgress"}[i] || c.Status != metav1.ConditionFalse || c.Reason != "Initializing" {
+			t.Errorf("condition %+v", c)
+		}
+	}
+	s.until("ready", s.settled)
+	s.expect("create demo-c1", "deploy demo-c1 new 100", "serve demo-c1")
+	if s.rs.Status.ServiceStatus != rayv1.ServiceRunning || s.rs.Status.NumServeEndpoints != 1 {
+		t.Errorf("status %+v", s.rs.Status)
+	}
+	before := s.rs.Status
+	for range 100 {
+		if p := s.pass(); Differs(&before, &p.Status) || !p.Steady {
+			t.Fatalf("steady %t, status (-before +after):\n%s", p.Steady, cmp.Diff(before, p.Status))
+		}
+	}
+	s.expect()
+}
+
+func TestEdits(t *testing.T) {
+	appended := func(s *rayv1.RayServiceSpec) {
+		g := *s.RayClusterSpec.WorkerGroupSpecs[0].DeepCopy()
+		g.GroupName = "more"
+		s.RayClusterSpec.WorkerGroupSpecs = append(s.RayClusterSpec.WorkerGroupSpecs, g)
+	}
+	replicas := func(s *rayv1.RayServiceSpec) { s.RayClusterSpec.WorkerGroupSpecs[0].Replicas = new(int32(7)) }
+	config := func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config2 }
+	both := func(s *rayv1.RayServiceSpec) { image("b")(s); config(s) }
+	always := func(*rayv1.RayServiceSpec) {}
+	cases := map[string]struct {
+		strategy func(*rayv1.RayServiceSpec)
+		edit     func(*rayv1.RayServiceSpec)
+		want     []string
+	}{
+		"the configuration":             {always, config, []string{"deploy demo-c1 new 100"}},
+		"replicas":                      {always, replicas, nil},
+		"a group at the end":            {always, appended, []string{"update demo-c1"}},
+		"the image":                     {always, image("b"), []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
+		"image and configuration":       {always, both, []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
+		"a group goes":                  {always, func(s *rayv1.RayServiceSpec) { s.RayClusterSpec.WorkerGroupSpecs = nil }, []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
+		"the image without upgrades":    {strategy(rayv1.RayServiceUpgradeNone), image("b"), nil},
+		"both without upgrades":         {strategy(rayv1.RayServiceUpgradeNone), both, []string{"deploy demo-c1 new 100"}},
+		"a group without upgrades":      {strategy(rayv1.RayServiceUpgradeNone), appended, []string{"update demo-c1"}},
+		"the image with NewCluster":     {strategy(rayv1.RayServiceNewCluster), image("b"), []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
+		"the configuration with steps":  {inSteps(50, 25, 5), config, []string{"deploy demo-c1 new 100"}},
+		"a group at the end with steps": {inSteps(50, 25, 5), appended, []string{"update demo-c1"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, tc.strategy)
+			s.until("ready", s.settled)
+			for range 20 { // until the route is there
+				s.pass()
+			}
+			s.log = nil
+			s.edit(tc.edit)
+			for range 120 {
+				s.pass()
+			}
+			if !s.settled() {
+				t.Errorf("not settled: %+v", s.rs.Status)
+			}
+			if diff := cmp.Diff(tc.want, s.log); diff != "" {
+				t.Errorf("what happened (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDelay deletes an old cluster in time, and not before.
+func TestDelay(t *testing.T) {
+	for seconds, name := range map[int32]string{0: "none", 10: "ten seconds", -1: "a minute by default"} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, func(spec *rayv1.RayServiceSpec) {
+				if seconds >= 0 {
+					spec.RayClusterDeletionDelaySeconds = &seconds
+				}
+			})
+			s.until("ready", s.settled)
+			s.edit(image("b"))
+			s.until("switched", func() bool { return s.serve == "demo-c2" })
+			switched := s.now
+			s.until("deleted", func() bool { return len(s.clusters) == 1 })
+			want := time.Duration(seconds) * time.Second
+			if seconds < 0 {
+				want = time.Minute
+			}
+			if d := s.now.Sub(switched); d < want || d > want+5*time.Second {
+				t.Errorf("deleted after %s, want %s", d, want)
+			}
+		})
+	}
+}
+
+// TestUpgradeInSteps is the trace of the two shares, with what Ray and the Gateway are asked for.
+func TestUpgradeInSteps(t *testing.T) {
+	s := newStory(t, inSteps(50, 25, 5))
+	s.until("ready", s.settled)
+	s.expect("create demo-c1", "deploy demo-c1 new 100", "serve demo-c1", "route demo-c1=100")
+	s.edit(func(spec *rayv1.RayServiceSpec) { image("b")(spec); spec.ServeConfigV2 = config2 })
+	var last int32
+	var shifted time.Time
+	s.until("upgraded", func() bool {
+		st := s.rs.Status
+		if tr := st.PendingServiceStatus.TrafficRoutedPercent; tr != nil {
+			if *tr > last && last > 0 && s.now.Sub(shifted) < 5*time.Second {
+				t.Errorf("from %d to %d after %s", last, *tr, s.now.Sub(shifted))
+			}
+			if *tr != last {
+				last, shifted = *tr, s.now
+			}
+			if *tr+*st.ActiveServiceStatus.TrafficRoutedPercent != 100 {
+				t.Errorf("shares %d and %d", *tr, *st.ActiveServiceStatus.TrafficRoutedPercent)
+			}
+		}
+		return s.settled() && st.ActiveServiceStatus.RayClusterName == "demo-c2"
+	})
+	s.expect("create demo-c2", "route demo-c1=100 demo-c2=0", "deploy demo-c2 new 0", "deploy demo-c2 same 50",
+		"route demo-c1=75 demo-c2=25", "route demo-c1=50 demo-c2=50", "deploy demo-c1 kept 50", "deploy demo-c2 same 100",
+		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "deploy demo-c1 kept 0", "route demo-c2=100", "serve demo-c2", "delete demo-c1")
+	if a := s.rs.Status.ActiveServiceStatus; *a.TargetCapacity != 100 || *a.TrafficRoutedPercent != 100 || s.is(rayv1.RayServiceRollbackInProgress) {
+		t.Errorf("active %+v", a)
+	}
+}
+
+// TestRollbackFromAnywhere goes back to the first spec, or on to a third, at every moment of an upgrade, and once back to the second.
+func TestRollbackFromAnywhere(t *testing.T) {
+	for name, dies := range map[string]bool{"alive": false, "dead": true} {
+		t.Run(name, func(t *testing.T) {
+			for at := 0; at < 60; at += 3 {
+				for _, third := range []string{"a", "c", "b"} {
+					s := newStory(t, inSteps(50, 25, 2))
+					image("a")(&s.rs.Spec)
+					s.until("ready", s.settled)
+					s.edit(image("b"))
+					for range at {
+						s.pass()
+					}
+					half := s.rs.Status.PendingServiceStatus.RayClusterName
+					began := s.rs.Status.ActiveServiceStatus.RayClusterName == "demo-c1"
+					s.edit(image("a"))
+					for range 5 {
+						s.pass()
+					}
+					if m := s.clusters[half]; dies && m != nil && third == "a" {
+						m.dead = true
+					}
+					s.edit(image(third))
+					s.until("settled", func() bool {
+						return s.settled() && rayservice.Compare(&s.rs.Spec.RayClusterSpec, s.clusters[s.rs.Status.ActiveServiceStatus.RayClusterName].rc, "v1") == rayservice.Same
+					})
+					st := s.rs.Status
+					if st.ActiveServiceStatus.RayClusterName != s.serve || s.weights[s.serve] != 100 || len(s.weights) != 1 || s.is(rayv1.RayServiceRollbackInProgress) ||
+						*st.ActiveServiceStatus.TargetCapacity != 100 || s.clusters[s.serve].capacity != 100 {
+						t.Fatalf("at %d to %s: %+v, weights %v", at, third, st, s.weights)
+					}
+					if began && third == "a" && at < 10 && st.ActiveServiceStatus.RayClusterName != "demo-c1" {
+						t.Fatalf("at %d: the first cluster is gone:\n%s", at, strings.Join(s.log, "\n"))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestKilledBeforeAnyStatus repeats each plan once, its effects already there.
+func TestKilledBeforeAnyStatus(t *testing.T) {
+	for name, kind := range map[string]func(*rayv1.RayServiceSpec){"steps": inSteps(50, 25, 2), "at once": strategy(rayv1.RayServiceNewCluster)} {
+		t.Run(name, func(t *testing.T) {
+			for kill := 0; kill < 90; kill += 2 {
+				s := newStory(t, kind)
+				s.kill = kill
+				s.until("ready", s.settled)
+				s.edit(image("b"))
+				s.until("upgraded", func() bool {
+					return s.settled() && s.rs.Status.ObservedGeneration == 2 && s.serve != "" && s.serve == s.rs.Status.ActiveServiceStatus.RayClusterName && created(s) == 2
+				})
+				if created(s) != 2 {
+					t.Fatalf("killed at %d:\n%s", kill, strings.Join(s.log, "\n"))
+				}
+			}
+		})
+	}
+}
+
+func created(s *story) int {
+	n := 0
+	for _, line := range s.log {
+		if strings.HasPrefix(line, "create ") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWeaknesses(t *testing.T) {
+	ready := func(kind func(*rayv1.RayServiceSpec)) *story {
+		s := newStory(t, kind)
+		s.until("ready", s.settled)
+		s.log = nil
+		return s
+	}
+	t.Run("a spec that goes back ends the upgrade", func(t *testing.T) {
+		s := ready(strategy(rayv1.RayServiceNewCluster))
+		old := s.rs.Spec.DeepCopy()
+		s.edit(image("b"))
+		s.pass()
+		s.pass()
+		s.edit(func(spec *rayv1.RayServiceSpec) { *spec = *old })
+		s.until("settled", s.settled)
+		s.expect("create demo-c2", "delete demo-c2")
+	})
+	t.Run("without upgrades a first cluster that fails can be replaced", func(t *testing.T) {
+		s := newStory(t, strategy(rayv1.RayServiceUpgradeNone))
+		s.pass()
+		s.pass()
+		s.clusters["demo-c1"].dead = true
+		s.edit(image("b"))
+		s.until("ready", s.settled)
+		s.expect("create demo-c1", "create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1")
+	})
+	t.Run("a new cluster that is dead can be replaced", func(t *testing.T) {
+		s := ready(strategy(rayv1.RayServiceNewCluster))
+		s.edit(image("b"))
+		s.pass()
+		s.pass()
+		s.clusters["demo-c2"].dead = true
+		s.edit(image("c"))
+		s.until("upgraded", func() bool { return s.settled() && s.serve == "demo-c3" })
+	})
+	t.Run("no switch to a cluster without a Pod that takes requests", func(t *testing.T) {
+		s := ready(strategy(rayv1.RayServiceNewCluster))
+		s.edit(image("b"))
+		s.until("deployed", func() bool { return slices.Contains(s.log, "deploy demo-c2 new 100") })
+		in := func() Input {
+			in := s.input()
+			c := in.Clusters["demo-c2"]
+			c.Pods, c.Serve.Applications = 0, map[string]rayv1.AppStatus{"shop": {Status: rayv1.ApplicationRunning}}
+			in.Clusters["demo-c2"] = c
+			return in
+		}
+		if p := Next(in()); p.Services != "demo-c1" {
+			t.Errorf("the Services lead to %s", p.Services)
+		}
+		lost := in()
+		old := lost.Clusters["demo-c1"]
+		old.Pods = 0
+		lost.Clusters["demo-c1"] = old
+		if p := Next(lost); p.Services != "demo-c2" {
+			t.Errorf("nothing is lost, but the Services lead to %s", p.Services)
+		}
+	})
+	t.Run("the old cluster goes in the middle of steps", func(t *testing.T) {
+		s := ready(inSteps(50, 25, 2))
+		s.edit(image("b"))
+		s.until("half way", func() bool { return s.weights["demo-c2"] == 25 })
+		delete(s.clusters, "demo-c1")
+		s.until("upgraded", func() bool {
+			return s.settled() && s.serve == "demo-c2" && s.weights["demo-c2"] == 100 && s.clusters["demo-c2"].capacity == 100
+		})
+	})
+	t.Run("the new cluster goes in the middle of steps", func(t *testing.T) {
+		s := ready(inSteps(50, 25, 2))
+		s.edit(image("b"))
+		s.until("half way", func() bool { return s.clusters["demo-c1"].capacity == 50 })
+		delete(s.clusters, "demo-c2")
+		s.until("the old one has all", func() bool { return s.weights["demo-c1"] == 100 && s.clusters["demo-c1"].capacity == 100 })
+		s.until("upgraded", func() bool { return s.settled() && s.serve == "demo-c2" })
+	})
+	t.Run("steps are left in the middle", func(t *testing.T) {
+		for at := range 30 {
+			s := ready(inSteps(50, 25, 2))
+			s.edit(image("b"))
+			for range at {
+				s.pass()
+			}
+			s.edit(strategy(rayv1.RayServiceNewCluster))
+			s.until("upgraded", func() bool {
+				a := s.rs.Status.ActiveServiceStatus
+				return s.settled() && s.serve == "demo-c2" && s.clusters["demo-c2"].capacity == 100 && a.TargetCapacity == nil && a.TrafficRoutedPercent == nil && s.weights == nil
+			})
+		}
+	})
+	t.Run("the Gateway API is missing", func(t *testing.T) {
+		s := ready(inSteps(50, 25, 2))
+		s.missing = true
+		s.edit(image("b"))
+		for range 30 {
+			s.pass()
+		}
+		c := meta.FindStatusCondition(s.rs.Status.Conditions, rayv1.RayServiceStalled)
+		if c == nil || c.Reason != rayv1.ReasonGatewayAPIMissing || s.serve != "demo-c1" {
+			t.Errorf("condition %+v", c)
+		}
+	})
+}
+
+func TestSuspension(t *testing.T) {
+	s := newStory(t, func(*rayv1.RayServiceSpec) {})
+	s.until("ready", s.settled)
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+	s.pass()
+	if st := s.rs.Status; !s.is(rayv1.RayServiceSuspending) || st.ActiveServiceStatus.RayClusterName != "" || len(s.clusters) != 1 {
+		t.Errorf("nothing is deleted before the status says so: %+v", st)
+	}
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false }) // too late
+	s.until("suspended", func() bool { return s.is(rayv1.RayServiceSuspended) })
+	if len(s.clusters) != 0 || s.head != "" || s.is(rayv1.RayServiceSuspending) {
+		t.Errorf("left are %v", s.clusters)
+	}
+	s.until("ready again", s.settled)
+	if s.serve != "demo-c2" || s.is(rayv1.RayServiceSuspended) {
+		t.Errorf("status %+v", s.rs.Status)
+	}
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+	s.until("suspended", func() bool { return s.is(rayv1.RayServiceSuspended) })
+	if p := s.pass(); !p.Idle {
+		t.Errorf("plan of a suspended service: %+v", p)
+	}
+}
+
+func TestInitializingTimeout(t *testing.T) {
+	s := newStory(t, func(*rayv1.RayServiceSpec) {})
+	s.rs.Annotations = map[string]string{rayv1.AnnotationInitializingTimeout: "10s"}
+	s.pass()
+	s.pass()
+	s.clusters["demo-c1"].dead = true
+	events := 0
+	s.until("given up", func() bool {
+		if s.plans > 0 && s.timedOut() {
+			return true
+		}
+		if p := Next(s.input()); p.TimedOut != "" {
+			events++
+		}
+		return false
+	})
+	st := s.rs.Status
+	ready := meta.FindStatusCondition(st.Conditions, rayv1.RayServiceReady)
+	if st.PendingServiceStatus.RayClusterName != "" || !strings.Contains(ready.Message, "RayService failed to become ready within the configured timeout") || events != 1 {
+		t.Errorf("status %+v, %d events", st, events)
+	}
+	s.edit(image("b"))
+	s.until("cleaned up", func() bool { return len(s.clusters) == 0 })
+	if p := s.pass(); !p.Idle || !s.timedOut() {
+		t.Errorf("plan %+v", p)
+	}
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+	s.until("suspended", func() bool { return s.is(rayv1.RayServiceSuspended) })
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+	s.until("ready", s.settled)
+}
+
+func (s *story) timedOut() bool {
+	c := meta.FindStatusCondition(s.rs.Status.Conditions, rayv1.RayServiceReady)
+	return c != nil && c.Reason == rayv1.ReasonRayServiceInitializingTimeout
+}

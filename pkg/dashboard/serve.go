@@ -1,0 +1,168 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// ServeDetails is the state of Ray Serve.
+type ServeDetails struct {
+	// Applications by name.
+	Applications map[string]ServeApplication
+	// TargetCapacity is the share of their full size that the applications are to have, from 0 to 100; nil for all of it.
+	TargetCapacity *float64
+	// HTTPOptions, GRPCOptions and ProxyLocation are JSON as Serve was started with; nil for what is not given.
+	HTTPOptions, GRPCOptions, ProxyLocation json.RawMessage
+}
+
+// ServeApplication is an application of Ray Serve.
+type ServeApplication struct {
+	// Status is RUNNING, DEPLOYING or another word of Ray's; versions differ in which there are.
+	Status string
+	// Message explains the status.
+	Message string
+	// Config is the JSON object that was deployed, without what was left out then; nil if Ray does not say.
+	Config json.RawMessage
+	// Deployments by name.
+	Deployments map[string]ServeDeployment
+}
+
+// ServeDeployment is a deployment within an application.
+type ServeDeployment struct {
+	// Status is HEALTHY, UPDATING or another word of Ray's, and Message explains it.
+	Status, Message string
+	// TargetReplicas is how many replicas there are to be, and RunningReplicas how many take requests. TargetReplicas is nil
+	// where Ray does not say.
+	TargetReplicas  *int
+	RunningReplicas int
+}
+
+// replicaRunning is the state of a replica that takes requests.
+const replicaRunning = "RUNNING"
+
+const servePath = "/api/serve/applications/" // without the last slash it is a 404
+
+// ServeDetails implements Client.
+func (c *HTTPClient) ServeDetails(ctx context.Context) (*ServeDetails, error) {
+	const name = "ServeDetails"
+	var answer map[string]json.RawMessage
+	err := c.do(ctx, call{
+		name: name, method: http.MethodGet, path: servePath, query: "api_type=declarative", any2xx: true,
+		timeout: c.config.ReadTimeout, limit: c.config.MaxServe,
+	}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	d, err := serveDetails(answer)
+	if err != nil {
+		return nil, &Error{Call: name, Kind: ErrMalformed, Code: http.StatusOK, Cause: err}
+	}
+	return d, nil
+}
+
+// DeployServe implements Client.
+func (c *HTTPClient) DeployServe(ctx context.Context, config json.RawMessage) error {
+	return c.do(ctx, call{
+		name: "DeployServe", method: http.MethodPut, path: servePath, body: config, any2xx: true,
+		timeout: c.config.DeployTimeout, limit: c.config.MaxServe,
+	}, nil)
+}
+
+// serveDetails demands an object whose applications, if there are any, are objects: a Status of Kubernetes or a page of something in
+// between must not count as Serve without applications. About the rest it is lenient, as about jobs.
+func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
+	if answer == nil {
+		return nil, errors.New("it is no object")
+	}
+	if _, status := answer["apiVersion"]; status {
+		return nil, errors.New("it is an object of Kubernetes")
+	}
+	d := &ServeDetails{Applications: map[string]ServeApplication{}}
+	var applications map[string]map[string]json.RawMessage
+	if text, given := answer["applications"]; given {
+		if err := json.Unmarshal(text, &applications); err != nil {
+			return nil, errors.New("applications are no objects by name")
+		}
+	}
+	for name, fields := range applications {
+		if fields == nil {
+			continue
+		}
+		d.Applications[name] = serveApplication(fields)
+	}
+	var capacity *float64
+	if lenient(answer["target_capacity"], &capacity); capacity != nil && *capacity >= 0 && *capacity <= 100 {
+		d.TargetCapacity = capacity
+	}
+	for key, target := range map[string]*json.RawMessage{
+		"http_options": &d.HTTPOptions, "grpc_options": &d.GRPCOptions, "proxy_location": &d.ProxyLocation,
+	} {
+		if text := answer[key]; len(text) > 0 && string(text) != "null" {
+			*target = text
+		}
+	}
+	return d, nil
+}
+
+func serveApplication(fields map[string]json.RawMessage) ServeApplication {
+	a := ServeApplication{Deployments: map[string]ServeDeployment{}}
+	lenient(fields["status"], &a.Status)
+	lenient(fields["message"], &a.Message)
+	var config map[string]json.RawMessage
+	if lenient(fields["deployed_app_config"], &config); config != nil {
+		a.Config = fields["deployed_app_config"]
+	}
+	var deployments map[string]map[string]json.RawMessage
+	lenient(fields["deployments"], &deployments)
+	for name, fields := range deployments {
+		var d ServeDeployment
+		lenient(fields["status"], &d.Status)
+		lenient(fields["message"], &d.Message)
+		var target *float64
+		if lenient(fields["target_num_replicas"], &target); target != nil && *target >= 0 && *target <= math.MaxInt32 {
+			d.TargetReplicas = new(int(*target))
+		}
+		var replicas []struct {
+			State string `json:"state"`
+		}
+		lenient(fields["replicas"], &replicas)
+		for _, r := range replicas {
+			if r.State == replicaRunning {
+				d.RunningReplicas++
+			}
+		}
+		a.Deployments[name] = d
+	}
+	return a
+}
+
+// ProbeTimeout is how long ServeProxyHealthy waits for an answer unless its context ends before.
+const ProbeTimeout = 2 * time.Second
+
+// ServeProxyHealthy asks an HTTP proxy of Ray Serve whether it takes requests. base is where the proxy listens, and transport may be
+// nil, as in Config. Any answer but 200 is a no; an error means that there was no answer of the proxy.
+func ServeProxyHealthy(ctx context.Context, base *url.URL, transport http.RoundTripper) (bool, error) {
+	const name = "ServeProxyHealthy"
+	if transport == nil {
+		transport = sharedTransport
+	}
+	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("-", "healthz").String(), nil)
+	if err != nil {
+		return false, &Error{Call: name, Kind: ErrInvalid, Cause: err}
+	}
+	req.Header.Set("User-Agent", "raygate")
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false, &Error{Call: name, Kind: ErrUnavailable, Cause: withoutURL(err)}
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK, nil
+}

@@ -1,0 +1,177 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	notStarted   = `{"deploy_mode":"MULTI_APP","controller_info":{},"proxies":{},"applications":{},"target_capacity":null}`
+	exampleServe = `{"http_options":{"host":"0.0.0.0","port":8000},"grpc_options":null,"proxies":{"n1":{"status":"HEALTHY"}},"target_capacity":50.0,
+ "applications":{"shop":{"name":"shop","route_prefix":"/shop","status":"RUNNING","message":"fine","last_deployed_time_s":1760000000.5,
+  "deployed_app_config":{"name":"shop","import_path":"pkg.mod:app"},"new":{"x":1},
+  "deployments":{"Front":{"name":"Front","status":"HEALTHY","message":"","target_num_replicas":2,
+   "replicas":[{"replica_id":"r1","state":"RUNNING"},{"replica_id":"r2","state":"STARTING"}]}}}}}`
+)
+
+func TestServeDetails(t *testing.T) {
+	shop := ServeApplication{
+		Status: "RUNNING", Message: "fine", Config: json.RawMessage(`{"name":"shop","import_path":"pkg.mod:app"}`),
+		Deployments: map[string]ServeDeployment{"Front": {Status: "HEALTHY", TargetReplicas: new(2), RunningReplicas: 1}},
+	}
+	cases := map[string]struct {
+		code       int
+		text       string
+		want       *ServeDetails
+		wantFailed error
+	}{
+		"all of it": {200, exampleServe, &ServeDetails{
+			Applications: map[string]ServeApplication{"shop": shop}, TargetCapacity: new(50.0), HTTPOptions: json.RawMessage(`{"host":"0.0.0.0","port":8000}`),
+		}, nil},
+		"Serve does not run":             {200, notStarted, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"another good status code":       {202, notStarted, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"nothing in it":                  {200, `{}`, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"null for applications":          {200, `{"applications":null}`, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"null for an application":        {200, `{"applications":{"a":null}}`, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"a word that nobody knows":       {200, `{"applications":{"a":{"status":"NAPPING"}}}`, &ServeDetails{Applications: map[string]ServeApplication{"a": {Status: "NAPPING", Deployments: map[string]ServeDeployment{}}}}, nil},
+		"details of another type":        {200, `{"applications":{"a":{"status":7,"deployments":[]}},"target_capacity":"x"}`, &ServeDetails{Applications: map[string]ServeApplication{"a": {Deployments: map[string]ServeDeployment{}}}}, nil},
+		"a capacity that cannot be":      {200, `{"target_capacity":1e300}`, &ServeDetails{Applications: map[string]ServeApplication{}}, nil},
+		"applications of another type":   {200, `{"applications":[]}`, nil, ErrMalformed},
+		"an application of another type": {200, `{"applications":{"a":"RUNNING"}}`, nil, ErrMalformed},
+		"a Status of Kubernetes":         {200, `{"apiVersion":"v1","kind":"Status"}`, nil, ErrMalformed},
+		"null":                           {200, `null`, nil, ErrMalformed},
+		"cut off":                        {200, exampleServe[:200], nil, ErrMalformed},
+		"GCS is away":                    {503, `Failed to get a response from the controller`, nil, ErrUnavailable},
+		"Serve is not installed":         {501, `Serve dependencies are not installed`, nil, ErrUnavailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := serve(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/api/serve/applications/" || r.URL.Query().Get("api_type") != "declarative" || r.Method != http.MethodGet {
+					t.Errorf("%s %s", r.Method, r.URL)
+				}
+				kind := jsonType
+				if tc.code >= 300 {
+					kind = plain
+				}
+				answer(tc.code, kind, tc.text)(w, r)
+			})
+			got, err := c.ServeDetails(t.Context())
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("details (-want +got):\n%s", diff)
+			}
+			if tc.wantFailed != nil {
+				assertKind(t, err, tc.wantFailed)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestDeployServe(t *testing.T) {
+	const config = `{"applications":[{"name":"a","import_path":"m:a"}],"target_capacity":50}`
+	cases := map[string]struct {
+		answer http.HandlerFunc
+		want   error
+	}{
+		"accepted":                 {answer(200, plain, ""), nil},
+		"accepted in another way":  {answer(204, "", ""), nil},
+		"refused":                  {answer(400, plain, "1 validation error"), ErrInvalid},
+		"trouble":                  {answer(500, plain, "Traceback"), ErrUnavailable},
+		"a wrong token":            {answer(403, plain, "no"), ErrForbidden},
+		"a page to log in":         {answer(200, "text/html", "<html>"), ErrMalformed},
+		"no Service at the proxy":  {answer(404, jsonType, kubeStatus), ErrUnavailable},
+		"no endpoint at the proxy": {answer(503, jsonType, `{"kind":"Status"}`), ErrUnavailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := serve(t, Config{Token: "secret", URL: &url.URL{Path: "/proxy/"}}, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				h := r.Header
+				if r.Method != http.MethodPut || r.URL.Path != "/proxy/api/serve/applications/" || r.URL.RawQuery != "" || string(body) != config ||
+					h.Get("Content-Type") != "application/json" || h.Get("X-Ray-Authorization") != "Bearer secret" || h.Get("Authorization") != "" {
+					t.Errorf("%s %s %v: %s", r.Method, r.URL, h, body)
+				}
+				tc.answer(w, r)
+			})
+			err := c.DeployServe(t.Context(), json.RawMessage(config))
+			if tc.want == nil {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			assertKind(t, err, tc.want)
+		})
+	}
+	c := serve(t, Config{}, func(http.ResponseWriter, *http.Request) { t.Error("text that is no JSON is sent") })
+	assertKind(t, c.DeployServe(t.Context(), json.RawMessage(`{`)), ErrInvalid)
+}
+
+func TestServeProxyHealthy(t *testing.T) {
+	for code, want := range map[int]bool{200: true, 204: false, 302: false, 404: false, 503: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/proxy/-/healthz" || r.Header.Get("X-Ray-Authorization") != "" {
+				t.Errorf("%s %v", r.URL, r.Header)
+			}
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(code)
+		}))
+		u, err := url.Parse(server.URL + "/proxy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ServeProxyHealthy(t.Context(), u, nil)
+		if got != want || err != nil {
+			t.Errorf("%d: %t, %v", code, got, err)
+		}
+		server.Close()
+		if got, err := ServeProxyHealthy(t.Context(), u, nil); got || !errors.Is(err, ErrUnavailable) {
+			t.Errorf("nobody listens: %t, %v", got, err)
+		}
+	}
+}
+
+func TestPodProxyURL(t *testing.T) {
+	u := PodProxyURL(&url.URL{Scheme: "https", Host: "k8s:6443", Path: "/root"}, "ml", "demo-head-x", 8000)
+	if want := "https://k8s:6443/root/api/v1/namespaces/ml/pods/demo-head-x:8000/proxy"; u.String() != want {
+		t.Errorf("want %s, got %s", want, u)
+	}
+}
+
+// FuzzServeDetails decodes any answer: no panic, and what comes out can be encoded.
+func FuzzServeDetails(f *testing.F) {
+	f.Add([]byte(exampleServe))
+	f.Add([]byte(notStarted))
+	f.Add([]byte(`{"applications":{"":{"deployments":{"":{"replicas":[null,1]}}}}}`))
+	f.Add([]byte(strings.Repeat(`{"applications":`, 1000)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var answer map[string]json.RawMessage
+		if json.Unmarshal(text, &answer) != nil {
+			return
+		}
+		d, err := serveDetails(answer)
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Error(err)
+		}
+		for name, a := range d.Applications {
+			for _, dep := range a.Deployments {
+				if dep.RunningReplicas < 0 || dep.TargetReplicas != nil && *dep.TargetReplicas < 0 {
+					t.Errorf("%s: %+v", name, dep)
+				}
+			}
+		}
+	})
+}
