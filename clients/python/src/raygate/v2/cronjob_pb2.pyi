@@ -38,7 +38,9 @@ class RayCronJobSpec(_message.Message):
     def __init__(self, schedule: _Optional[str] = ..., time_zone: _Optional[str] = ..., job_template: _Optional[_Union[_job_pb2.RayJobSpec, _Mapping]] = ..., suspend: bool = ...) -> None: ...
 
 class RayCronJobStatus(_message.Message):
-    __slots__ = ("last_schedule_time",)
+    __slots__ = ("last_schedule_time", "next_schedule_time")
     LAST_SCHEDULE_TIME_FIELD_NUMBER: _ClassVar[int]
+    NEXT_SCHEDULE_TIME_FIELD_NUMBER: _ClassVar[int]
     last_schedule_time: _timestamp_pb2.Timestamp
-    def __init__(self, last_schedule_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    next_schedule_time: _timestamp_pb2.Timestamp
+    def __init__(self, last_schedule_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_schedule_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

@@ -27,11 +27,13 @@ from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior_
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from raygate.v2 import cronjob_pb2 as raygate_dot_v2_dot_cronjob__pb2
+from raygate.v2 import diagnosis_pb2 as raygate_dot_v2_dot_diagnosis__pb2
 from raygate.v2 import event_pb2 as raygate_dot_v2_dot_event__pb2
+from raygate.v2 import job_pb2 as raygate_dot_v2_dot_job__pb2
 from raygate.v2 import meta_pb2 as raygate_dot_v2_dot_meta__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/cronjob_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x18raygate/v2/cronjob.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\"\x88\x01\n\x14\x43reateCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"A\n\x15\x43reateCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"L\n\x11GetCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\">\n\x12GetCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\x97\x01\n\x13ListCronJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xb5\x01\n\x14ListCronJobsResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12%\n\x05items\x18\x04 \x03(\x0b\x32\x16.raygate.v2.RayCronJob\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xc6\x01\n\x14UpdateCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"A\n\x15UpdateCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\xaf\x01\n\x15ReplaceCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"B\n\x16ReplaceCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\xba\x01\n\x13\x41pplyCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"@\n\x14\x41pplyCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\x9f\x01\n\x14\x44\x65leteCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"$\n\x15\x44\x65leteCronJobResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x8b\x01\n\x14WatchCronJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"|\n\x15WatchCronJobsResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12(\n\x08\x63ron_job\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"}\n\x12WaitCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x13WaitCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"r\n\x18ListCronJobEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\">\n\x19ListCronJobEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"g\n\x15SuspendCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"B\n\x16SuspendCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"f\n\x14ResumeCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"A\n\x15ResumeCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob2\x89\x0f\n\x0e\x43ronJobService\x12\x9a\x01\n\rCreateCronJob\x12 .raygate.v2.CreateCronJobRequest\x1a!.raygate.v2.CreateCronJobResponse\"D\x82\xd3\xe4\x93\x02>\"(/apis/v2/namespaces/{namespace}/cronjobs:\x08\x63ron_jobb\x08\x63ron_job\x12\x8e\x01\n\nGetCronJob\x12\x1d.raygate.v2.GetCronJobRequest\x1a\x1e.raygate.v2.GetCronJobResponse\"A\x82\xd3\xe4\x93\x02;\x12//apis/v2/namespaces/{namespace}/cronjobs/{name}b\x08\x63ron_job\x12\x98\x01\n\x0cListCronJobs\x12\x1f.raygate.v2.ListCronJobsRequest\x1a .raygate.v2.ListCronJobsResponse\"E\x82\xd3\xe4\x93\x02?\x12(/apis/v2/namespaces/{namespace}/cronjobsZ\x13\x12\x11/apis/v2/cronjobs\x12\xa1\x01\n\rUpdateCronJob\x12 .raygate.v2.UpdateCronJobRequest\x1a!.raygate.v2.UpdateCronJobResponse\"K\x82\xd3\xe4\x93\x02\x45\x32//apis/v2/namespaces/{namespace}/cronjobs/{name}:\x08\x63ron_jobb\x08\x63ron_job\x12\xa4\x01\n\x0eReplaceCronJob\x12!.raygate.v2.ReplaceCronJobRequest\x1a\".raygate.v2.ReplaceCronJobResponse\"K\x82\xd3\xe4\x93\x02\x45\x1a//apis/v2/namespaces/{namespace}/cronjobs/{name}:\x08\x63ron_jobb\x08\x63ron_job\x12\xa4\x01\n\x0c\x41pplyCronJob\x12\x1f.raygate.v2.ApplyCronJobRequest\x1a .raygate.v2.ApplyCronJobResponse\"Q\x82\xd3\xe4\x93\x02K\"5/apis/v2/namespaces/{namespace}/cronjobs/{name}:apply:\x08\x63ron_jobb\x08\x63ron_job\x12\x8d\x01\n\rDeleteCronJob\x12 .raygate.v2.DeleteCronJobRequest\x1a!.raygate.v2.DeleteCronJobResponse\"7\x82\xd3\xe4\x93\x02\x31*//apis/v2/namespaces/{namespace}/cronjobs/{name}\x12\xa9\x01\n\rWatchCronJobs\x12 .raygate.v2.WatchCronJobsRequest\x1a!.raygate.v2.WatchCronJobsResponse\"Q\x82\xd3\xe4\x93\x02K\x12./apis/v2/namespaces/{namespace}/cronjobs:watchZ\x19\x12\x17/apis/v2/cronjobs:watch0\x01\x12\x96\x01\n\x0bWaitCronJob\x12\x1e.raygate.v2.WaitCronJobRequest\x1a\x1f.raygate.v2.WaitCronJobResponse\"F\x82\xd3\xe4\x93\x02@\x12\x34/apis/v2/namespaces/{namespace}/cronjobs/{name}:waitb\x08\x63ron_job\x12\xa0\x01\n\x11ListCronJobEvents\x12$.raygate.v2.ListCronJobEventsRequest\x1a%.raygate.v2.ListCronJobEventsResponse\">\x82\xd3\xe4\x93\x02\x38\x12\x36/apis/v2/namespaces/{namespace}/cronjobs/{name}/events\x12\xa2\x01\n\x0eSuspendCronJob\x12!.raygate.v2.SuspendCronJobRequest\x1a\".raygate.v2.SuspendCronJobResponse\"I\x82\xd3\xe4\x93\x02\x43\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:suspendb\x08\x63ron_job\x12\x9e\x01\n\rResumeCronJob\x12 .raygate.v2.ResumeCronJobRequest\x1a!.raygate.v2.ResumeCronJobResponse\"H\x82\xd3\xe4\x93\x02\x42\"6/apis/v2/namespaces/{namespace}/cronjobs/{name}:resumeb\x08\x63ron_jobB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/cronjob_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x18raygate/v2/cronjob.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\x88\x01\n\x14\x43reateCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"A\n\x15\x43reateCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"L\n\x11GetCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\">\n\x12GetCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\x97\x01\n\x13ListCronJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xb5\x01\n\x14ListCronJobsResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12%\n\x05items\x18\x04 \x03(\x0b\x32\x16.raygate.v2.RayCronJob\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xc6\x01\n\x14UpdateCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"A\n\x15UpdateCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\xaf\x01\n\x15ReplaceCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"B\n\x16ReplaceCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\xba\x01\n\x13\x41pplyCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12-\n\x08\x63ron_job\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayCronJobB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"@\n\x14\x41pplyCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"\x9f\x01\n\x14\x44\x65leteCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"$\n\x15\x44\x65leteCronJobResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x8b\x01\n\x14WatchCronJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"|\n\x15WatchCronJobsResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12(\n\x08\x63ron_job\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"}\n\x12WaitCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x13WaitCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"r\n\x18ListCronJobEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\">\n\x19ListCronJobEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"C\n\x16\x44iagnoseCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\"O\n\x17\x44iagnoseCronJobResponse\x12\r\n\x05ready\x18\x01 \x01(\x08\x12%\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x13.raygate.v2.Finding\"Y\n\x15TriggerCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\"9\n\x16TriggerCronJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"g\n\x15SuspendCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"B\n\x16SuspendCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob\"f\n\x14ResumeCronJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"A\n\x15ResumeCronJobResponse\x12(\n\x08\x63ron_job\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayCronJob2\xc8\x11\n\x0e\x43ronJobService\x12\x9a\x01\n\rCreateCronJob\x12 .raygate.v2.CreateCronJobRequest\x1a!.raygate.v2.CreateCronJobResponse\"D\x82\xd3\xe4\x93\x02>\"(/apis/v2/namespaces/{namespace}/cronjobs:\x08\x63ron_jobb\x08\x63ron_job\x12\x8e\x01\n\nGetCronJob\x12\x1d.raygate.v2.GetCronJobRequest\x1a\x1e.raygate.v2.GetCronJobResponse\"A\x82\xd3\xe4\x93\x02;\x12//apis/v2/namespaces/{namespace}/cronjobs/{name}b\x08\x63ron_job\x12\x98\x01\n\x0cListCronJobs\x12\x1f.raygate.v2.ListCronJobsRequest\x1a .raygate.v2.ListCronJobsResponse\"E\x82\xd3\xe4\x93\x02?\x12(/apis/v2/namespaces/{namespace}/cronjobsZ\x13\x12\x11/apis/v2/cronjobs\x12\xa1\x01\n\rUpdateCronJob\x12 .raygate.v2.UpdateCronJobRequest\x1a!.raygate.v2.UpdateCronJobResponse\"K\x82\xd3\xe4\x93\x02\x45\x32//apis/v2/namespaces/{namespace}/cronjobs/{name}:\x08\x63ron_jobb\x08\x63ron_job\x12\xa4\x01\n\x0eReplaceCronJob\x12!.raygate.v2.ReplaceCronJobRequest\x1a\".raygate.v2.ReplaceCronJobResponse\"K\x82\xd3\xe4\x93\x02\x45\x1a//apis/v2/namespaces/{namespace}/cronjobs/{name}:\x08\x63ron_jobb\x08\x63ron_job\x12\xa4\x01\n\x0c\x41pplyCronJob\x12\x1f.raygate.v2.ApplyCronJobRequest\x1a .raygate.v2.ApplyCronJobResponse\"Q\x82\xd3\xe4\x93\x02K\"5/apis/v2/namespaces/{namespace}/cronjobs/{name}:apply:\x08\x63ron_jobb\x08\x63ron_job\x12\x8d\x01\n\rDeleteCronJob\x12 .raygate.v2.DeleteCronJobRequest\x1a!.raygate.v2.DeleteCronJobResponse\"7\x82\xd3\xe4\x93\x02\x31*//apis/v2/namespaces/{namespace}/cronjobs/{name}\x12\xa9\x01\n\rWatchCronJobs\x12 .raygate.v2.WatchCronJobsRequest\x1a!.raygate.v2.WatchCronJobsResponse\"Q\x82\xd3\xe4\x93\x02K\x12./apis/v2/namespaces/{namespace}/cronjobs:watchZ\x19\x12\x17/apis/v2/cronjobs:watch0\x01\x12\x96\x01\n\x0bWaitCronJob\x12\x1e.raygate.v2.WaitCronJobRequest\x1a\x1f.raygate.v2.WaitCronJobResponse\"F\x82\xd3\xe4\x93\x02@\x12\x34/apis/v2/namespaces/{namespace}/cronjobs/{name}:waitb\x08\x63ron_job\x12\xa0\x01\n\x11ListCronJobEvents\x12$.raygate.v2.ListCronJobEventsRequest\x1a%.raygate.v2.ListCronJobEventsResponse\">\x82\xd3\xe4\x93\x02\x38\x12\x36/apis/v2/namespaces/{namespace}/cronjobs/{name}/events\x12\x9c\x01\n\x0f\x44iagnoseCronJob\x12\".raygate.v2.DiagnoseCronJobRequest\x1a#.raygate.v2.DiagnoseCronJobResponse\"@\x82\xd3\xe4\x93\x02:\x12\x38/apis/v2/namespaces/{namespace}/cronjobs/{name}:diagnose\x12\x9d\x01\n\x0eTriggerCronJob\x12!.raygate.v2.TriggerCronJobRequest\x1a\".raygate.v2.TriggerCronJobResponse\"D\x82\xd3\xe4\x93\x02>\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:triggerb\x03job\x12\xa2\x01\n\x0eSuspendCronJob\x12!.raygate.v2.SuspendCronJobRequest\x1a\".raygate.v2.SuspendCronJobResponse\"I\x82\xd3\xe4\x93\x02\x43\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:suspendb\x08\x63ron_job\x12\x9e\x01\n\rResumeCronJob\x12 .raygate.v2.ResumeCronJobRequest\x1a!.raygate.v2.ResumeCronJobResponse\"H\x82\xd3\xe4\x93\x02\x42\"6/apis/v2/namespaces/{namespace}/cronjobs/{name}:resumeb\x08\x63ron_jobB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -79,6 +81,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTCRONJOBEVENTSREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_LISTCRONJOBEVENTSREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_LISTCRONJOBEVENTSREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSECRONJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_DIAGNOSECRONJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSECRONJOBREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_DIAGNOSECRONJOBREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_TRIGGERCRONJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_TRIGGERCRONJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_TRIGGERCRONJOBREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_TRIGGERCRONJOBREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
   _globals['_SUSPENDCRONJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_SUSPENDCRONJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_SUSPENDCRONJOBREQUEST'].fields_by_name['name']._loaded_options = None
@@ -107,58 +117,70 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CRONJOBSERVICE'].methods_by_name['WaitCronJob']._serialized_options = b'\202\323\344\223\002@\0224/apis/v2/namespaces/{namespace}/cronjobs/{name}:waitb\010cron_job'
   _globals['_CRONJOBSERVICE'].methods_by_name['ListCronJobEvents']._loaded_options = None
   _globals['_CRONJOBSERVICE'].methods_by_name['ListCronJobEvents']._serialized_options = b'\202\323\344\223\0028\0226/apis/v2/namespaces/{namespace}/cronjobs/{name}/events'
+  _globals['_CRONJOBSERVICE'].methods_by_name['DiagnoseCronJob']._loaded_options = None
+  _globals['_CRONJOBSERVICE'].methods_by_name['DiagnoseCronJob']._serialized_options = b'\202\323\344\223\002:\0228/apis/v2/namespaces/{namespace}/cronjobs/{name}:diagnose'
+  _globals['_CRONJOBSERVICE'].methods_by_name['TriggerCronJob']._loaded_options = None
+  _globals['_CRONJOBSERVICE'].methods_by_name['TriggerCronJob']._serialized_options = b'\202\323\344\223\002>\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:triggerb\003job'
   _globals['_CRONJOBSERVICE'].methods_by_name['SuspendCronJob']._loaded_options = None
   _globals['_CRONJOBSERVICE'].methods_by_name['SuspendCronJob']._serialized_options = b'\202\323\344\223\002C\"7/apis/v2/namespaces/{namespace}/cronjobs/{name}:suspendb\010cron_job'
   _globals['_CRONJOBSERVICE'].methods_by_name['ResumeCronJob']._loaded_options = None
   _globals['_CRONJOBSERVICE'].methods_by_name['ResumeCronJob']._serialized_options = b'\202\323\344\223\002B\"6/apis/v2/namespaces/{namespace}/cronjobs/{name}:resumeb\010cron_job'
-  _globals['_CREATECRONJOBREQUEST']._serialized_start=251
-  _globals['_CREATECRONJOBREQUEST']._serialized_end=387
-  _globals['_CREATECRONJOBRESPONSE']._serialized_start=389
-  _globals['_CREATECRONJOBRESPONSE']._serialized_end=454
-  _globals['_GETCRONJOBREQUEST']._serialized_start=456
-  _globals['_GETCRONJOBREQUEST']._serialized_end=532
-  _globals['_GETCRONJOBRESPONSE']._serialized_start=534
-  _globals['_GETCRONJOBRESPONSE']._serialized_end=596
-  _globals['_LISTCRONJOBSREQUEST']._serialized_start=599
-  _globals['_LISTCRONJOBSREQUEST']._serialized_end=750
-  _globals['_LISTCRONJOBSRESPONSE']._serialized_start=753
-  _globals['_LISTCRONJOBSRESPONSE']._serialized_end=934
-  _globals['_UPDATECRONJOBREQUEST']._serialized_start=937
-  _globals['_UPDATECRONJOBREQUEST']._serialized_end=1135
-  _globals['_UPDATECRONJOBRESPONSE']._serialized_start=1137
-  _globals['_UPDATECRONJOBRESPONSE']._serialized_end=1202
-  _globals['_REPLACECRONJOBREQUEST']._serialized_start=1205
-  _globals['_REPLACECRONJOBREQUEST']._serialized_end=1380
-  _globals['_REPLACECRONJOBRESPONSE']._serialized_start=1382
-  _globals['_REPLACECRONJOBRESPONSE']._serialized_end=1448
-  _globals['_APPLYCRONJOBREQUEST']._serialized_start=1451
-  _globals['_APPLYCRONJOBREQUEST']._serialized_end=1637
-  _globals['_APPLYCRONJOBRESPONSE']._serialized_start=1639
-  _globals['_APPLYCRONJOBRESPONSE']._serialized_end=1703
-  _globals['_DELETECRONJOBREQUEST']._serialized_start=1706
-  _globals['_DELETECRONJOBREQUEST']._serialized_end=1865
-  _globals['_DELETECRONJOBRESPONSE']._serialized_start=1867
-  _globals['_DELETECRONJOBRESPONSE']._serialized_end=1903
-  _globals['_WATCHCRONJOBSREQUEST']._serialized_start=1906
-  _globals['_WATCHCRONJOBSREQUEST']._serialized_end=2045
-  _globals['_WATCHCRONJOBSRESPONSE']._serialized_start=2047
-  _globals['_WATCHCRONJOBSRESPONSE']._serialized_end=2171
-  _globals['_WAITCRONJOBREQUEST']._serialized_start=2173
-  _globals['_WAITCRONJOBREQUEST']._serialized_end=2298
-  _globals['_WAITCRONJOBRESPONSE']._serialized_start=2300
-  _globals['_WAITCRONJOBRESPONSE']._serialized_end=2363
-  _globals['_LISTCRONJOBEVENTSREQUEST']._serialized_start=2365
-  _globals['_LISTCRONJOBEVENTSREQUEST']._serialized_end=2479
-  _globals['_LISTCRONJOBEVENTSRESPONSE']._serialized_start=2481
-  _globals['_LISTCRONJOBEVENTSRESPONSE']._serialized_end=2543
-  _globals['_SUSPENDCRONJOBREQUEST']._serialized_start=2545
-  _globals['_SUSPENDCRONJOBREQUEST']._serialized_end=2648
-  _globals['_SUSPENDCRONJOBRESPONSE']._serialized_start=2650
-  _globals['_SUSPENDCRONJOBRESPONSE']._serialized_end=2716
-  _globals['_RESUMECRONJOBREQUEST']._serialized_start=2718
-  _globals['_RESUMECRONJOBREQUEST']._serialized_end=2820
-  _globals['_RESUMECRONJOBRESPONSE']._serialized_start=2822
-  _globals['_RESUMECRONJOBRESPONSE']._serialized_end=2887
-  _globals['_CRONJOBSERVICE']._serialized_start=2890
-  _globals['_CRONJOBSERVICE']._serialized_end=4819
+  _globals['_CREATECRONJOBREQUEST']._serialized_start=301
+  _globals['_CREATECRONJOBREQUEST']._serialized_end=437
+  _globals['_CREATECRONJOBRESPONSE']._serialized_start=439
+  _globals['_CREATECRONJOBRESPONSE']._serialized_end=504
+  _globals['_GETCRONJOBREQUEST']._serialized_start=506
+  _globals['_GETCRONJOBREQUEST']._serialized_end=582
+  _globals['_GETCRONJOBRESPONSE']._serialized_start=584
+  _globals['_GETCRONJOBRESPONSE']._serialized_end=646
+  _globals['_LISTCRONJOBSREQUEST']._serialized_start=649
+  _globals['_LISTCRONJOBSREQUEST']._serialized_end=800
+  _globals['_LISTCRONJOBSRESPONSE']._serialized_start=803
+  _globals['_LISTCRONJOBSRESPONSE']._serialized_end=984
+  _globals['_UPDATECRONJOBREQUEST']._serialized_start=987
+  _globals['_UPDATECRONJOBREQUEST']._serialized_end=1185
+  _globals['_UPDATECRONJOBRESPONSE']._serialized_start=1187
+  _globals['_UPDATECRONJOBRESPONSE']._serialized_end=1252
+  _globals['_REPLACECRONJOBREQUEST']._serialized_start=1255
+  _globals['_REPLACECRONJOBREQUEST']._serialized_end=1430
+  _globals['_REPLACECRONJOBRESPONSE']._serialized_start=1432
+  _globals['_REPLACECRONJOBRESPONSE']._serialized_end=1498
+  _globals['_APPLYCRONJOBREQUEST']._serialized_start=1501
+  _globals['_APPLYCRONJOBREQUEST']._serialized_end=1687
+  _globals['_APPLYCRONJOBRESPONSE']._serialized_start=1689
+  _globals['_APPLYCRONJOBRESPONSE']._serialized_end=1753
+  _globals['_DELETECRONJOBREQUEST']._serialized_start=1756
+  _globals['_DELETECRONJOBREQUEST']._serialized_end=1915
+  _globals['_DELETECRONJOBRESPONSE']._serialized_start=1917
+  _globals['_DELETECRONJOBRESPONSE']._serialized_end=1953
+  _globals['_WATCHCRONJOBSREQUEST']._serialized_start=1956
+  _globals['_WATCHCRONJOBSREQUEST']._serialized_end=2095
+  _globals['_WATCHCRONJOBSRESPONSE']._serialized_start=2097
+  _globals['_WATCHCRONJOBSRESPONSE']._serialized_end=2221
+  _globals['_WAITCRONJOBREQUEST']._serialized_start=2223
+  _globals['_WAITCRONJOBREQUEST']._serialized_end=2348
+  _globals['_WAITCRONJOBRESPONSE']._serialized_start=2350
+  _globals['_WAITCRONJOBRESPONSE']._serialized_end=2413
+  _globals['_LISTCRONJOBEVENTSREQUEST']._serialized_start=2415
+  _globals['_LISTCRONJOBEVENTSREQUEST']._serialized_end=2529
+  _globals['_LISTCRONJOBEVENTSRESPONSE']._serialized_start=2531
+  _globals['_LISTCRONJOBEVENTSRESPONSE']._serialized_end=2593
+  _globals['_DIAGNOSECRONJOBREQUEST']._serialized_start=2595
+  _globals['_DIAGNOSECRONJOBREQUEST']._serialized_end=2662
+  _globals['_DIAGNOSECRONJOBRESPONSE']._serialized_start=2664
+  _globals['_DIAGNOSECRONJOBRESPONSE']._serialized_end=2743
+  _globals['_TRIGGERCRONJOBREQUEST']._serialized_start=2745
+  _globals['_TRIGGERCRONJOBREQUEST']._serialized_end=2834
+  _globals['_TRIGGERCRONJOBRESPONSE']._serialized_start=2836
+  _globals['_TRIGGERCRONJOBRESPONSE']._serialized_end=2893
+  _globals['_SUSPENDCRONJOBREQUEST']._serialized_start=2895
+  _globals['_SUSPENDCRONJOBREQUEST']._serialized_end=2998
+  _globals['_SUSPENDCRONJOBRESPONSE']._serialized_start=3000
+  _globals['_SUSPENDCRONJOBRESPONSE']._serialized_end=3066
+  _globals['_RESUMECRONJOBREQUEST']._serialized_start=3068
+  _globals['_RESUMECRONJOBREQUEST']._serialized_end=3170
+  _globals['_RESUMECRONJOBRESPONSE']._serialized_start=3172
+  _globals['_RESUMECRONJOBRESPONSE']._serialized_end=3237
+  _globals['_CRONJOBSERVICE']._serialized_start=3240
+  _globals['_CRONJOBSERVICE']._serialized_end=5488
 # @@protoc_insertion_point(module_scope)

@@ -5,7 +5,9 @@ from google.api import field_behavior_pb2 as _field_behavior_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from raygate.v2 import cronjob_pb2 as _cronjob_pb2
+from raygate.v2 import diagnosis_pb2 as _diagnosis_pb2
 from raygate.v2 import event_pb2 as _event_pb2
+from raygate.v2 import job_pb2 as _job_pb2
 from raygate.v2 import meta_pb2 as _meta_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -237,6 +239,38 @@ class ListCronJobEventsResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]
     def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
+
+class DiagnoseCronJobRequest(_message.Message):
+    __slots__ = ("namespace", "name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DiagnoseCronJobResponse(_message.Message):
+    __slots__ = ("ready", "findings")
+    READY_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    findings: _containers.RepeatedCompositeFieldContainer[_diagnosis_pb2.Finding]
+    def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
+
+class TriggerCronJobRequest(_message.Message):
+    __slots__ = ("namespace", "name", "validate_only")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    validate_only: bool
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., validate_only: bool = ...) -> None: ...
+
+class TriggerCronJobResponse(_message.Message):
+    __slots__ = ("job",)
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    job: _job_pb2.RayJob
+    def __init__(self, job: _Optional[_Union[_job_pb2.RayJob, _Mapping]] = ...) -> None: ...
 
 class SuspendCronJobRequest(_message.Message):
     __slots__ = ("namespace", "name", "validate_only", "etag")

@@ -85,6 +85,16 @@ class CronJobServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsResponse.FromString,
                 _registered_method=True)
+        self.DiagnoseCronJob = channel.unary_unary(
+                '/raygate.v2.CronJobService/DiagnoseCronJob',
+                request_serializer=raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobResponse.FromString,
+                _registered_method=True)
+        self.TriggerCronJob = channel.unary_unary(
+                '/raygate.v2.CronJobService/TriggerCronJob',
+                request_serializer=raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobResponse.FromString,
+                _registered_method=True)
         self.SuspendCronJob = channel.unary_unary(
                 '/raygate.v2.CronJobService/SuspendCronJob',
                 request_serializer=raygate_dot_v2_dot_cronjob__service__pb2.SuspendCronJobRequest.SerializeToString,
@@ -171,6 +181,21 @@ class CronJobServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DiagnoseCronJob(self, request, context):
+        """DiagnoseCronJob says why a RayCronJob makes no RayJobs.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TriggerCronJob(self, request, context):
+        """TriggerCronJob creates one RayJob now, as the schedule would, also when the RayCronJob is suspended. Its name follows from the minute: in
+        each there is at most one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SuspendCronJob(self, request, context):
         """SuspendCronJob suspends a RayCronJob.
         """
@@ -237,6 +262,16 @@ def add_CronJobServiceServicer_to_server(servicer, server):
                     servicer.ListCronJobEvents,
                     request_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsResponse.SerializeToString,
+            ),
+            'DiagnoseCronJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiagnoseCronJob,
+                    request_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobResponse.SerializeToString,
+            ),
+            'TriggerCronJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.TriggerCronJob,
+                    request_deserializer=raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobResponse.SerializeToString,
             ),
             'SuspendCronJob': grpc.unary_unary_rpc_method_handler(
                     servicer.SuspendCronJob,
@@ -520,6 +555,60 @@ class CronJobService(object):
             '/raygate.v2.CronJobService/ListCronJobEvents',
             raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsRequest.SerializeToString,
             raygate_dot_v2_dot_cronjob__service__pb2.ListCronJobEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiagnoseCronJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.CronJobService/DiagnoseCronJob',
+            raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobRequest.SerializeToString,
+            raygate_dot_v2_dot_cronjob__service__pb2.DiagnoseCronJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TriggerCronJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.CronJobService/TriggerCronJob',
+            raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobRequest.SerializeToString,
+            raygate_dot_v2_dot_cronjob__service__pb2.TriggerCronJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -26,12 +26,13 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from raygate.v2 import diagnosis_pb2 as raygate_dot_v2_dot_diagnosis__pb2
 from raygate.v2 import event_pb2 as raygate_dot_v2_dot_event__pb2
 from raygate.v2 import job_pb2 as raygate_dot_v2_dot_job__pb2
 from raygate.v2 import meta_pb2 as raygate_dot_v2_dot_meta__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1craygate/v2/job_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"{\n\x10\x43reateJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x02 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"4\n\x11\x43reateJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"H\n\rGetJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\"1\n\x0eGetJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\x93\x01\n\x0fListJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xad\x01\n\x10ListJobsResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12!\n\x05items\x18\x04 \x03(\x0b\x32\x12.raygate.v2.RayJob\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xb9\x01\n\x10UpdateJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"4\n\x11UpdateJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\xa2\x01\n\x11ReplaceJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"5\n\x12ReplaceJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\xad\x01\n\x0f\x41pplyJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"3\n\x10\x41pplyJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\x9b\x01\n\x10\x44\x65leteJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\" \n\x11\x44\x65leteJobResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x87\x01\n\x10WatchJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"o\n\x11WatchJobsResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.raygate.v2.RayJob\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"y\n\x0eWaitJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"2\n\x0fWaitJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"n\n\x14ListJobEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\":\n\x15ListJobEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"c\n\x11SuspendJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"5\n\x12SuspendJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"b\n\x10ResumeJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"4\n\x11ResumeJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob2\xff\x0c\n\nJobService\x12\x80\x01\n\tCreateJob\x12\x1c.raygate.v2.CreateJobRequest\x1a\x1d.raygate.v2.CreateJobResponse\"6\x82\xd3\xe4\x93\x02\x30\"$/apis/v2/namespaces/{namespace}/jobs:\x03jobb\x03job\x12y\n\x06GetJob\x12\x19.raygate.v2.GetJobRequest\x1a\x1a.raygate.v2.GetJobResponse\"8\x82\xd3\xe4\x93\x02\x32\x12+/apis/v2/namespaces/{namespace}/jobs/{name}b\x03job\x12\x84\x01\n\x08ListJobs\x12\x1b.raygate.v2.ListJobsRequest\x1a\x1c.raygate.v2.ListJobsResponse\"=\x82\xd3\xe4\x93\x02\x37\x12$/apis/v2/namespaces/{namespace}/jobsZ\x0f\x12\r/apis/v2/jobs\x12\x87\x01\n\tUpdateJob\x12\x1c.raygate.v2.UpdateJobRequest\x1a\x1d.raygate.v2.UpdateJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x32+/apis/v2/namespaces/{namespace}/jobs/{name}:\x03jobb\x03job\x12\x8a\x01\n\nReplaceJob\x12\x1d.raygate.v2.ReplaceJobRequest\x1a\x1e.raygate.v2.ReplaceJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x1a+/apis/v2/namespaces/{namespace}/jobs/{name}:\x03jobb\x03job\x12\x8a\x01\n\x08\x41pplyJob\x12\x1b.raygate.v2.ApplyJobRequest\x1a\x1c.raygate.v2.ApplyJobResponse\"C\x82\xd3\xe4\x93\x02=\"1/apis/v2/namespaces/{namespace}/jobs/{name}:apply:\x03jobb\x03job\x12}\n\tDeleteJob\x12\x1c.raygate.v2.DeleteJobRequest\x1a\x1d.raygate.v2.DeleteJobResponse\"3\x82\xd3\xe4\x93\x02-*+/apis/v2/namespaces/{namespace}/jobs/{name}\x12\x95\x01\n\tWatchJobs\x12\x1c.raygate.v2.WatchJobsRequest\x1a\x1d.raygate.v2.WatchJobsResponse\"I\x82\xd3\xe4\x93\x02\x43\x12*/apis/v2/namespaces/{namespace}/jobs:watchZ\x15\x12\x13/apis/v2/jobs:watch0\x01\x12\x81\x01\n\x07WaitJob\x12\x1a.raygate.v2.WaitJobRequest\x1a\x1b.raygate.v2.WaitJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x12\x30/apis/v2/namespaces/{namespace}/jobs/{name}:waitb\x03job\x12\x90\x01\n\rListJobEvents\x12 .raygate.v2.ListJobEventsRequest\x1a!.raygate.v2.ListJobEventsResponse\":\x82\xd3\xe4\x93\x02\x34\x12\x32/apis/v2/namespaces/{namespace}/jobs/{name}/events\x12\x8d\x01\n\nSuspendJob\x12\x1d.raygate.v2.SuspendJobRequest\x1a\x1e.raygate.v2.SuspendJobResponse\"@\x82\xd3\xe4\x93\x02:\"3/apis/v2/namespaces/{namespace}/jobs/{name}:suspendb\x03job\x12\x89\x01\n\tResumeJob\x12\x1c.raygate.v2.ResumeJobRequest\x1a\x1d.raygate.v2.ResumeJobResponse\"?\x82\xd3\xe4\x93\x02\x39\"2/apis/v2/namespaces/{namespace}/jobs/{name}:resumeb\x03jobB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1craygate/v2/job_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"{\n\x10\x43reateJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x02 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"4\n\x11\x43reateJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"H\n\rGetJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\"1\n\x0eGetJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\x93\x01\n\x0fListJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xad\x01\n\x10ListJobsResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12!\n\x05items\x18\x04 \x03(\x0b\x32\x12.raygate.v2.RayJob\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xb9\x01\n\x10UpdateJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"4\n\x11UpdateJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\xa2\x01\n\x11ReplaceJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"5\n\x12ReplaceJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\xad\x01\n\x0f\x41pplyJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12$\n\x03job\x18\x03 \x01(\x0b\x32\x12.raygate.v2.RayJobB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"3\n\x10\x41pplyJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"\x9b\x01\n\x10\x44\x65leteJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\" \n\x11\x44\x65leteJobResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x87\x01\n\x10WatchJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"o\n\x11WatchJobsResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.raygate.v2.RayJob\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"y\n\x0eWaitJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"2\n\x0fWaitJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"n\n\x14ListJobEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\":\n\x15ListJobEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"?\n\x12\x44iagnoseJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\"K\n\x13\x44iagnoseJobResponse\x12\r\n\x05ready\x18\x01 \x01(\x08\x12%\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x13.raygate.v2.Finding\"\x96\x01\n\x11GetJobLogsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0e\n\x06source\x18\x03 \x01(\t\x12\x0e\n\x06\x66ollow\x18\x04 \x01(\x08\x12\x17\n\ntail_lines\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06offset\x18\x06 \x01(\x03\x42\r\n\x0b_tail_lines\"7\n\x12GetJobLogsResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\";\n\x0eStopJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\"2\n\x0fStopJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"c\n\x11SuspendJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"5\n\x12SuspendJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob\"b\n\x10ResumeJobRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"4\n\x11ResumeJobResponse\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.raygate.v2.RayJob2\x9c\x10\n\nJobService\x12\x80\x01\n\tCreateJob\x12\x1c.raygate.v2.CreateJobRequest\x1a\x1d.raygate.v2.CreateJobResponse\"6\x82\xd3\xe4\x93\x02\x30\"$/apis/v2/namespaces/{namespace}/jobs:\x03jobb\x03job\x12y\n\x06GetJob\x12\x19.raygate.v2.GetJobRequest\x1a\x1a.raygate.v2.GetJobResponse\"8\x82\xd3\xe4\x93\x02\x32\x12+/apis/v2/namespaces/{namespace}/jobs/{name}b\x03job\x12\x84\x01\n\x08ListJobs\x12\x1b.raygate.v2.ListJobsRequest\x1a\x1c.raygate.v2.ListJobsResponse\"=\x82\xd3\xe4\x93\x02\x37\x12$/apis/v2/namespaces/{namespace}/jobsZ\x0f\x12\r/apis/v2/jobs\x12\x87\x01\n\tUpdateJob\x12\x1c.raygate.v2.UpdateJobRequest\x1a\x1d.raygate.v2.UpdateJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x32+/apis/v2/namespaces/{namespace}/jobs/{name}:\x03jobb\x03job\x12\x8a\x01\n\nReplaceJob\x12\x1d.raygate.v2.ReplaceJobRequest\x1a\x1e.raygate.v2.ReplaceJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x1a+/apis/v2/namespaces/{namespace}/jobs/{name}:\x03jobb\x03job\x12\x8a\x01\n\x08\x41pplyJob\x12\x1b.raygate.v2.ApplyJobRequest\x1a\x1c.raygate.v2.ApplyJobResponse\"C\x82\xd3\xe4\x93\x02=\"1/apis/v2/namespaces/{namespace}/jobs/{name}:apply:\x03jobb\x03job\x12}\n\tDeleteJob\x12\x1c.raygate.v2.DeleteJobRequest\x1a\x1d.raygate.v2.DeleteJobResponse\"3\x82\xd3\xe4\x93\x02-*+/apis/v2/namespaces/{namespace}/jobs/{name}\x12\x95\x01\n\tWatchJobs\x12\x1c.raygate.v2.WatchJobsRequest\x1a\x1d.raygate.v2.WatchJobsResponse\"I\x82\xd3\xe4\x93\x02\x43\x12*/apis/v2/namespaces/{namespace}/jobs:watchZ\x15\x12\x13/apis/v2/jobs:watch0\x01\x12\x81\x01\n\x07WaitJob\x12\x1a.raygate.v2.WaitJobRequest\x1a\x1b.raygate.v2.WaitJobResponse\"=\x82\xd3\xe4\x93\x02\x37\x12\x30/apis/v2/namespaces/{namespace}/jobs/{name}:waitb\x03job\x12\x90\x01\n\rListJobEvents\x12 .raygate.v2.ListJobEventsRequest\x1a!.raygate.v2.ListJobEventsResponse\":\x82\xd3\xe4\x93\x02\x34\x12\x32/apis/v2/namespaces/{namespace}/jobs/{name}/events\x12\x8c\x01\n\x0b\x44iagnoseJob\x12\x1e.raygate.v2.DiagnoseJobRequest\x1a\x1f.raygate.v2.DiagnoseJobResponse\"<\x82\xd3\xe4\x93\x02\x36\x12\x34/apis/v2/namespaces/{namespace}/jobs/{name}:diagnose\x12\x87\x01\n\nGetJobLogs\x12\x1d.raygate.v2.GetJobLogsRequest\x1a\x1e.raygate.v2.GetJobLogsResponse\"8\x82\xd3\xe4\x93\x02\x32\x12\x30/apis/v2/namespaces/{namespace}/jobs/{name}/logs0\x01\x12\x81\x01\n\x07StopJob\x12\x1a.raygate.v2.StopJobRequest\x1a\x1b.raygate.v2.StopJobResponse\"=\x82\xd3\xe4\x93\x02\x37\"0/apis/v2/namespaces/{namespace}/jobs/{name}:stopb\x03job\x12\x8d\x01\n\nSuspendJob\x12\x1d.raygate.v2.SuspendJobRequest\x1a\x1e.raygate.v2.SuspendJobResponse\"@\x82\xd3\xe4\x93\x02:\"3/apis/v2/namespaces/{namespace}/jobs/{name}:suspendb\x03job\x12\x89\x01\n\tResumeJob\x12\x1c.raygate.v2.ResumeJobRequest\x1a\x1d.raygate.v2.ResumeJobResponse\"?\x82\xd3\xe4\x93\x02\x39\"2/apis/v2/namespaces/{namespace}/jobs/{name}:resumeb\x03jobB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -79,6 +80,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTJOBEVENTSREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_LISTJOBEVENTSREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_LISTJOBEVENTSREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSEJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_DIAGNOSEJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSEJOBREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_DIAGNOSEJOBREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_GETJOBLOGSREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_GETJOBLOGSREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_GETJOBLOGSREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETJOBLOGSREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_STOPJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_STOPJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_STOPJOBREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_STOPJOBREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
   _globals['_SUSPENDJOBREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_SUSPENDJOBREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_SUSPENDJOBREQUEST'].fields_by_name['name']._loaded_options = None
@@ -107,58 +120,76 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBSERVICE'].methods_by_name['WaitJob']._serialized_options = b'\202\323\344\223\0027\0220/apis/v2/namespaces/{namespace}/jobs/{name}:waitb\003job'
   _globals['_JOBSERVICE'].methods_by_name['ListJobEvents']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['ListJobEvents']._serialized_options = b'\202\323\344\223\0024\0222/apis/v2/namespaces/{namespace}/jobs/{name}/events'
+  _globals['_JOBSERVICE'].methods_by_name['DiagnoseJob']._loaded_options = None
+  _globals['_JOBSERVICE'].methods_by_name['DiagnoseJob']._serialized_options = b'\202\323\344\223\0026\0224/apis/v2/namespaces/{namespace}/jobs/{name}:diagnose'
+  _globals['_JOBSERVICE'].methods_by_name['GetJobLogs']._loaded_options = None
+  _globals['_JOBSERVICE'].methods_by_name['GetJobLogs']._serialized_options = b'\202\323\344\223\0022\0220/apis/v2/namespaces/{namespace}/jobs/{name}/logs'
+  _globals['_JOBSERVICE'].methods_by_name['StopJob']._loaded_options = None
+  _globals['_JOBSERVICE'].methods_by_name['StopJob']._serialized_options = b'\202\323\344\223\0027\"0/apis/v2/namespaces/{namespace}/jobs/{name}:stopb\003job'
   _globals['_JOBSERVICE'].methods_by_name['SuspendJob']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['SuspendJob']._serialized_options = b'\202\323\344\223\002:\"3/apis/v2/namespaces/{namespace}/jobs/{name}:suspendb\003job'
   _globals['_JOBSERVICE'].methods_by_name['ResumeJob']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['ResumeJob']._serialized_options = b'\202\323\344\223\0029\"2/apis/v2/namespaces/{namespace}/jobs/{name}:resumeb\003job'
-  _globals['_CREATEJOBREQUEST']._serialized_start=242
-  _globals['_CREATEJOBREQUEST']._serialized_end=365
-  _globals['_CREATEJOBRESPONSE']._serialized_start=367
-  _globals['_CREATEJOBRESPONSE']._serialized_end=419
-  _globals['_GETJOBREQUEST']._serialized_start=421
-  _globals['_GETJOBREQUEST']._serialized_end=493
-  _globals['_GETJOBRESPONSE']._serialized_start=495
-  _globals['_GETJOBRESPONSE']._serialized_end=544
-  _globals['_LISTJOBSREQUEST']._serialized_start=547
-  _globals['_LISTJOBSREQUEST']._serialized_end=694
-  _globals['_LISTJOBSRESPONSE']._serialized_start=697
-  _globals['_LISTJOBSRESPONSE']._serialized_end=870
-  _globals['_UPDATEJOBREQUEST']._serialized_start=873
-  _globals['_UPDATEJOBREQUEST']._serialized_end=1058
-  _globals['_UPDATEJOBRESPONSE']._serialized_start=1060
-  _globals['_UPDATEJOBRESPONSE']._serialized_end=1112
-  _globals['_REPLACEJOBREQUEST']._serialized_start=1115
-  _globals['_REPLACEJOBREQUEST']._serialized_end=1277
-  _globals['_REPLACEJOBRESPONSE']._serialized_start=1279
-  _globals['_REPLACEJOBRESPONSE']._serialized_end=1332
-  _globals['_APPLYJOBREQUEST']._serialized_start=1335
-  _globals['_APPLYJOBREQUEST']._serialized_end=1508
-  _globals['_APPLYJOBRESPONSE']._serialized_start=1510
-  _globals['_APPLYJOBRESPONSE']._serialized_end=1561
-  _globals['_DELETEJOBREQUEST']._serialized_start=1564
-  _globals['_DELETEJOBREQUEST']._serialized_end=1719
-  _globals['_DELETEJOBRESPONSE']._serialized_start=1721
-  _globals['_DELETEJOBRESPONSE']._serialized_end=1753
-  _globals['_WATCHJOBSREQUEST']._serialized_start=1756
-  _globals['_WATCHJOBSREQUEST']._serialized_end=1891
-  _globals['_WATCHJOBSRESPONSE']._serialized_start=1893
-  _globals['_WATCHJOBSRESPONSE']._serialized_end=2004
-  _globals['_WAITJOBREQUEST']._serialized_start=2006
-  _globals['_WAITJOBREQUEST']._serialized_end=2127
-  _globals['_WAITJOBRESPONSE']._serialized_start=2129
-  _globals['_WAITJOBRESPONSE']._serialized_end=2179
-  _globals['_LISTJOBEVENTSREQUEST']._serialized_start=2181
-  _globals['_LISTJOBEVENTSREQUEST']._serialized_end=2291
-  _globals['_LISTJOBEVENTSRESPONSE']._serialized_start=2293
-  _globals['_LISTJOBEVENTSRESPONSE']._serialized_end=2351
-  _globals['_SUSPENDJOBREQUEST']._serialized_start=2353
-  _globals['_SUSPENDJOBREQUEST']._serialized_end=2452
-  _globals['_SUSPENDJOBRESPONSE']._serialized_start=2454
-  _globals['_SUSPENDJOBRESPONSE']._serialized_end=2507
-  _globals['_RESUMEJOBREQUEST']._serialized_start=2509
-  _globals['_RESUMEJOBREQUEST']._serialized_end=2607
-  _globals['_RESUMEJOBRESPONSE']._serialized_start=2609
-  _globals['_RESUMEJOBRESPONSE']._serialized_end=2661
-  _globals['_JOBSERVICE']._serialized_start=2664
-  _globals['_JOBSERVICE']._serialized_end=4327
+  _globals['_CREATEJOBREQUEST']._serialized_start=270
+  _globals['_CREATEJOBREQUEST']._serialized_end=393
+  _globals['_CREATEJOBRESPONSE']._serialized_start=395
+  _globals['_CREATEJOBRESPONSE']._serialized_end=447
+  _globals['_GETJOBREQUEST']._serialized_start=449
+  _globals['_GETJOBREQUEST']._serialized_end=521
+  _globals['_GETJOBRESPONSE']._serialized_start=523
+  _globals['_GETJOBRESPONSE']._serialized_end=572
+  _globals['_LISTJOBSREQUEST']._serialized_start=575
+  _globals['_LISTJOBSREQUEST']._serialized_end=722
+  _globals['_LISTJOBSRESPONSE']._serialized_start=725
+  _globals['_LISTJOBSRESPONSE']._serialized_end=898
+  _globals['_UPDATEJOBREQUEST']._serialized_start=901
+  _globals['_UPDATEJOBREQUEST']._serialized_end=1086
+  _globals['_UPDATEJOBRESPONSE']._serialized_start=1088
+  _globals['_UPDATEJOBRESPONSE']._serialized_end=1140
+  _globals['_REPLACEJOBREQUEST']._serialized_start=1143
+  _globals['_REPLACEJOBREQUEST']._serialized_end=1305
+  _globals['_REPLACEJOBRESPONSE']._serialized_start=1307
+  _globals['_REPLACEJOBRESPONSE']._serialized_end=1360
+  _globals['_APPLYJOBREQUEST']._serialized_start=1363
+  _globals['_APPLYJOBREQUEST']._serialized_end=1536
+  _globals['_APPLYJOBRESPONSE']._serialized_start=1538
+  _globals['_APPLYJOBRESPONSE']._serialized_end=1589
+  _globals['_DELETEJOBREQUEST']._serialized_start=1592
+  _globals['_DELETEJOBREQUEST']._serialized_end=1747
+  _globals['_DELETEJOBRESPONSE']._serialized_start=1749
+  _globals['_DELETEJOBRESPONSE']._serialized_end=1781
+  _globals['_WATCHJOBSREQUEST']._serialized_start=1784
+  _globals['_WATCHJOBSREQUEST']._serialized_end=1919
+  _globals['_WATCHJOBSRESPONSE']._serialized_start=1921
+  _globals['_WATCHJOBSRESPONSE']._serialized_end=2032
+  _globals['_WAITJOBREQUEST']._serialized_start=2034
+  _globals['_WAITJOBREQUEST']._serialized_end=2155
+  _globals['_WAITJOBRESPONSE']._serialized_start=2157
+  _globals['_WAITJOBRESPONSE']._serialized_end=2207
+  _globals['_LISTJOBEVENTSREQUEST']._serialized_start=2209
+  _globals['_LISTJOBEVENTSREQUEST']._serialized_end=2319
+  _globals['_LISTJOBEVENTSRESPONSE']._serialized_start=2321
+  _globals['_LISTJOBEVENTSRESPONSE']._serialized_end=2379
+  _globals['_DIAGNOSEJOBREQUEST']._serialized_start=2381
+  _globals['_DIAGNOSEJOBREQUEST']._serialized_end=2444
+  _globals['_DIAGNOSEJOBRESPONSE']._serialized_start=2446
+  _globals['_DIAGNOSEJOBRESPONSE']._serialized_end=2521
+  _globals['_GETJOBLOGSREQUEST']._serialized_start=2524
+  _globals['_GETJOBLOGSREQUEST']._serialized_end=2674
+  _globals['_GETJOBLOGSRESPONSE']._serialized_start=2676
+  _globals['_GETJOBLOGSRESPONSE']._serialized_end=2731
+  _globals['_STOPJOBREQUEST']._serialized_start=2733
+  _globals['_STOPJOBREQUEST']._serialized_end=2792
+  _globals['_STOPJOBRESPONSE']._serialized_start=2794
+  _globals['_STOPJOBRESPONSE']._serialized_end=2844
+  _globals['_SUSPENDJOBREQUEST']._serialized_start=2846
+  _globals['_SUSPENDJOBREQUEST']._serialized_end=2945
+  _globals['_SUSPENDJOBRESPONSE']._serialized_start=2947
+  _globals['_SUSPENDJOBRESPONSE']._serialized_end=3000
+  _globals['_RESUMEJOBREQUEST']._serialized_start=3002
+  _globals['_RESUMEJOBREQUEST']._serialized_end=3100
+  _globals['_RESUMEJOBRESPONSE']._serialized_start=3102
+  _globals['_RESUMEJOBRESPONSE']._serialized_end=3154
+  _globals['_JOBSERVICE']._serialized_start=3157
+  _globals['_JOBSERVICE']._serialized_end=5233
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ from google.api import annotations_pb2 as _annotations_pb2
 from google.api import field_behavior_pb2 as _field_behavior_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from raygate.v2 import diagnosis_pb2 as _diagnosis_pb2
 from raygate.v2 import event_pb2 as _event_pb2
 from raygate.v2 import job_pb2 as _job_pb2
 from raygate.v2 import meta_pb2 as _meta_pb2
@@ -237,6 +238,60 @@ class ListJobEventsResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]
     def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
+
+class DiagnoseJobRequest(_message.Message):
+    __slots__ = ("namespace", "name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DiagnoseJobResponse(_message.Message):
+    __slots__ = ("ready", "findings")
+    READY_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    findings: _containers.RepeatedCompositeFieldContainer[_diagnosis_pb2.Finding]
+    def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
+
+class GetJobLogsRequest(_message.Message):
+    __slots__ = ("namespace", "name", "source", "follow", "tail_lines", "offset")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    TAIL_LINES_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    source: str
+    follow: bool
+    tail_lines: int
+    offset: int
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., source: _Optional[str] = ..., follow: bool = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+
+class GetJobLogsResponse(_message.Message):
+    __slots__ = ("data", "next_offset")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    next_offset: int
+    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+
+class StopJobRequest(_message.Message):
+    __slots__ = ("namespace", "name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class StopJobResponse(_message.Message):
+    __slots__ = ("job",)
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    job: _job_pb2.RayJob
+    def __init__(self, job: _Optional[_Union[_job_pb2.RayJob, _Mapping]] = ...) -> None: ...
 
 class SuspendJobRequest(_message.Message):
     __slots__ = ("namespace", "name", "validate_only", "etag")

@@ -85,6 +85,21 @@ class JobServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_job__service__pb2.ListJobEventsRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_job__service__pb2.ListJobEventsResponse.FromString,
                 _registered_method=True)
+        self.DiagnoseJob = channel.unary_unary(
+                '/raygate.v2.JobService/DiagnoseJob',
+                request_serializer=raygate_dot_v2_dot_job__service__pb2.DiagnoseJobRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_job__service__pb2.DiagnoseJobResponse.FromString,
+                _registered_method=True)
+        self.GetJobLogs = channel.unary_stream(
+                '/raygate.v2.JobService/GetJobLogs',
+                request_serializer=raygate_dot_v2_dot_job__service__pb2.GetJobLogsRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_job__service__pb2.GetJobLogsResponse.FromString,
+                _registered_method=True)
+        self.StopJob = channel.unary_unary(
+                '/raygate.v2.JobService/StopJob',
+                request_serializer=raygate_dot_v2_dot_job__service__pb2.StopJobRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_job__service__pb2.StopJobResponse.FromString,
+                _registered_method=True)
         self.SuspendJob = channel.unary_unary(
                 '/raygate.v2.JobService/SuspendJob',
                 request_serializer=raygate_dot_v2_dot_job__service__pb2.SuspendJobRequest.SerializeToString,
@@ -171,6 +186,28 @@ class JobServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DiagnoseJob(self, request, context):
+        """DiagnoseJob says why a RayJob does not run, or why it failed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetJobLogs(self, request, context):
+        """GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
+        breaks off ends without its last chunk.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StopJob(self, request, context):
+        """StopJob asks Ray to stop the Ray job of a RayJob, which then ends, and does not wait for it. The object stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SuspendJob(self, request, context):
         """SuspendJob suspends a RayJob.
         """
@@ -237,6 +274,21 @@ def add_JobServiceServicer_to_server(servicer, server):
                     servicer.ListJobEvents,
                     request_deserializer=raygate_dot_v2_dot_job__service__pb2.ListJobEventsRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_job__service__pb2.ListJobEventsResponse.SerializeToString,
+            ),
+            'DiagnoseJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiagnoseJob,
+                    request_deserializer=raygate_dot_v2_dot_job__service__pb2.DiagnoseJobRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_job__service__pb2.DiagnoseJobResponse.SerializeToString,
+            ),
+            'GetJobLogs': grpc.unary_stream_rpc_method_handler(
+                    servicer.GetJobLogs,
+                    request_deserializer=raygate_dot_v2_dot_job__service__pb2.GetJobLogsRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_job__service__pb2.GetJobLogsResponse.SerializeToString,
+            ),
+            'StopJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.StopJob,
+                    request_deserializer=raygate_dot_v2_dot_job__service__pb2.StopJobRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_job__service__pb2.StopJobResponse.SerializeToString,
             ),
             'SuspendJob': grpc.unary_unary_rpc_method_handler(
                     servicer.SuspendJob,
@@ -520,6 +572,87 @@ class JobService(object):
             '/raygate.v2.JobService/ListJobEvents',
             raygate_dot_v2_dot_job__service__pb2.ListJobEventsRequest.SerializeToString,
             raygate_dot_v2_dot_job__service__pb2.ListJobEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiagnoseJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.JobService/DiagnoseJob',
+            raygate_dot_v2_dot_job__service__pb2.DiagnoseJobRequest.SerializeToString,
+            raygate_dot_v2_dot_job__service__pb2.DiagnoseJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetJobLogs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/raygate.v2.JobService/GetJobLogs',
+            raygate_dot_v2_dot_job__service__pb2.GetJobLogsRequest.SerializeToString,
+            raygate_dot_v2_dot_job__service__pb2.GetJobLogsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StopJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.JobService/StopJob',
+            raygate_dot_v2_dot_job__service__pb2.StopJobRequest.SerializeToString,
+            raygate_dot_v2_dot_job__service__pb2.StopJobResponse.FromString,
             options,
             channel_credentials,
             insecure,
