@@ -185,6 +185,9 @@ func TestJobThroughEachDoor(t *testing.T) {
 				if got := driverLog(t, j); got != program.want {
 					t.Errorf("the log of the driver is %q, want %q", got, program.want)
 				}
+				if got := rest(t, "GET", jobsOf(ns)+"/demo/logs?follow=true", "", nil); got.code != 200 || string(got.body) != program.want {
+					t.Errorf("the gateway gives the log as %d %q, want %q", got.code, got.body, program.want)
+				}
 				if got := submitterLog(t, j); (mode == rayv1.K8sJobMode || mode == rayv1.SidecarMode) && !strings.Contains(got, program.want) {
 					t.Errorf("the log of the submitter is %q and lacks %q", got, program.want)
 				}

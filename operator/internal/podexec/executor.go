@@ -14,13 +14,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// Waits between attempts for Pods that are refused, and between replacements of Pods that end by themselves.
-const (
-	FirstRetry = time.Second
-	LastRetry  = 30 * time.Second
-)
+// FirstRetry is the first wait between attempts for Pods that are refused, and between replacements of Pods that end by themselves; the longest is
+// reconcile.LastRetry.
+const FirstRetry = time.Second
 
 // Config is what an Executor needs. All of it is required.
 type Config struct {
@@ -43,7 +42,7 @@ type Executor struct {
 
 // New returns an Executor.
 func New(c Config) *Executor {
-	waits := backoff.Config{First: FirstRetry, Last: LastRetry}
+	waits := backoff.Config{First: FirstRetry, Last: reconcile.LastRetry}
 	return &Executor{
 		client:  c.Client,
 		live:    c.Live,

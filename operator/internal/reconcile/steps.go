@@ -63,3 +63,6 @@ func Sooner(a, b time.Duration) time.Duration {
 // Soon is how long to wait for something that follows from a write of this run, such as the next state of a life cycle once the
 // status says so.
 const Soon = 10 * time.Millisecond
+
+// LastRetry is the longest wait between two attempts at what fails, of a reconcile or of a write. Deadlines are looked at in between.
+const LastRetry = 30 * time.Second

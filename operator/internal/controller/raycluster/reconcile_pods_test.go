@@ -17,7 +17,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -61,7 +61,7 @@ func TestReplicasThatAQuotaCutsShortAreFinished(t *testing.T) {
 		t.Errorf("condition %+v, want one about the quota that does not count", c)
 	}
 	retry := func() map[string]int {
-		b.clock.Step(2 * podexec.LastRetry)
+		b.clock.Step(2 * reconcile.LastRetry)
 		b.mustReconcile()
 		return replicasIn(b.pods())
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -150,7 +151,7 @@ func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
 	if c == nil || c.Reason != rayv1.ReasonFailedCreateWorkerPod || !strings.Contains(c.Message, "exceeded quota") || strings.Contains(c.Message, "abcde") {
 		t.Errorf("condition %+v, want the refusal without the generated name", c)
 	}
-	if result.RequeueAfter == 0 || result.RequeueAfter > podexec.LastRetry {
+	if result.RequeueAfter == 0 || result.RequeueAfter > reconcile.LastRetry {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	b.mustReconcile() // too early: nothing is tried, and the condition stays

@@ -19,6 +19,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/test/raytest"
 )
 
@@ -154,7 +155,7 @@ func TestRefusalsAreReported(t *testing.T) {
 				t.Errorf("condition Stalled %+v", stalled)
 			}
 			b.mustReconcile() // too early
-			b.clock.Step(2 * podexec.LastRetry)
+			b.clock.Step(2 * reconcile.LastRetry)
 			b.mustReconcile() // again in vain
 			if got := b.reasons(); len(got) > 0 || b.replicaFailure().Message != c.Message {
 				t.Errorf("reported again: %v, condition %+v", got, b.replicaFailure())
@@ -190,7 +191,7 @@ func TestAGroupWhosePodsCannotBeDeletedKeepsNoOther(t *testing.T) {
 		t.Errorf("%d rounds of attempts in a minute", got)
 	}
 	r.of["bad"] = false
-	b.clock.Step(podexec.LastRetry)
+	b.clock.Step(reconcile.LastRetry)
 	b.mustReconcile()
 	if got := len(b.pods()); got != 1 || b.replicaFailure().Reason != "" {
 		t.Errorf("%d Pods and condition %+v, want the head and none", got, b.replicaFailure())
@@ -229,7 +230,7 @@ func TestRefusalsOutOfStep(t *testing.T) {
 		t.Errorf("reported again: %q", got)
 	}
 	r.of["a"] = false
-	b.clock.Step(podexec.LastRetry)
+	b.clock.Step(reconcile.LastRetry)
 	b.mustReconcile()
 	if got := b.replicaFailure().Message; strings.Contains(got, "group a") || !strings.Contains(got, "group b") {
 		t.Errorf("message %q, want one about group b alone", got)

@@ -166,7 +166,7 @@ func (p *pods) adopt(ctx context.Context, s *scope, head *corev1.Pod) {
 	if err != nil {
 		// Nothing but the next change of the spec depends on it.
 		ctrllog.FromContext(ctx).Error(err, "Adopting the head Pod of another operator version", "pod", head.Name)
-		s.after(podexec.LastRetry)
+		s.after(reconcile.LastRetry)
 		return
 	}
 	p.said.Say(s.cluster.UID, adopted, string(head.UID))

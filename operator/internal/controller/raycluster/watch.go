@@ -25,7 +25,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -88,7 +87,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	}
 	if o.RateLimiter == nil {
 		// The default waits for up to a quarter of an hour. After an outage of the API server that is too long.
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, podexec.LastRetry)
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
 	}
 	changed := predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())

@@ -28,9 +28,6 @@ const EventSource = "raycronjob-controller"
 // longestWait is the longest time between two looks. A clock that is set is noticed by then.
 const longestWait = time.Hour
 
-// lastRetry is the longest wait after an error.
-const lastRetry = 30 * time.Second
-
 // Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
 type Config struct {
 	// Client reads from a cache, and writes.
@@ -128,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // SetupWithManager registers the reconciler and its watch. The RayJobs look after themselves.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
 	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("raycronjob").

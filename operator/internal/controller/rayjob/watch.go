@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// lastRetry is the longest wait after an error. Deadlines are looked at in between.
-	lastRetry = 30 * time.Second
 	// gather is how long changes of children are gathered before a look.
 	gather = 20 * time.Millisecond
 	// indexSelected finds RayJobs by the cluster that their clusterSelector names.
@@ -44,7 +42,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return err
 	}
 	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
 	}
 	changed := predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())

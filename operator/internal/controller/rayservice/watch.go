@@ -26,8 +26,6 @@ import (
 )
 
 const (
-	// lastRetry is the longest wait after an error.
-	lastRetry = 30 * time.Second
 	// gather is how long changes of children are gathered before a look.
 	gather = 20 * time.Millisecond
 	// indexCluster finds Pods by the cluster that their label names, and indexService EndpointSlices by their Service.
@@ -71,7 +69,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		}
 	}
 	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, lastRetry)
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
 	}
 	changed := predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
