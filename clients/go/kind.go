@@ -3,6 +3,7 @@ package raygate
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -96,42 +97,40 @@ func request(m protoreflect.MethodDescriptor, values fields) proto.Message {
 		if fd == nil {
 			panic(fmt.Sprintf("%s has no field %s", m.Input().FullName(), name))
 		}
-		switch v := value.(type) {
-		case string:
-			if v != "" {
-				req.Set(fd, protoreflect.ValueOfString(v))
-			}
-		case bool:
-			if v {
-				req.Set(fd, protoreflect.ValueOfBool(v))
-			}
-		case int32:
-			if v != 0 {
-				req.Set(fd, protoreflect.ValueOfInt32(v))
-			}
-		case int64:
-			if v != 0 {
-				req.Set(fd, protoreflect.ValueOfInt64(v))
-			}
-		case *int32:
-			if v != nil {
-				req.Set(fd, protoreflect.ValueOfInt32(*v))
-			}
-		case time.Duration:
-			if v != 0 {
-				req.Set(fd, protoreflect.ValueOfMessage(durationpb.New(v).ProtoReflect()))
-			}
-		case []string:
-			if len(v) > 0 {
-				req.Set(fd, protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: v}).ProtoReflect()))
-			}
-		case proto.Message:
-			req.Set(fd, protoreflect.ValueOfMessage(v.ProtoReflect()))
-		default:
-			panic(fmt.Sprintf("%s: a value of type %T", name, value))
+		if v := fieldValue(value); v.IsValid() {
+			req.Set(fd, v)
 		}
 	}
 	return req.Interface()
+}
+
+// fieldValue is a value as a field holds it; an invalid one for what is left out.
+func fieldValue(value any) protoreflect.Value {
+	switch v := value.(type) {
+	case *int32:
+		if v == nil {
+			return protoreflect.Value{}
+		}
+		return protoreflect.ValueOfInt32(*v)
+	case time.Duration:
+		if v == 0 {
+			return protoreflect.Value{}
+		}
+		return protoreflect.ValueOfMessage(durationpb.New(v).ProtoReflect())
+	case []string:
+		if len(v) == 0 {
+			return protoreflect.Value{}
+		}
+		return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: v}).ProtoReflect())
+	case proto.Message:
+		return protoreflect.ValueOfMessage(v.ProtoReflect())
+	case string, bool, int32, int64:
+		if reflect.ValueOf(v).IsZero() {
+			return protoreflect.Value{}
+		}
+		return protoreflect.ValueOf(v)
+	}
+	panic(fmt.Sprintf("no field holds a %T", value))
 }
 
 // call calls the method of a verb. A verb that the kind does not have is ErrNoSuchMethod.

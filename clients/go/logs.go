@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -60,9 +61,7 @@ func (c *Client) oneLog(ctx context.Context, method protoreflect.MethodDescripto
 		return false, err
 	}
 	values := fields{"follow": o.Follow, "tail_lines": o.Tail, "offset": o.Offset}
-	for name, value := range about {
-		values[name] = value
-	}
+	maps.Copy(values, about)
 	if err := stream.SendMsg(request(method, values)); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
 		return false, err
 	}

@@ -109,7 +109,7 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range got.GetManagedFields() {
-		if owned := string(f.FieldsV1.Raw); f.Manager == "other" && (strings.Contains(owned, "headGroupSpec") || !strings.Contains(owned, "f:suspend")) {
+		if owned := f.FieldsV1.GetRawString(); f.Manager == "other" && (strings.Contains(owned, "headGroupSpec") || !strings.Contains(owned, "f:suspend")) {
 			t.Errorf("a part owns %s", owned)
 		}
 	}

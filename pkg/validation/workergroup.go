@@ -190,7 +190,7 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	warnings = append(warnings, warnGroupNamesAlike(groups, path)...)
 	for i := range groups {
 		g, p := &groups[i], path.Index(i)
-		warnings = append(warnings, warnGroupName(c, g, p.Child("groupName"))...)
+		warnings = append(warnings, warnGroupName(g, p.Child("groupName"))...)
 		warnings = append(warnings, warnReplicas(g, p)...)
 		warnings = append(warnings, warnWorkersToDelete(c, g, p.Child("scaleStrategy", "workersToDelete"))...)
 		warnings = append(warnings, warnGroupAutoscaling(c, g, p)...)
@@ -199,7 +199,7 @@ func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
 	return warnings
 }
 
-func warnGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+func warnGroupName(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
 	var warnings field.ErrorList
 	if g.GroupName == "" {
 		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))

@@ -81,7 +81,7 @@ func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value an
 	return nil
 }
 
-func valueOf(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) { //nolint:gocyclo // one case per kind of field
+func valueOf(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) {
 	var none protoreflect.Value
 	switch fd.Kind() { //nolint:exhaustive // the messages have fields of these kinds
 	case protoreflect.MessageKind:

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/component-base/version"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 )
 
 // LocalServer is where the gateway of a local cluster listens.
@@ -152,13 +152,18 @@ func (f *Flags) credentials(c *raygate.Config) error {
 		return nil
 	}
 	id, err := f.identity()
-	switch {
-	case err != nil && f.explicit():
-		return err
-	case err != nil:
+	if err != nil {
+		if f.explicit() {
+			return err
+		}
 		f.noTokenWhy = "there is no token: give --token, --token-file or --kubeconfig"
-		return nil
+		return nil //nolint:nilerr // a gateway may ask for none
 	}
+	return f.useIdentity(c, id)
+}
+
+// useIdentity makes the user of a kubeconfig the caller.
+func (f *Flags) useIdentity(c *raygate.Config, id *raygate.Identity) error {
 	if c.TLS.Certificates == nil {
 		c.TLS.GetClientCertificate = id.Certificate
 	}

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/clients/go/convert"
 )
 

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 )

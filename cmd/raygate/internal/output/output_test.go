@@ -18,7 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -36,7 +36,7 @@ func read(t *testing.T) []Item {
 		t.Fatal(err)
 	}
 	var items []Item
-	for _, text := range strings.Split(string(data), "\n---\n") {
+	for text := range strings.SplitSeq(string(data), "\n---\n") {
 		doc, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -44,7 +44,7 @@ A job's cluster, and a cluster's Pods, go with it.`,
 		RunE: run(flags, d.run),
 	}
 	f := cmd.Flags()
-	d.selection.add(cmd)
+	d.addSelection(cmd)
 	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories that name the objects; - is standard input")
 	f.BoolVar(&d.all, "all", false, "all objects of the type in the namespace")
 	f.StringVar(&d.cascade, "cascade", "background", "what becomes of dependents: background, foreground or orphan")
@@ -145,6 +145,11 @@ func (d *deleteCommand) targets(ctx context.Context, s *session, args []string) 
 		}
 		return targets, nil
 	}
+	return d.selected(ctx, s, refs)
+}
+
+// selected are the objects of the types that the flags choose.
+func (d *deleteCommand) selected(ctx context.Context, s *session, refs []kind.Ref) ([]target, error) {
 	if !d.given() && !d.all {
 		return nil, fmt.Errorf("name the %s to delete, or select them with -l, --filter or --all", refs[0].Kind.Plural)
 	}

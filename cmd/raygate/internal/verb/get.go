@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -22,7 +22,7 @@ type selection struct {
 	allNamespaces    bool
 }
 
-func (s *selection) add(cmd *cobra.Command) {
+func (s *selection) addSelection(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&s.selector, "selector", "l", "", "labels that the objects have, as in team=a,tier!=web")
 	f.StringVar(&s.filter, "filter", "", `what else is true of the objects, as in 'status.state = "ready" AND status.readyWorkerReplicas > 3'`)
@@ -58,7 +58,7 @@ without "ray", and "all" for all of them.`,
 		RunE: run(flags, g.run),
 	}
 	g.output.Add(cmd.Flags())
-	g.selection.add(cmd)
+	g.addSelection(cmd)
 	cmd.Flags().StringVar(&g.orderBy, "order-by", "", "name, createTime or state, each with ' desc' behind it to turn it round (default by namespace and name)")
 	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on with the changes, as the command watch does")
 	cmd.ValidArgsFunction = completeObjects(flags, false)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
@@ -72,12 +72,17 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 		}
 		changed = append(changed, target{Ref: r, namespace: s.namespace})
 	}
-	if !c.wait {
-		return nil
+	if c.wait {
+		c.await(ctx, s, changed)
 	}
+	return nil
+}
+
+// await waits until what was changed is as it is to be.
+func (c *modify) await(ctx context.Context, s *session, changed []target) {
 	if c.state == "" {
 		waitForReady(ctx, s, changed, c.limit)
-		return nil
+		return
 	}
 	w := newWaiter(s, c.limit)
 	for _, t := range changed {
@@ -85,7 +90,6 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 			fmt.Fprintf(s.out, "%s is %s\n", t, c.state)
 		}
 	}
-	return nil
 }
 
 func (c *modify) one(ctx context.Context, s *session, t target, validateOnly bool) (proto.Message, error) {

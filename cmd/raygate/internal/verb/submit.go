@@ -146,7 +146,7 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	case ctx.Err() != nil:
 		s.failed = exitInterrupted
 		c.interrupted(s, job)
-		return nil
+		return nil //nolint:nilerr // it has been said
 	case err != nil:
 		s.fail(job.name(), err, ExitNotRun)
 		s.note(job)

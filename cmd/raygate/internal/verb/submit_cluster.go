@@ -7,7 +7,7 @@ import (
 	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -37,7 +37,7 @@ func asRayJob(ctx context.Context, s *session, job *rayv1.RayJob) (followed, err
 	return &rayJob{s, target{Ref: kind.Ref{Kind: jobs, Name: nameOf(made)}, namespace: s.namespace}}, nil
 }
 
-func (j *rayJob) name() string { return j.target.String() }
+func (j *rayJob) name() string { return j.String() }
 
 func (j *rayJob) commands() (logs, stop string) {
 	where := " -n " + j.target.namespace + " " + j.Name
@@ -101,7 +101,7 @@ func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) boo
 			continue
 		}
 		job := event.Object.(*raygatev2.RayJob)
-		j.progress.Show(j.target.String() + ": " + output.Clean(j.Kind.Summary(job)))
+		j.progress.Show(j.String() + ": " + output.Clean(j.Kind.Summary(job)))
 		if is(job.GetStatus()) {
 			return job, nil
 		}
@@ -149,7 +149,7 @@ func (j *rayJob) end(ctx context.Context, job *raygatev2.RayJob, exit int) int {
 	case rayv1.JobStatusNew: // it never ran
 		j.progress.Note(fmt.Sprintf("%s did not run: %s %s", j.target, status.GetReason(), firstLine(status.GetMessage())))
 		j.progress.Clear()
-		explain(ctx, j.session, j.target, j.session.err)
+		explain(ctx, j.session, j.target, j.err)
 		return ExitNotRun
 	}
 	j.progress.Note(fmt.Sprintf("%s: %s %s: %s", j.target, status.GetJobDeploymentStatus(), status.GetReason(), firstLine(status.GetMessage())))

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/clients/go"
+	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -42,7 +42,7 @@ each line is an object {"type", "object"}; the types are ADDED, MODIFIED and DEL
 		RunE: run(flags, w.run),
 	}
 	w.output.Add(cmd.Flags())
-	w.selection.add(cmd)
+	w.addSelection(cmd)
 	cmd.ValidArgsFunction = completeObjects(flags, false)
 	return cmd
 }
