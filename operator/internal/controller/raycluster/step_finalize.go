@@ -82,11 +82,12 @@ func (f *finalize) resolve(ctx context.Context, s *scope) (reconcile.Outcome, er
 		return again, nil // the GCS writes to Redis until it is gone; the watch tells when it is
 	}
 	found, err := f.job(ctx, s)
-	switch {
-	case err != nil:
+	if err != nil {
 		f.warn(s, "FailedToCreateRedisCleanupJob", actionCreate, err.Error())
 		again.After = min(left, cleanUpRetry)
-	case ended(found, batchv1.JobComplete) != nil:
+		return again, nil
+	}
+	if ended(found, batchv1.JobComplete) != nil {
 		return f.release(ctx, s, report.Event{})
 	}
 	if how := ended(found, batchv1.JobFailed, batchv1.JobFailureTarget); how != nil {
