@@ -85,7 +85,7 @@ func run(m *testing.M) (int, error) {
 	}
 	product.gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates},
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy"},
 	}
 	for _, p := range []*programs.Program{product.operator, product.gateway} {
 		if err := p.Start(); err != nil {

@@ -161,9 +161,9 @@ func (r *Runtime) end(e *pod, grace time.Duration) {
 // drain lets the proxy of a Pod serve those who are on their way.
 func (r *Runtime) drain(e *pod) {
 	r.mu.Lock()
-	served := r.serves[e.cluster] != nil
+	s := r.serves[e.cluster]
 	r.mu.Unlock()
-	if served {
+	if s != nil && s.Listening(string(e.uid)) {
 		r.refresh(e, false)
 		time.Sleep(min(e.grace, drainTime))
 	}
