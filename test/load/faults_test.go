@@ -271,7 +271,8 @@ func TestFaultyAPIServer(t *testing.T) {
 					t.Fatal(err)
 				case got.code == http.StatusCreated:
 					return nil
-				case got.code != http.StatusServiceUnavailable && got.code != http.StatusTooManyRequests:
+				// An API server that has just started forbids everything until it has read roles and bindings.
+				case got.code != http.StatusServiceUnavailable && got.code != http.StatusTooManyRequests && got.code != http.StatusForbidden:
 					t.Fatalf("create: %d %s", got.code, got.body)
 				}
 				return fmt.Errorf("%d %s", got.code, got.body)
