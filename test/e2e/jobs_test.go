@@ -148,9 +148,9 @@ func pythonOr(python, shell string) string {
 	return python
 }
 
-// A job posted through any door in any mode runs, and its log is what the program has written.
-func TestJobThroughEachDoor(t *testing.T) {
-	doors := map[string]func(t *testing.T, ns string, manifest []byte){
+// A job posted through any entry point in any mode runs, and its log is what the program has written.
+func TestJobThroughEachEntryPoint(t *testing.T) {
+	entryPoints := map[string]func(t *testing.T, ns string, manifest []byte){
 		"REST": func(t *testing.T, ns string, manifest []byte) {
 			rest(t, "POST", jobsOf(ns), "application/yaml", manifest).want(t, 201)
 		},
@@ -171,7 +171,7 @@ func TestJobThroughEachDoor(t *testing.T) {
 		"kubectl": {`sh -c 'for i in 1 2 3; do echo line $i of $NAME; sleep 0.2; done'`, "line 1 of it's me\nline 2 of it's me\nline 3 of it's me\n"},
 	}
 	for _, mode := range []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode, rayv1.InteractiveMode} {
-		for name, create := range doors {
+		for name, create := range entryPoints {
 			t.Run(string(mode)+" by "+name, func(t *testing.T) {
 				t.Parallel()
 				ns, program := namespace(t), programs[name]

@@ -318,7 +318,7 @@ func testDashboardPath(t *testing.T, p *process, tokens map[string]string) {
 			if method == "POST" {
 				body = `{"entrypoint":"true"}`
 			}
-			resp, err := restDoor{p.http, tokens[user], "application/json"}.send(t.Context(), method, "/apis/v2/namespaces/default/clusters/open/dashboard/api/jobs/", []byte(body))
+			resp, err := restEntry{p.http, tokens[user], "application/json"}.send(t.Context(), method, "/apis/v2/namespaces/default/clusters/open/dashboard/api/jobs/", []byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -185,7 +185,7 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	p := startProcess(t, env.Config, authn.Passthrough)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
+	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
 		if _, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-"+name)}); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	}
 	alive, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		ended <- newGRPCDoor(t, p.grpc, token).watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(e *raygatev2.WatchClustersResponse) bool {
+		ended <- newGRPCEntry(t, p.grpc, token).watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(e *raygatev2.WatchClustersResponse) bool {
 			alive <- e.GetType()
 			return true
 		})
@@ -219,12 +219,12 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 			t.Fatalf("the watch ended with %v", err)
 		}
 	}
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
+	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
 		reads(ctx, t, name+" away", d)
 		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
 		wantCode(t, name+" create while away", err, codes.Unavailable)
 	}
-	_, err = newGRPCDoor(t, p.grpc, token).create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
+	_, err = newGRPCEntry(t, p.grpc, token).create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
 	retry := false
 	for _, d := range status.Convert(err).Details() {
 		_, isRetry := d.(*errdetails.RetryInfo)
@@ -233,14 +233,14 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	if !retry {
 		t.Errorf("a write is not told when to try again: %v", err)
 	}
-	_, err = newGRPCDoor(t, p.grpc, token+"x").list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
+	_, err = newGRPCEntry(t, p.grpc, token+"x").list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
 	wantCode(t, "a caller never seen", err, codes.Unavailable)
 	if code, text := p.ready(t); code != 200 || !strings.Contains(text, "last contact with the API server") {
 		t.Errorf("readiness is %d: %s", code, text)
 	}
 }
 
-func reads(ctx context.Context, t *testing.T, what string, d door) {
+func reads(ctx context.Context, t *testing.T, what string, d entryPoint) {
 	t.Helper()
 	_, err := d.get(ctx, &raygatev2.GetClusterRequest{Namespace: "default", Name: "away-grpc"})
 	if strings.HasPrefix(what, "json") {
@@ -265,7 +265,7 @@ func TestGatewayWithoutRights(t *testing.T) {
 	own.BearerToken = userToken(t, kube, "powerless")
 	token := userToken(t, kube, "powerful", "get", "list")
 	p := launch(t, own, authn.Passthrough)
-	d := newGRPCDoor(t, p.grpc, token)
+	d := newGRPCEntry(t, p.grpc, token)
 	eventually(t, "an answer", func() bool {
 		_, err := d.list(t.Context(), &raygatev2.ListClustersRequest{Namespace: "default"})
 		return !isRefused(err)
@@ -312,7 +312,7 @@ func TestNamespaces(t *testing.T) {
 	own.BearerToken = userToken(t, kube, "of-one-namespace", "get", "list", "watch")
 	token := userToken(t, kube, "user-of-one-namespace", "get", "list", "watch", "create", "delete")
 	p := startProcess(t, own, authn.Passthrough, func(o *Options) { o.Namespaces = []string{"default"} })
-	for name, d := range map[string]door{"grpc": newGRPCDoor(t, p.grpc, token), "json": restDoor{p.http, token, typeJSON}} {
+	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
 		ctx, cluster := t.Context(), "one-"+name
 		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, cluster)})
 		wantCode(t, "create", err, codes.OK)
@@ -323,7 +323,7 @@ func TestNamespaces(t *testing.T) {
 		wantCode(t, "watch", d.watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(*raygatev2.WatchClustersResponse) bool { return false }), codes.OK)
 		wantCode(t, "delete", d.remove(ctx, &raygatev2.DeleteClusterRequest{Namespace: "default", Name: cluster}), codes.OK)
 	}
-	admin := newGRPCDoor(t, startProcess(t, env.Config, authn.None, func(o *Options) { o.Namespaces = []string{"default"} }).grpc, "")
+	admin := newGRPCEntry(t, startProcess(t, env.Config, authn.None, func(o *Options) { o.Namespaces = []string{"default"} }).grpc, "")
 	_, err = admin.list(t.Context(), &raygatev2.ListClustersRequest{})
 	wantCode(t, "list of all namespaces", err, codes.InvalidArgument)
 	_, err = admin.list(t.Context(), &raygatev2.ListClustersRequest{Namespace: "elsewhere"})

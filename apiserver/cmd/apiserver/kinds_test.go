@@ -175,7 +175,7 @@ func testSamples(t *testing.T, p *process) {
 			t.Fatal(err)
 		}
 		kind, _, _ := strings.Cut(filepath.Base(file), ".")
-		resp, err := restDoor{base: p.http, contentType: "application/yaml"}.send(t.Context(), "POST", "/apis/v2/namespaces/default/"+collections[kind]+"?validateOnly=true", data)
+		resp, err := restEntry{base: p.http, contentType: "application/yaml"}.send(t.Context(), "POST", "/apis/v2/namespaces/default/"+collections[kind]+"?validateOnly=true", data)
 		if err != nil {
 			t.Fatal(err)
 		}

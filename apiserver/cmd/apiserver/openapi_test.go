@@ -54,7 +54,7 @@ func TestOpenAPIExamples(t *testing.T) {
 	p := startProcess(t, shared.Env(t).Config, authn.None)
 	send := func(method, path string, body []byte) (int, []byte) {
 		t.Helper()
-		resp, err := (restDoor{base: p.http, contentType: "application/json"}).send(t.Context(), method, path, body)
+		resp, err := (restEntry{base: p.http, contentType: "application/json"}).send(t.Context(), method, path, body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,9 +48,9 @@ func testPassthrough(t *testing.T, env *envtest.Env) {
 		t.Fatal(err)
 	}
 	p := startProcess(t, env.Config, authn.Passthrough)
-	for name, open := range map[string]func(token string) door{
-		"grpc": func(token string) door { return newGRPCDoor(t, p.grpc, token) },
-		"json": func(token string) door { return restDoor{p.http, token, typeJSON} },
+	for name, open := range map[string]func(token string) entryPoint{
+		"grpc": func(token string) entryPoint { return newGRPCEntry(t, p.grpc, token) },
+		"json": func(token string) entryPoint { return restEntry{p.http, token, typeJSON} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

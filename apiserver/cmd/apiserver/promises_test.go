@@ -392,7 +392,7 @@ func testAway(t *testing.T, env *envtest.Env, p *process) {
 	}
 	var warned bool
 	for deadline := time.Now().Add(time.Minute); !warned; time.Sleep(100 * time.Millisecond) {
-		resp, err := (restDoor{base: p.http, contentType: "application/json"}).send(t.Context(), "GET", collection("default")+"/away", nil)
+		resp, err := (restEntry{base: p.http, contentType: "application/json"}).send(t.Context(), "GET", collection("default")+"/away", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

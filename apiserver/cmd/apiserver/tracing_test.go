@@ -52,10 +52,10 @@ func TestTracing(t *testing.T) {
 	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
 		o.TracingEndpoint, o.TracingSamplingRatePerMillion = l.Addr().String(), 1_000_000
 	})
-	if _, err := (restDoor{p.http, "", typeJSON}).create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "traced"), ValidateOnly: true}); err != nil {
+	if _, err := (restEntry{p.http, "", typeJSON}).create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "traced"), ValidateOnly: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newGRPCDoor(t, p.grpc, "").list(t.Context(), &raygatev2.ListClustersRequest{}); err != nil {
+	if _, err := newGRPCEntry(t, p.grpc, "").list(t.Context(), &raygatev2.ListClustersRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.stop(); err != nil { // which sends the rest

@@ -38,7 +38,7 @@ type Move struct {
 	Complete, RolledBack bool
 	// Waits says what the upgrade waits for; empty if it does not.
 	Waits string
-	// After is when to look again even if nothing is heard of; zero for never.
+	// After is when to look again even if no watch event comes; zero for never.
 	After time.Duration
 }
 

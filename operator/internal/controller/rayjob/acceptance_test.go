@@ -31,7 +31,7 @@ var acceptance = []struct{ scenario, tests string }{
 	{"SidecarMode: success, failure, marks, loss of the head", "rayjob.TestSidecarSubmits rayjob.TestLostHeadOfSidecarFails e2e.TestJobFaults"},
 	{"SidecarMode with restarts: same job, Complete", "rayjob.TestSidecarIsRestarted"},
 	{"clusterSelector", "rayjob.TestSelectedClusterIsLeftAlone"},
-	{"InteractiveMode", "rayjob.TestInteractiveJobWaitsForTheUser e2e.TestJobThroughEachDoor"},
+	{"InteractiveMode", "rayjob.TestInteractiveJobWaitsForTheUser e2e.TestJobThroughEachEntryPoint"},
 	{"suspension: removes, resumes, created suspended, no timer", "rayjob.TestSuspendAndResume jobplan.TestLooksAgainInTime e2e.TestJobFaults"},
 	{"suspension with a finalizer on the cluster", "rayjob.TestSuspensionIsAtomic"},
 	{"deletion: each policy, each condition, before and after its time", "jobplan.TestSingleRule jobplan.TestTwoRules"},

@@ -104,8 +104,8 @@ func launch(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*O
 	return p
 }
 
-// door is a way to call ClusterService; a case runs once through each.
-type door interface {
+// entryPoint is a way to call ClusterService; a case runs once through each.
+type entryPoint interface {
 	create(ctx context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.RayCluster, error)
 	get(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.RayCluster, error)
 	list(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error)
@@ -114,11 +114,11 @@ type door interface {
 	watch(ctx context.Context, req *raygatev2.WatchClustersRequest, each func(*raygatev2.WatchClustersResponse) bool) error
 }
 
-type grpcDoor struct {
+type grpcEntry struct {
 	client raygatev2.ClusterServiceClient
 }
 
-func newGRPCDoor(t *testing.T, address, token string) grpcDoor {
+func newGRPCEntry(t *testing.T, address, token string) grpcEntry {
 	t.Helper()
 	bearer := func(ctx context.Context) context.Context {
 		if token == "" {
@@ -137,34 +137,34 @@ func newGRPCDoor(t *testing.T, address, token string) grpcDoor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return grpcDoor{raygatev2.NewClusterServiceClient(conn)}
+	return grpcEntry{raygatev2.NewClusterServiceClient(conn)}
 }
 
-func (d grpcDoor) create(ctx context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.RayCluster, error) {
+func (d grpcEntry) create(ctx context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.RayCluster, error) {
 	resp, err := d.client.CreateCluster(ctx, req)
 	return resp.GetCluster(), err
 }
 
-func (d grpcDoor) get(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.RayCluster, error) {
+func (d grpcEntry) get(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.RayCluster, error) {
 	resp, err := d.client.GetCluster(ctx, req)
 	return resp.GetCluster(), err
 }
 
-func (d grpcDoor) list(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error) {
+func (d grpcEntry) list(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error) {
 	return d.client.ListClusters(ctx, req)
 }
 
-func (d grpcDoor) replace(ctx context.Context, req *raygatev2.ReplaceClusterRequest) (*raygatev2.RayCluster, error) {
+func (d grpcEntry) replace(ctx context.Context, req *raygatev2.ReplaceClusterRequest) (*raygatev2.RayCluster, error) {
 	resp, err := d.client.ReplaceCluster(ctx, req)
 	return resp.GetCluster(), err
 }
 
-func (d grpcDoor) remove(ctx context.Context, req *raygatev2.DeleteClusterRequest) error {
+func (d grpcEntry) remove(ctx context.Context, req *raygatev2.DeleteClusterRequest) error {
 	_, err := d.client.DeleteCluster(ctx, req)
 	return err
 }
 
-func (d grpcDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest, each func(*raygatev2.WatchClustersResponse) bool) error {
+func (d grpcEntry) watch(ctx context.Context, req *raygatev2.WatchClustersRequest, each func(*raygatev2.WatchClustersResponse) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := d.client.WatchClusters(ctx, req)
@@ -182,13 +182,13 @@ func (d grpcDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest
 	}
 }
 
-// restDoor speaks JSON, or YAML.
-type restDoor struct {
+// restEntry speaks JSON, or YAML.
+type restEntry struct {
 	base, token, contentType string
 }
 
 // do sends a request whose fields besides the body are query parameters, and decodes the answer strictly.
-func (d restDoor) do(ctx context.Context, method, path string, req proto.Message, body, into proto.Message) error {
+func (d restEntry) do(ctx context.Context, method, path string, req proto.Message, body, into proto.Message) error {
 	query := map[string]any{}
 	data, _ := protojson.Marshal(req)
 	_ = json.Unmarshal(data, &query)
@@ -259,7 +259,7 @@ func restError(answer []byte, contentType string) error {
 	return status.Error(codes.Code(raw.Code), raw.Message)
 }
 
-func (d restDoor) send(ctx context.Context, method, path string, content []byte) (*http.Response, error) {
+func (d restEntry) send(ctx context.Context, method, path string, content []byte) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+d.base+path, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
@@ -279,38 +279,38 @@ func collection(namespace string) string {
 	return "/apis/v2/namespaces/" + namespace + "/clusters"
 }
 
-func (d restDoor) create(ctx context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.RayCluster, error) {
+func (d restEntry) create(ctx context.Context, req *raygatev2.CreateClusterRequest) (*raygatev2.RayCluster, error) {
 	out := &raygatev2.RayCluster{}
 	return out, d.do(ctx, "POST", collection(req.GetNamespace()), req, req.GetCluster(), out)
 }
 
-func (d restDoor) get(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.RayCluster, error) {
+func (d restEntry) get(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.RayCluster, error) {
 	out := &raygatev2.RayCluster{}
 	return out, d.do(ctx, "GET", collection(req.GetNamespace())+"/"+req.GetName(), req, nil, out)
 }
 
-func (d restDoor) list(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error) {
+func (d restEntry) list(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error) {
 	out := &raygatev2.ListClustersResponse{}
 	return out, d.do(ctx, "GET", collection(req.GetNamespace()), req, nil, out)
 }
 
-func (d restDoor) replace(ctx context.Context, req *raygatev2.ReplaceClusterRequest) (*raygatev2.RayCluster, error) {
+func (d restEntry) replace(ctx context.Context, req *raygatev2.ReplaceClusterRequest) (*raygatev2.RayCluster, error) {
 	out := &raygatev2.RayCluster{}
 	return out, d.do(ctx, "PUT", collection(req.GetNamespace())+"/"+req.GetName(), req, req.GetCluster(), out)
 }
 
-func (d restDoor) remove(ctx context.Context, req *raygatev2.DeleteClusterRequest) error {
+func (d restEntry) remove(ctx context.Context, req *raygatev2.DeleteClusterRequest) error {
 	return d.do(ctx, "DELETE", collection(req.GetNamespace())+"/"+req.GetName(), req, nil, &raygatev2.DeleteClusterResponse{})
 }
 
-func (d restDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest, each func(*raygatev2.WatchClustersResponse) bool) error {
+func (d restEntry) watch(ctx context.Context, req *raygatev2.WatchClustersRequest, each func(*raygatev2.WatchClustersResponse) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	path := collection(req.GetNamespace()) + ":watch"
 	if token := req.GetResumeToken(); token != "" {
 		path += "?resumeToken=" + token
 	}
-	resp, err := restDoor{d.base, d.token, typeJSON}.send(ctx, "GET", path, nil)
+	resp, err := restEntry{d.base, d.token, typeJSON}.send(ctx, "GET", path, nil)
 	if err != nil {
 		return err
 	}
@@ -335,22 +335,22 @@ func (d restDoor) watch(ctx context.Context, req *raygatev2.WatchClustersRequest
 	}
 }
 
-func TestDoors(t *testing.T) {
+func TestEntryPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
 	env := shared.Env(t)
 	p := startProcess(t, env.Config, authn.None)
-	for name, d := range map[string]door{
-		"grpc": newGRPCDoor(t, p.grpc, ""),
-		"json": restDoor{p.http, "", typeJSON},
-		"yaml": restDoor{p.http, "", typeYAML},
+	for name, d := range map[string]entryPoint{
+		"grpc": newGRPCEntry(t, p.grpc, ""),
+		"json": restEntry{p.http, "", typeJSON},
+		"yaml": restEntry{p.http, "", typeYAML},
 	} {
-		t.Run(name, func(t *testing.T) { testDoor(t, d, name) })
+		t.Run(name, func(t *testing.T) { testEntryPoint(t, d, name) })
 	}
 	t.Run("passthrough", func(t *testing.T) { testPassthrough(t, env) })
 	t.Run("drain", func(t *testing.T) {
-		d := newGRPCDoor(t, p.grpc, "")
+		d := newGRPCEntry(t, p.grpc, "")
 		err := d.watch(t.Context(), &raygatev2.WatchClustersRequest{}, func(e *raygatev2.WatchClustersResponse) bool {
 			if e.GetType() == "SYNCED" {
 				go func() { _ = p.stop() }()
@@ -391,7 +391,7 @@ func wantCode(t *testing.T, what string, err error, want codes.Code) {
 	}
 }
 
-func testDoor(t *testing.T, d door, prefix string) {
+func testEntryPoint(t *testing.T, d entryPoint, prefix string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	first := prefix + "-1"
