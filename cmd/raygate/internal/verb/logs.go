@@ -13,6 +13,7 @@ import (
 	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 type logsCommand struct {
@@ -30,7 +31,7 @@ func newLogs(flags *connect.Flags) *cobra.Command {
 of a job that was submitted to a running cluster.
 
 With -f a job that has not started yet is waited for, and the log is followed until the
-job has ended. A connection that breaks is made again, and the log goes on where it was.`,
+job has ended, through all attempts that are made at it. A connection that breaks is made again, and the log goes on where it was.`,
 		Example: `  raygate logs -f train
   raygate logs train --tail 100
   raygate logs train --source submitter
@@ -69,7 +70,7 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 			return badName
 		}
 		about = t.String()
-		err = s.jobLog(ctx, t, o)
+		err = s.jobLogs(ctx, t, o)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.fail(about, err, ExitFailed)
@@ -107,11 +108,50 @@ func (s *session) copyLog(log iter.Seq2[[]byte, error]) error {
 	return nil
 }
 
-// Reasons of the error of a log that there is not yet.
+// Reasons of errors of logs: the first two say that there is none yet.
 const (
-	reasonNotStarted = "JOB_NOT_STARTED"
-	reasonNotReady   = "LOG_NOT_READY"
+	reasonNotStarted  = "JOB_NOT_STARTED"
+	reasonNotReady    = "LOG_NOT_READY"
+	reasonClusterGone = "CLUSTER_GONE"
+	reasonForbidden   = "FORBIDDEN"
 )
+
+// jobLogs prints the log of a RayJob; when it is followed, that of each attempt until the job has ended.
+func (s *session) jobLogs(ctx context.Context, t target, o raygate.LogOptions) error {
+	if !o.Follow {
+		return s.jobLog(ctx, t, o)
+	}
+	if err := s.exists(ctx, t); err != nil {
+		return err
+	}
+	var gone error // the cluster of an attempt may go before its log was read
+	_, err := (&rayJob{s, t}).attempts(ctx, func(*raygatev2.RayJob) error {
+		if gone != nil {
+			s.progress.Note("The log broke off: " + firstLine(reasonOf(gone)))
+		}
+		err := s.jobLog(ctx, t, o)
+		o.Tail, gone = nil, nil // the tail is of the first alone
+		if raygate.ProblemOf(err).Reason == reasonClusterGone {
+			gone, err = err, nil
+		}
+		return err
+	})
+	if err == nil {
+		err = gone
+	}
+	if raygate.ProblemOf(err).Reason == reasonForbidden {
+		return s.jobLog(ctx, t, o) // who may get the job may read its log, if not watch for another attempt
+	}
+	return err
+}
+
+// exists returns an error for an object that is not there, whose changes nobody could wait for.
+func (s *session) exists(ctx context.Context, t target) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	_, err := s.client.Messages(t.Kind.Kind, t.namespace).Get(ctx, t.Name)
+	return err
+}
 
 // jobLog prints the log of a RayJob's present attempt. When it is followed, its beginning is waited for.
 func (s *session) jobLog(ctx context.Context, t target, o raygate.LogOptions) error {

@@ -56,6 +56,26 @@ func (j *rayJob) stop(ctx context.Context) error {
 
 // follow prints the log of each attempt, until the job has ended.
 func (j *rayJob) follow(ctx context.Context) (int, error) {
+	exit := 0
+	settled, err := j.attempts(ctx, func(started *raygatev2.RayJob) error {
+		err := j.jobLog(ctx, j.target, raygate.LogOptions{Follow: true})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && raygate.ProblemOf(err).Reason != reasonNotStarted {
+			j.progress.Note("The log broke off: " + firstLine(reasonOf(err)))
+		}
+		exit = j.exitCode(ctx, started)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return j.end(ctx, settled, exit), nil
+}
+
+// attempts calls each when an attempt has started, and returns the job when it has ended.
+func (j *rayJob) attempts(ctx context.Context, each func(started *raygatev2.RayJob) error) (*raygatev2.RayJob, error) {
 	for attempt := 1; ; attempt++ {
 		// Which attempt it is has to be known before its log is read: the next one begins as soon as this has failed.
 		started, err := j.until(ctx, func(s *raygatev2.RayJobStatus) bool {
@@ -63,25 +83,20 @@ func (j *rayJob) follow(ctx context.Context) (int, error) {
 			return state == rayv1.JobDeploymentStatusRunning || state.IsTerminal()
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		err = j.jobLog(ctx, j.target, raygate.LogOptions{Follow: true})
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
+		if err := each(started); err != nil {
+			return nil, err
 		}
-		if err != nil && raygate.ProblemOf(err).Reason != reasonNotStarted {
-			j.progress.Note("The log broke off: " + firstLine(reasonOf(err)))
-		}
-		exit := j.exitCode(ctx, started)
 		id := started.GetStatus().GetJobId()
 		settled, err := j.until(ctx, func(s *raygatev2.RayJobStatus) bool {
 			return rayv1.JobDeploymentStatus(s.GetJobDeploymentStatus()).IsTerminal() || s.GetJobId() != id && s.GetJobId() != ""
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		if rayv1.JobDeploymentStatus(settled.GetStatus().GetJobDeploymentStatus()).IsTerminal() && settled.GetStatus().GetJobId() == id {
-			return j.end(ctx, settled, exit), nil
+			return settled, nil
 		}
 		j.progress.Note(fmt.Sprintf("%s: attempt %d failed, and is made again", j.target, attempt))
 	}

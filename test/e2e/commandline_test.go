@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/test/programs"
+)
+
+// raygate runs the command-line tool against the gateway.
+func raygate(t *testing.T, ns string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return command(t, nil, "raygate", append([]string{"--server", "http://" + product.grpc, "--namespace", ns}, args...)...)
+}
+
+// A person submits a command, sees its output and gets its exit code; the log can be read again afterwards.
+func TestSubmitFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	stdout, stderr, code := raygate(t, ns, "submit", "--name", "good", "--", "sh", "-c", "echo one; echo two")
+	if diff := cmp.Diff("one\ntwo\n", stdout); diff != "" || code != 0 {
+		t.Errorf("exit code %d, standard error %s, output (-want +got):\n%s", code, stderr, diff)
+	}
+	stdout, stderr, code = raygate(t, ns, "submit", "--name", "bad", "--", "sh", "-c", "echo begun; exit 7")
+	if stdout != "begun\n" || code != 7 {
+		t.Errorf("exit code %d, want 7; output %q, standard error %s", code, stdout, stderr)
+	}
+	if stdout, stderr, code = raygate(t, ns, "logs", "-f", "rayjob/nosuch"); code == 0 || stdout != "" || !strings.Contains(stderr, "nosuch") {
+		t.Errorf("the log of a job that is not there: exit code %d, output %q, standard error %q", code, stdout, stderr)
+	}
+}
+
+// A log that is followed goes on with the next attempt.
+func TestFollowedLogShowsEachAttempt(t *testing.T) {
+	t.Parallel()
+	ns, dir := namespace(t), t.TempDir()
+	program := fmt.Sprintf(`test -e %s/first && n=second || n=first; echo $n; until test -e %[1]s/$n; do sleep 0.2; done; test $n = second`, dir)
+	kubectl(t, rayJob("demo", ns, rayv1.HTTPMode, program, "backoffLimit: 1"), "create", "-f", "-")
+	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), "--server", "http://"+product.grpc, "-n", ns, "logs", "-f", "demo")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, attempt := range []string{"first", "second"} {
+		if !lines.Scan() || lines.Text() != attempt {
+			t.Errorf("the log goes on with %q, want %q", lines.Text(), attempt)
+		}
+		touch(t, filepath.Join(dir, attempt))
+	}
+	if lines.Scan() {
+		t.Errorf("the log goes on with %q", lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+}
