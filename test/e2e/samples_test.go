@@ -87,8 +87,9 @@ func helloRuns(t *testing.T, manifest []byte) {
 	ns := namespace(t)
 	rest(t, "POST", jobsOf(ns), "application/yaml", manifest).want(t, 201)
 	rest(t, "GET", jobsOf(ns)+"/hello:wait?for=complete&timeout=120s", "", nil).want(t, 200)
-	if got := kubectl(t, nil, "logs", "-n", ns, "job/hello"); !strings.Contains(got, "hello 1 from Ray\nhello 2 from Ray\nhello 3 from Ray\n") {
-		t.Errorf("log %q", got)
+	got := string(rest(t, "GET", jobsOf(ns)+"/hello/logs?follow=true", "", nil).want(t, 200).body)
+	if want := "hello 1 from Ray\nhello 2 from Ray\nhello 3 from Ray\n"; got != want {
+		t.Errorf("the log is %q, want %q", got, want)
 	}
 	awaitEnd(t, ns, "hello", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
 }

@@ -89,7 +89,12 @@ func (a attempt) lost() error {
 func (s *jobServer) open(ctx context.Context, a attempt, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
 	d, err := s.proxy.Open(ctx, types.NamespacedName{Namespace: a.item.Namespace, Name: a.cluster}, verb)
 	if apierrors.IsNotFound(err) {
-		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it; the job is %q %s", a.cluster, a.id, a.state, a.item.At("status.message").Str)
+		hint := ""
+		if mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); mode == "" || mode == rayv1.K8sJobMode {
+			hint = "; the Pod that submitted it may have a copy: use the source submitter"
+		}
+		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it%s. The job is %s: %s",
+			a.cluster, a.id, hint, a.state, a.item.At("status.message").Str)
 	}
 	if err != nil {
 		return nil, nil, err
