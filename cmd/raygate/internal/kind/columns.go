@@ -86,6 +86,7 @@ var cronJobs = define(raygate.CronJobKind, convert.RayCronJob, "", view[*rayv1.R
 		{"Time Zone", false, func(cj *rayv1.RayCronJob) any { return orNone(value(cj.Spec.TimeZone)) }},
 		{"Suspend", false, func(cj *rayv1.RayCronJob) any { return fmt.Sprint(value(cj.Spec.Suspend)) }},
 		{"Last Schedule", false, func(cj *rayv1.RayCronJob) any { return since(cj.Status.LastScheduleTime) }},
+		{"Next Schedule", false, func(cj *rayv1.RayCronJob) any { return moment(cj.Status.NextScheduleTime) }},
 		{"Age", false, age[*rayv1.RayCronJob]},
 		{"Entrypoint", true, func(cj *rayv1.RayCronJob) any { return short(cj.Spec.JobTemplate.Entrypoint) }},
 	},
@@ -208,6 +209,14 @@ func since(t *metav1.Time) any {
 		return none
 	}
 	return t.Time
+}
+
+// moment is a time to come, which the table has no short form for.
+func moment(t *metav1.Time) any {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 func orNone(s string) string { return cmp.Or(s, none) }

@@ -98,7 +98,7 @@ func (j *rayJob) attempts(ctx context.Context, each func(started *raygatev2.RayJ
 		if rayv1.JobDeploymentStatus(settled.GetStatus().GetJobDeploymentStatus()).IsTerminal() && settled.GetStatus().GetJobId() == id {
 			return settled, nil
 		}
-		j.progress.Note(fmt.Sprintf("%s: attempt %d failed, and is made again", j.target, attempt))
+		j.progress.Note(fmt.Sprintf("%s: attempt %d has ended, and another is made", j.target, attempt))
 	}
 }
 
