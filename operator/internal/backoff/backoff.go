@@ -99,7 +99,9 @@ func (l *Limiter[Why]) Last(k Key, generation int64) (why Why, ok bool) {
 }
 
 // Attempts are those of the owner that did not succeed, for whatever generation.
-func (l *Limiter[Why]) Attempts(owner types.UID) iter.Seq[string] { return maps.Keys(l.entries.All(owner)) }
+func (l *Limiter[Why]) Attempts(owner types.UID) iter.Seq[string] {
+	return maps.Keys(l.entries.All(owner))
+}
 
 // Succeeded forgets the failures.
 func (l *Limiter[Why]) Succeeded(k Key) { l.entries.Delete(k.Owner, k.Attempt) }
