@@ -15,6 +15,8 @@ type Violation struct {
 	Message string
 	// Rule is the stable id of the rule, as in RC-501, or what the origin of a problem that is not from this package says.
 	Rule string
+	// Type is the kind of problem, as the API server has it in the causes of a refusal.
+	Type field.ErrorType
 }
 
 // Violations turns a verdict into what entry points print: in the order in which the fields stand in the API, without repeats.
@@ -25,7 +27,7 @@ func Violations(errs field.ErrorList) []Violation {
 		if err == nil {
 			continue
 		}
-		v := Violation{Field: err.Field, Message: message(err), Rule: err.Origin}
+		v := Violation{Field: err.Field, Message: message(err), Rule: err.Origin, Type: err.Type}
 		if !seen[v] {
 			seen[v] = true
 			violations = append(violations, v)

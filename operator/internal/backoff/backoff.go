@@ -5,12 +5,14 @@
 package backoff
 
 import (
+	"iter"
 	"maps"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // Key is what is tried: an attempt of an owner.
@@ -29,92 +31,80 @@ type Config struct {
 	Free int
 }
 
-// Limiter remembers failures in a row. All of it can be lost at any time: the next attempt then is due at once. It may be used
-// from several goroutines.
-type Limiter struct {
-	config Config
-	clock  clock.PassiveClock
+// keepFor is how long an attempt is remembered that is due and not made.
+const keepFor = time.Hour
 
-	mu      sync.Mutex
-	entries map[Key]entry
-	swept   time.Time
+// Limiter remembers failures in a row, and why the last one failed. All of it can be lost at any time: the next attempt then is
+// due at once. It may be used from several goroutines, for one owner by one at a time.
+type Limiter[Why any] struct {
+	config  Config
+	clock   clock.PassiveClock
+	entries byowner.Map[string, entry[Why]]
 }
 
-type entry struct {
+type entry[Why any] struct {
 	generation int64
 	failures   int
 	until      time.Time // the next attempt is due
+	why        Why
 }
 
 // New returns a limiter without failures.
-func New(c clock.PassiveClock, config Config) *Limiter {
-	return &Limiter{config: config, clock: c, entries: map[Key]entry{}, swept: c.Now()}
+func New[Why any](c clock.PassiveClock, config Config) *Limiter[Why] {
+	return &Limiter[Why]{config: config, clock: c}
 }
 
 // Failed notes a failure of an attempt for this generation of the owner and returns after what time the next is due. Failures of
-// another generation do not count: a changed spec is tried at once.
-func (l *Limiter) Failed(k Key, generation int64) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// another generation do not count, nor those of long ago: a changed spec is tried at once.
+func (l *Limiter[Why]) Failed(k Key, generation int64, why Why) time.Duration {
 	now := l.clock.Now()
-	l.sweep(now)
-	e, ok := l.entries[k]
-	if !ok || e.generation != generation || l.over(e, now) {
-		e = entry{generation: generation}
+	e, _ := l.entries.Get(k.Owner, k.Attempt)
+	if e.generation != generation || now.Sub(e.until) > 2*max(l.config.First, l.config.Last) {
+		e = entry[Why]{generation: generation}
 	}
 	e.failures++
+	e.why = why
 	var wait time.Duration
 	if n := e.failures - l.config.Free; n > 0 {
 		wait = min(l.config.First<<min(n-1, 20), max(l.config.First, l.config.Last))
 	}
 	e.until = now.Add(wait)
-	l.entries[k] = e
+	l.entries.DeleteFunc(func(e entry[Why]) bool { return now.Sub(e.until) > keepFor })
+	l.entries.Set(k.Owner, k.Attempt, e)
 	return wait
 }
 
+// Unknown notes that nobody knows how an attempt ended: no failure that the next has to wait for, and no success either.
+func (l *Limiter[Why]) Unknown(k Key, generation int64) {
+	if _, ok := l.Last(k, generation); !ok {
+		l.entries.Set(k.Owner, k.Attempt, entry[Why]{generation: generation, until: l.clock.Now()})
+	}
+}
+
 // Wait returns how long the next attempt for this generation is too early, zero if it is not.
-func (l *Limiter) Wait(k Key, generation int64) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, ok := l.entries[k]
+func (l *Limiter[Why]) Wait(k Key, generation int64) time.Duration {
+	e, ok := l.entries.Get(k.Owner, k.Attempt)
 	if !ok || e.generation != generation {
 		return 0
 	}
 	return max(0, e.until.Sub(l.clock.Now()))
 }
 
-// Failing reports whether the last attempt for this generation failed, unless that is long ago.
-func (l *Limiter) Failing(k Key, generation int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, ok := l.entries[k]
-	return ok && e.generation == generation && !l.over(e, l.clock.Now())
+// Last returns why the last attempt for this generation failed; ok is false if it succeeded, or there was none.
+func (l *Limiter[Why]) Last(k Key, generation int64) (why Why, ok bool) {
+	if e, found := l.entries.Get(k.Owner, k.Attempt); found && e.generation == generation {
+		return e.why, true
+	}
+	return why, false
+}
+
+// Attempts are those of the owner that did not succeed, for whatever generation.
+func (l *Limiter[Why]) Attempts(owner types.UID) iter.Seq[string] {
+	return maps.Keys(l.entries.All(owner))
 }
 
 // Succeeded forgets the failures.
-func (l *Limiter) Succeeded(k Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.entries, k)
-}
+func (l *Limiter[Why]) Succeeded(k Key) { l.entries.Delete(k.Owner, k.Attempt) }
 
 // Forget drops an owner that is gone.
-func (l *Limiter) Forget(owner types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	maps.DeleteFunc(l.entries, func(k Key, _ entry) bool { return k.Owner == owner })
-}
-
-// over reports whether nothing failed for so long that the next failure is a first one.
-func (l *Limiter) over(e entry, now time.Time) bool {
-	return now.Sub(e.until) > 2*max(l.config.First, l.config.Last)
-}
-
-// sweep drops what is over, now and then.
-func (l *Limiter) sweep(now time.Time) {
-	if now.Sub(l.swept) < l.config.Last {
-		return
-	}
-	l.swept = now
-	maps.DeleteFunc(l.entries, func(_ Key, e entry) bool { return l.over(e, now) })
-}
+func (l *Limiter[Why]) Forget(owner types.UID) { l.entries.Forget(owner) }

@@ -53,6 +53,18 @@ func (m *Map[K, V]) Delete(owner types.UID, key K) {
 	}
 }
 
+// DeleteFunc drops the values of all owners for which del holds.
+func (m *Map[K, V]) DeleteFunc(del func(V) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for owner, values := range m.owners {
+		maps.DeleteFunc(values, func(_ K, value V) bool { return del(value) })
+		if len(values) == 0 {
+			delete(m.owners, owner)
+		}
+	}
+}
+
 // Forget drops all about an object that is gone.
 func (m *Map[K, V]) Forget(owner types.UID) {
 	m.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -103,12 +104,9 @@ func satisfied(wanted, found map[string]any, r rules) bool {
 	for _, path := range r.exact {
 		w, _, _ := unstructured.NestedFieldNoCopy(wanted, path...)
 		f, _, _ := unstructured.NestedFieldNoCopy(found, path...)
-		if same(w, f) {
-			continue
-		}
-		ok = false
-		if w == nil {
-			setNil(wanted, path)
+		if !equality.Semantic.DeepEqual(w, f) {
+			ok = false
+			_ = unstructured.SetNestedField(wanted, emptied(w, f), path...) // builders make objects, so there is a place for it
 		}
 	}
 	annotations, _, _ := unstructured.NestedMap(wanted, "metadata", "annotations")
@@ -121,46 +119,18 @@ func satisfied(wanted, found map[string]any, r rules) bool {
 	return ok && covers(wanted, found)
 }
 
-func setNil(body map[string]any, path []string) {
-	for _, key := range path[:len(path)-1] {
-		next, ok := body[key].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			body[key] = next
-		}
-		body = next
+// emptied is what is wanted, and nil for each key that is found besides: what a merge patch does not mention stays.
+func emptied(wanted, found any) any {
+	w, ok1 := wanted.(map[string]any)
+	f, ok2 := found.(map[string]any)
+	if !ok1 || !ok2 {
+		return wanted
 	}
-	body[path[len(path)-1]] = nil
-}
-
-// same compares in full, where nothing, an empty list and an empty map are alike.
-func same(a, b any) bool { return reflect.DeepEqual(filled(a), filled(b)) }
-
-// filled is the value without fields that are empty; nil if nothing is left.
-func filled(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for k, v := range x {
-			if f := filled(v); f != nil {
-				out[k] = f
-			}
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
-	case []any:
-		var out []any
-		for _, v := range x {
-			out = append(out, filled(v))
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
+	out := maps.Clone(w)
+	for key, v := range f {
+		out[key] = emptied(w[key], v)
 	}
-	return v
+	return out
 }
 
 // covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be

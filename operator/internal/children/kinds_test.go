@@ -97,6 +97,32 @@ func TestEveryKindSettles(t *testing.T) {
 				}
 			},
 		},
+		"NetworkPolicy that something else narrowed": {
+			build: func() client.Object { return netpol.Head(rc) },
+			spoil: func(o client.Object) {
+				metav1.AddLabelToSelector(&o.(*networkingv1.NetworkPolicy).Spec.PodSelector, "no", "pod")
+			},
+			check: func(t *testing.T, o client.Object) {
+				if got := o.(*networkingv1.NetworkPolicy).Spec.PodSelector.MatchLabels; got["no"] != "" {
+					t.Errorf("selects %v", got)
+				}
+			},
+		},
+		"NetworkPolicy that something else widened": {
+			build: func() client.Object {
+				p := netpol.Head(rc)
+				p.Spec.Ingress[0].From = []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}} // all of the namespace
+				return p
+			},
+			spoil: func(o client.Object) {
+				o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From[0] = networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{}}
+			},
+			check: func(t *testing.T, o client.Object) {
+				if got := o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From[0]; got.NamespaceSelector != nil {
+					t.Error("all namespaces are let in")
+				}
+			},
+		},
 		"Route": {
 			build: func() client.Object { return route.Route(rc) },
 			spoil: func(o client.Object) {

@@ -34,11 +34,12 @@ func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (b
 	found, err := look.Find(ctx)
 	switch {
 	case err != nil:
-		return w.refused.Failing(k, generation), Result{Err: fmt.Errorf("looking for %s: %w", look.ID, err)}
+		_, missing := w.refused.Last(k, generation)
+		return missing, Result{Err: fmt.Errorf("looking for %s: %w", look.ID, err)}
 	case !found && look.Eager:
 		return true, Result{After: RetryAfter}
 	case !found:
-		return true, Result{After: w.refused.Failed(k, generation)}
+		return true, Result{After: w.refused.Failed(k, generation, nil)}
 	}
 	w.refused.Succeeded(k)
 	w.sights.Set(k.Owner, k.Attempt, generation)

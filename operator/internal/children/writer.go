@@ -56,12 +56,11 @@ type Writer struct {
 	config  Config
 	written *overlay.Overlay[client.Object]
 	stale   *reconcile.Versions
-	refused *backoff.Limiter
-	patched *backoff.Limiter
+	refused *backoff.Limiter[*Failure] // what the API server refuses; nil for what is missing
+	patched *backoff.Limiter[struct{}]
 
-	// failures are what the last attempts ended with, sights the generations of owners for which an object of the user's was found.
-	failures byowner.Map[string, *Failure]
-	sights   byowner.Map[string, int64]
+	// sights are the generations of owners for which an object of the user's was found.
+	sights byowner.Map[string, int64]
 }
 
 // New returns a Writer.
@@ -70,8 +69,8 @@ func New(c Config) *Writer {
 		config:  c,
 		written: overlay.New[client.Object](c.Clock, nil),
 		stale:   reconcile.NewVersions(c.Clock),
-		refused: backoff.New(c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
-		patched: backoff.New(c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freePatches - 1}),
+		refused: backoff.New[*Failure](c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
+		patched: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freePatches - 1}),
 	}
 }
 
@@ -103,7 +102,6 @@ func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
 	w.patched.Forget(owner)
-	w.failures.Forget(owner)
 	w.sights.Forget(owner)
 }
 
@@ -159,7 +157,7 @@ func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Ch
 	case done == Create:
 		r.After = overlay.Timeout // see attempt
 	case done == Update:
-		w.patched.Failed(a.key, a.generation)
+		w.patched.Failed(a.key, a.generation, struct{}{})
 	}
 	if done == Create || done == Update {
 		r.Done = done
@@ -260,7 +258,7 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	if wait := w.refused.Wait(a.key, a.generation); wait > 0 {
 		r.After = wait
-		r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
+		r.Failure, _ = w.refused.Last(a.key, a.generation)
 		return true
 	}
 	if r.Object != nil && w.stale.Stale(r.Object) {
@@ -294,9 +292,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	case f.Taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:
-		if w.refused.Failing(a.key, a.generation) {
-			r.Failure, _ = w.failures.Get(a.key.Owner, a.key.Attempt)
-		}
+		r.Failure, _ = w.refused.Last(a.key, a.generation)
 		r.Err = err
 	}
 }
@@ -304,8 +300,7 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 // refuse notes a failure that lasts, so that it is tried again less and less often.
 func (w *Writer) refuse(a attempt, r *Result, f Failure) {
 	r.Failure = &f
-	r.After = w.refused.Failed(a.key, a.generation)
-	w.failures.Set(a.key.Owner, a.key.Attempt, &f)
+	r.After = w.refused.Failed(a.key, a.generation, &f)
 }
 
 // Lasting reports whether the API server will say the same again: a quota, a policy, or a value that it does not take.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -31,9 +32,6 @@ const (
 	compressed    = "gzip:"
 	// decompressLimit bounds what a forged annotation can cost.
 	decompressLimit = 16 << 20
-
-	// annotationsLimit is what Kubernetes allows for all annotations of an object together.
-	annotationsLimit = 256 << 10
 )
 
 // errIncomplete is the answer to a write through v1alpha1 that would destroy what did not fit into the annotation.
@@ -121,7 +119,7 @@ func putPreserved(obj map[string]any, key string, preserved map[string]any) erro
 		annotations = map[string]any{}
 		metadata["annotations"] = annotations
 	}
-	room := annotationsLimit - len(key)
+	room := validation.TotalAnnotationSizeLimitB - len(key)
 	for name, value := range annotations {
 		text, _ := value.(string)
 		room -= len(name) + len(text)

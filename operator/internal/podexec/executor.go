@@ -32,12 +32,11 @@ type Config struct {
 
 // Executor creates and deletes the Pods of clusters. It may be used from several goroutines, for one cluster by one at a time.
 type Executor struct {
-	client   client.Client
-	live     client.Reader
-	written  *overlay.Overlay[*corev1.Pod]
-	refused  *backoff.Limiter // by operation and group: what the API server refuses
-	ended    *backoff.Limiter // by group: Pods that ended by themselves
-	attempts attempts
+	client  client.Client
+	live    client.Reader
+	written *overlay.Overlay[*corev1.Pod]
+	refused *backoff.Limiter[[]Failure] // by operation and group: what the API server refuses, or did not answer
+	ended   *backoff.Limiter[struct{}]  // by group: Pods that ended by themselves
 }
 
 // New returns an Executor.
@@ -47,8 +46,8 @@ func New(c Config) *Executor {
 		client:  c.Client,
 		live:    c.Live,
 		written: overlay.New(c.Clock, terminating),
-		refused: backoff.New(c.Clock, waits),
-		ended:   backoff.New(c.Clock, waits),
+		refused: backoff.New[[]Failure](c.Clock, waits),
+		ended:   backoff.New[struct{}](c.Clock, waits),
 	}
 }
 
@@ -75,13 +74,13 @@ func (x *Executor) Forget(cluster types.UID) {
 	x.written.Forget(cluster)
 	x.refused.Forget(cluster)
 	x.ended.Forget(cluster)
-	x.attempts.Forget(cluster)
 }
 
 // Unfinished reports whether the last attempt at workers of the group did not get all of them, so that a replica may lack hosts
 // that it never had.
 func (x *Executor) Unfinished(cluster metav1.Object, group string) bool {
-	return x.attempts.unfinished(cluster, group)
+	_, unfinished := x.refused.Last(attempt{creating, group}.key(cluster), cluster.GetGeneration())
+	return unfinished
 }
 
 // Work is what one run is to do for a cluster.

@@ -40,20 +40,6 @@ type run struct {
 	failed map[attempt][]error // of this run
 }
 
-// settle forgets attempts for groups that have all their Pods.
-func (r *run) settle() {
-	lacking := map[string]struct{}{}
-	if r.work.Head != nil {
-		lacking[rayv1.HeadGroupName] = struct{}{}
-	}
-	for _, g := range r.work.Groups {
-		lacking[g.Name] = struct{}{}
-	}
-	for _, a := range r.attempts.settled(r.cluster, lacking) {
-		r.refused.Succeeded(a.key(r.cluster))
-	}
-}
-
 // delete deletes Pods. The UID goes along, so that a Pod that took the name in the meantime is safe.
 func (r *run) delete(ctx context.Context) {
 	list := slices.DeleteFunc(slices.Clone(r.work.Delete), func(d podplan.Deletion) bool { return r.tooEarly(attempt{deleting, d.Group}) })
@@ -86,7 +72,7 @@ func (r *run) delete(ctx context.Context) {
 		if slices.ContainsFunc(list[:n], func(d podplan.Deletion) bool { return group(d) && d.Reason == podplan.ReasonUnhealthy }) {
 			// What ends as soon as it starts is not to be replaced in a tight loop. However many Pods a group loses at once, it
 			// counts once.
-			r.ended.Failed(attempt{creating, d.Group}.key(r.cluster), 0)
+			r.ended.Failed(attempt{creating, d.Group}.key(r.cluster), 0, struct{}{})
 		}
 	}
 }
@@ -118,10 +104,9 @@ func (r *run) end(a attempt, describe func(error) Failure) bool {
 	switch {
 	case ok:
 	case r.result.Err != nil && a.operation == creating: // a part of it was perhaps not tried
-		r.attempts.failed(r.cluster, a, r.attempts.last(r.cluster, a))
+		r.refused.Unknown(a.key(r.cluster), r.cluster.Generation)
 		return false
 	default:
-		r.attempts.succeeded(r.cluster, a)
 		r.refused.Succeeded(a.key(r.cluster))
 		return true
 	}
@@ -132,13 +117,11 @@ func (r *run) end(a attempt, describe func(error) Failure) bool {
 		}
 	}
 	if len(failures) == 0 {
-		earlier := r.attempts.last(r.cluster, a) // nobody was there to say otherwise
-		r.result.Earlier = append(r.result.Earlier, earlier...)
-		r.attempts.failed(r.cluster, a, earlier)
+		r.result.Earlier = append(r.result.Earlier, r.last(r.cluster, a)...) // nobody was there to say otherwise
+		r.refused.Unknown(a.key(r.cluster), r.cluster.Generation)
 		return false
 	}
-	r.attempts.failed(r.cluster, a, failures)
-	r.again(r.refused.Failed(a.key(r.cluster), r.cluster.GetGeneration()))
+	r.again(r.refused.Failed(a.key(r.cluster), r.cluster.Generation, failures))
 	r.result.Failures = append(r.result.Failures, failures...)
 	return false
 }
@@ -153,7 +136,7 @@ func (r *run) tooEarly(a attempt) bool {
 		return false
 	}
 	r.again(wait)
-	for _, f := range r.attempts.last(r.cluster, a) {
+	for _, f := range r.last(r.cluster, a) {
 		if !slices.Contains(r.result.Earlier, f) {
 			r.result.Earlier = append(r.result.Earlier, f)
 		}

@@ -2,6 +2,7 @@ package podplan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,6 @@ type pods struct {
 	all     []*corev1.Pod // those that are not being deleted, heads first
 	heads   []*corev1.Pod
 	workers map[string]workers // by group
-	groups  []string           // keys of workers, sorted
 
 	leavingHeads []*corev1.Pod // heads that are being deleted
 }
@@ -25,20 +25,20 @@ type workers struct{ staying, leaving []*corev1.Pod }
 
 func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 	own := pods{workers: map[string]workers{}}
-	sorted := slices.SortedFunc(slices.Values(observed), byName)
-	sameName := func(a, b *corev1.Pod) bool { return a.Namespace == b.Namespace && a.Name == b.Name }
-	for _, pod := range slices.CompactFunc(sorted, sameName) {
-		if rc.Owns(pod) {
-			own.add(pod)
-		}
+	mine := slices.DeleteFunc(slices.Clone(observed), func(pod *corev1.Pod) bool { return !rc.Owns(pod) })
+	slices.SortFunc(mine, byName)
+	for _, pod := range slices.CompactFunc(mine, func(a, b *corev1.Pod) bool { return a.Name == b.Name }) {
+		own.add(pod)
 	}
-	slices.Sort(own.groups)
 	own.all = slices.Clone(own.heads)
-	for _, group := range own.groups {
+	for _, group := range own.groups() {
 		own.all = append(own.all, own.workers[group].staying...)
 	}
 	return own
 }
+
+// groups are the names of the groups that have Pods, sorted.
+func (own *pods) groups() []string { return slices.Sorted(maps.Keys(own.workers)) }
 
 func (own *pods) add(pod *corev1.Pod) {
 	leaving := !pod.DeletionTimestamp.IsZero()
@@ -49,10 +49,7 @@ func (own *pods) add(pod *corev1.Pod) {
 		own.heads = append(own.heads, pod)
 	case kind == rayv1.WorkerNode:
 		group := pod.Labels[rayv1.LabelGroup]
-		w, known := own.workers[group]
-		if !known {
-			own.groups = append(own.groups, group)
-		}
+		w := own.workers[group]
 		if leaving {
 			w.leaving = append(w.leaving, pod)
 		} else {
@@ -62,13 +59,9 @@ func (own *pods) add(pod *corev1.Pod) {
 	} // others, such as the Pod that cleans up Redis, are not part of the running cluster
 }
 
-// byName sorts by namespace and name; of equal ones the Pod that is being deleted comes first.
+// byName sorts by name; of equal ones the Pod that is being deleted comes first.
 func byName(a, b *corev1.Pod) int {
-	return cmp.Or(
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name),
-		cmp.Compare(staying(a), staying(b)),
-	)
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(staying(a), staying(b)))
 }
 
 func staying(pod *corev1.Pod) int {

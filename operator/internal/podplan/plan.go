@@ -264,7 +264,7 @@ const scaleDownMessage = "the worker group has more workers than wanted"
 
 // orphans deletes the workers of groups that were removed from the spec.
 func (p *planner) orphans(own pods, known map[string]bool) {
-	for _, group := range own.groups {
+	for _, group := range own.groups() {
 		if !known[group] {
 			p.Delete = append(p.Delete, deleteAll(own.workers[group].staying, ReasonGroupRemoved, "the worker group is no longer in the spec")...)
 		}

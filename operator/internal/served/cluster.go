@@ -40,7 +40,7 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 	if err != nil {
 		return nil, fmt.Errorf("making the client of optional kinds: %w", err)
 	}
-	k := newKinds(direct{finder}, live, c)
+	k := NewFixed(direct{finder}, live, c)
 	k.found = known
 	marked, err := labels.Parse(rayv1.LabelCluster) // exists
 	if err != nil {

@@ -66,11 +66,7 @@ func (a answer) valid(now time.Time) bool {
 }
 
 // NewFixed returns kinds without watches, from a mapper and a reader that are there already, such as those of a fake client.
-func NewFixed(m meta.RESTMapper, live client.Reader, c clock.PassiveClock) *Kinds {
-	return newKinds(m, live, c)
-}
-
-func newKinds(m mapper, live client.Reader, c clock.PassiveClock) *Kinds {
+func NewFixed(m mapper, live client.Reader, c clock.PassiveClock) *Kinds {
 	return &Kinds{mapper: m, live: live, clock: c, wait: discoveryWait, answers: map[string]answer{}}
 }
 

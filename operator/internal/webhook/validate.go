@@ -101,15 +101,13 @@ func about(req admission.Request, o validation.Options, now time.Time) validatio
 	o.Now = now
 	// Controllers and the autoscaler have ServiceAccounts; people who edit an object by hand rarely do.
 	o.ByController = strings.HasPrefix(req.UserInfo.Username, "system:serviceaccount:")
-	if req.RequestKind != nil && req.RequestKind.Version != req.Kind.Version {
+	if fromOldClient(req) {
 		o.RequestVersion = req.RequestKind.Version
 	}
 	return o
 }
 
 func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string) answer {
-	name := req.Name
-	violations := validation.Violations(errs)
 	status := &metav1.Status{
 		Status: metav1.StatusFailure,
 		Code:   http.StatusUnprocessableEntity,
@@ -117,12 +115,11 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 		Details: &metav1.StatusDetails{
 			Group: group,
 			Kind:  k.Kind,
-			Name:  name,
+			Name:  req.Name,
 		},
 	}
-	types := causeTypes(errs)
 	var ids, texts []string
-	for _, v := range violations {
+	for _, v := range validation.Violations(errs) {
 		message := v.Message
 		if v.Rule != "" {
 			message += " (" + v.Rule + ")"
@@ -132,25 +129,14 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 		if path == "<nil>" {
 			path = ""
 		}
-		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: types[v], Message: message, Field: path})
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(v.Type), Message: message, Field: path})
 		texts = append(texts, strings.TrimPrefix(path+": "+message, ": "))
 	}
-	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.Kind, group, name, strings.Join(texts, "; "))
+	status.Message = fmt.Sprintf("%s.%s %q is invalid: %s", k.Kind, group, req.Name, strings.Join(texts, "; "))
 	slices.Sort(ids)
 	a := allow(outcomeDenied, warnings...)
 	a.response.Allowed, a.response.Result, a.rules = false, status, slices.Compact(ids)
 	return a
-}
-
-// causeTypes finds the type of each violation again, which a Violation does not carry.
-func causeTypes(errs field.ErrorList) map[validation.Violation]metav1.CauseType {
-	types := map[validation.Violation]metav1.CauseType{}
-	for _, err := range errs {
-		if err != nil {
-			types[validation.Violation{Field: err.Field, Message: err.ErrorBody(), Rule: err.Origin}] = metav1.CauseType(err.Type)
-		}
-	}
-	return types
 }
 
 // warningTexts are "path: text (rule)", few and short enough to reach the user whole.

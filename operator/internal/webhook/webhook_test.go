@@ -248,6 +248,15 @@ func TestNoSecretInTheAnswer(t *testing.T) {
 	}
 }
 
+// TestCausesSayTheKindOfProblem, those of decoders and schemas included, whose text does not say it.
+func TestCausesSayTheKindOfProblem(t *testing.T) {
+	errs := field.ErrorList{field.Required(field.NewPath("a"), "no"), field.TypeInvalid(field.NewPath("b"), 1, "must be of type string")}
+	got := deny(allKinds()[0], admission.Request{}, errs, nil).response.Result.Details.Causes
+	if len(got) != 2 || got[0].Type != metav1.CauseTypeFieldValueRequired || got[1].Type != metav1.CauseTypeTypeInvalid {
+		t.Errorf("causes %+v", got)
+	}
+}
+
 func TestWarningsAreFewAndShort(t *testing.T) {
 	var list field.ErrorList
 	for i := range 30 {

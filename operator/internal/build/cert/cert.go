@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -108,12 +109,9 @@ func valid(ips []string) []string {
 
 // set is the list sorted and without repeats.
 func set(list []string) []any {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	list = slices.Compact(list)
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
+	var out []any
+	for _, s := range sets.List(sets.New(list...)) {
+		out = append(out, s)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,10 +44,7 @@ func (n *node) addEmbeddedStore(s *corev1.PodSpec, ray *corev1.Container) {
 
 	claim, subPath := names.GCSClaim(n.rc.Name), ""
 	if storage := n.rc.Spec.GcsFaultToleranceOptions.Storage; storage != nil {
-		subPath = storage.SubPath
-		if storage.ClaimName != "" {
-			claim = storage.ClaimName
-		}
+		claim, subPath = cmp.Or(storage.ClaimName, claim), storage.SubPath
 	}
 	addVolume(s, rayv1.VolumeGCSStorage, corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
@@ -16,10 +17,7 @@ const (
 	tlsAuthorities = rayv1.VolumeTLSPath + "/ca.crt"
 )
 
-func (n *node) tls() bool {
-	o := n.rc.Spec.TLSOptions
-	return n.o.MTLS && o != nil && o.Enabled != nil && *o.Enabled
-}
+func (n *node) tls() bool { return n.o.MTLS && cert.Needed(n.rc) }
 
 func tlsMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: rayv1.VolumeTLS, MountPath: rayv1.VolumeTLSPath, ReadOnly: true}

@@ -34,10 +34,11 @@ type Options struct {
 // The rights below are in operator/config/webhook/self-managed, not in the ClusterRole of every installation.
 
 // Add makes the manager look after the certificate until ctx ends. The channel is closed when there is one in Dir and the API server
-// trusts it. Every replica does the work; the Secret is the truth, and whoever comes second finds nothing to do.
+// has been told its CA, which is looked for after a second, then at intervals that double. Every replica does the work; the Secret is
+// the truth, and whoever comes second finds nothing to do.
 func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
-	host := o.host()
+	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) // which the API server calls
 	webhooks := []rotator.WebhookInfo{
 		{Name: o.ValidatingConfiguration, Type: rotator.Validating},
 		{Name: o.MutatingConfiguration, Type: rotator.Mutating},
@@ -45,6 +46,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 	for _, name := range CRDs {
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
+	done := make(chan struct{})
 	writer := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
 	err = rotator.AddRotator(managerOf{Manager: mgr, client: writer}, &rotator.CertRotator{
 		SecretKey:              key,
@@ -53,7 +55,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		CAOrganization:         "raygate",
 		DNSName:                host,
 		ExtraDNSNames:          []string{host + ".cluster.local"},
-		IsReady:                make(chan struct{}), // readiness is quicker
+		IsReady:                done,
 		Webhooks:               webhooks,
 		FieldOwner:             "raygate-operator-certificates",
 		CaCertDuration:         o.CALifetime,
@@ -64,12 +66,5 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 	if err != nil {
 		return nil, fmt.Errorf("adding the certificate rotator: %w", err)
 	}
-	done := make(chan struct{})
-	if err := mgr.Add(&readiness{options: o, live: mgr.GetAPIReader(), done: done}); err != nil {
-		return nil, fmt.Errorf("adding the check of the certificate: %w", err)
-	}
 	return done, nil
 }
-
-// host is the name that the API server calls.
-func (o Options) host() string { return fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) }
