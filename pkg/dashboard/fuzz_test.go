@@ -52,6 +52,64 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
+// FuzzServeAnswers answers the calls about Ray Serve with any status, type and bytes: never a panic, always an end, and either an answer that callers
+// can work with or an error of exactly one kind.
+func FuzzServeAnswers(f *testing.F) {
+	for _, body := range []string{
+		exampleServe, notStarted, kubeStatus, "null", "", "{}", "[]", `{"applications":{"a":{"deployments":{"d":{"target_num_replicas":-1,"replicas":[{"state":"RUNNING"},null,7]}}}}}`,
+		`{"applications":{"a":{"status":"RUNNING","deployed_app_config":{"args":{"n":1e999}}}},"target_capacity":1e-300}`,
+		`{"http_options":{"root_path":"/../..","ssl_certfile":"x"},"applications":{"":{},"default":{}}}`,
+	} {
+		for _, code := range []int{100, 200, 202, 204, 302, 400, 404, 503} {
+			f.Add(code, jsonType, []byte(body))
+			f.Add(code, plain, []byte(body))
+		}
+	}
+	f.Add(200, jsonType, bytes.Repeat([]byte(`{"applications":`), 10000))
+	f.Add(200, jsonType, bytes.Repeat([]byte(" "), 1<<17))
+	f.Fuzz(func(t *testing.T, code int, contentType string, body []byte) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		transport := cannedAnswer{code, contentType, body}
+		base := &url.URL{Scheme: "http", Host: "demo:8265"}
+		c, err := New(Config{URL: base, Transport: transport, MaxServe: 1 << 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.ServeDetails(ctx)
+		assertOneKind(t, "ServeDetails", err)
+		assertOneKind(t, "DeployServe", c.DeployServe(ctx, json.RawMessage(`{"applications":[]}`)))
+		if healthy, err := ServeProxyHealthy(ctx, base, transport); err != nil || healthy != (code == http.StatusOK) {
+			assertOneKind(t, "ServeProxyHealthy", err)
+			if healthy {
+				t.Errorf("healthy with %d", code)
+			}
+		}
+		if ctx.Err() != nil {
+			t.Fatal("it does not end")
+		}
+		if err != nil {
+			if d != nil {
+				t.Errorf("an answer next to the error %v", err)
+			}
+			return
+		}
+		if len(body) > 1<<16 {
+			t.Errorf("%d bytes were read", len(body))
+		}
+		if d.TargetCapacity != nil && (*d.TargetCapacity < 0 || *d.TargetCapacity > 100) {
+			t.Errorf("capacity %f", *d.TargetCapacity)
+		}
+		below := &url.URL{Scheme: "http", Host: "demo", Path: "/proxy"}
+		if o := ParseHTTPOptions(d.HTTPOptions); o.RootPath != "" && below.JoinPath(o.RootPath).Path != "/proxy"+o.RootPath {
+			t.Errorf("root path %q leads elsewhere", o.RootPath)
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func assertOneKind(t *testing.T, call string, err error) {
 	t.Helper()
 	if err == nil {

@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"time"
 )
 
@@ -59,7 +61,10 @@ func (c *HTTPClient) ServeDetails(ctx context.Context) (*ServeDetails, error) {
 		return nil, err
 	}
 	d, err := serveDetails(answer)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, &Error{Call: name, Kind: ErrTooLarge, Code: http.StatusOK}
+	case err != nil:
 		return nil, &Error{Call: name, Kind: ErrMalformed, Code: http.StatusOK, Cause: err}
 	}
 	return d, nil
@@ -72,6 +77,9 @@ func (c *HTTPClient) DeployServe(ctx context.Context, config json.RawMessage) er
 		timeout: c.config.DeployTimeout, limit: c.config.MaxServe,
 	}, nil)
 }
+
+// maxServeParts is how many applications and deployments an answer may have: callers go through all of them, again and again.
+const maxServeParts = 20000
 
 // serveDetails demands an object whose applications, if there are any, are objects: a Status of Kubernetes or a page of something in
 // between must not count as Serve without applications. About the rest it is lenient, as about jobs.
@@ -89,11 +97,16 @@ func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
 			return nil, errors.New("applications are no objects by name")
 		}
 	}
+	parts := len(applications)
 	for name, fields := range applications {
 		if fields == nil {
 			continue
 		}
-		d.Applications[name] = serveApplication(fields)
+		app := serveApplication(fields)
+		if parts += len(app.Deployments); parts > maxServeParts {
+			return nil, ErrTooLarge
+		}
+		d.Applications[name] = app
 	}
 	var capacity *float64
 	if lenient(answer["target_capacity"], &capacity); capacity != nil && *capacity >= 0 && *capacity <= 100 {
@@ -144,11 +157,46 @@ func serveApplication(fields map[string]json.RawMessage) ServeApplication {
 // ProbeTimeout is how long ServeProxyHealthy waits for an answer unless its context ends before.
 const ProbeTimeout = 2 * time.Second
 
+// probeTransport reaches proxies that speak TLS. Their certificates are for the names that users call, and not for the address of a Pod: they are not
+// verified, as by probes of Kubernetes. Nothing secret is sent.
+var probeTransport = func() *http.Transport {
+	t := sharedTransport.Clone()
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
+	return t
+}()
+
+// ServeHTTPOptions are the options of the HTTP proxies of Ray Serve that say how to reach one. The zero value is what Ray does by default.
+type ServeHTTPOptions struct {
+	// RootPath is in front of every path, without a slash at its end; empty for none.
+	RootPath string
+	// TLS says that the proxies have a certificate.
+	TLS bool
+}
+
+// rootPath is what a root path may be: it becomes part of a URL, and must not lead elsewhere.
+var rootPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+
+// ParseHTTPOptions reads ServeDetails.HTTPOptions. What cannot be, or is missing, is as by default.
+func ParseHTTPOptions(text json.RawMessage) ServeHTTPOptions {
+	var fields map[string]json.RawMessage
+	lenient(text, &fields)
+	var root, certificate string
+	lenient(fields["root_path"], &root)
+	lenient(fields["ssl_certfile"], &certificate)
+	if root = trimSlash(root); len(root) > 256 || !rootPath.MatchString(root) {
+		root = ""
+	}
+	return ServeHTTPOptions{RootPath: root, TLS: certificate != ""}
+}
+
 // ServeProxyHealthy asks an HTTP proxy of Ray Serve whether it takes requests. base is where the proxy listens, and transport may be
 // nil, as in Config. Any answer but 200 is a no; an error means that there was no answer of the proxy.
 func ServeProxyHealthy(ctx context.Context, base *url.URL, transport http.RoundTripper) (bool, error) {
 	const name = "ServeProxyHealthy"
-	if transport == nil {
+	switch {
+	case transport == nil && base.Scheme == "https":
+		transport = probeTransport
+	case transport == nil:
 		transport = sharedTransport
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)

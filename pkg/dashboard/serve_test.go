@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -139,6 +140,54 @@ func TestServeProxyHealthy(t *testing.T) {
 			t.Errorf("nobody listens: %t, %v", got, err)
 		}
 	}
+}
+
+func TestParseHTTPOptions(t *testing.T) {
+	for text, want := range map[string]ServeHTTPOptions{
+		"":                                     {},
+		"null":                                 {},
+		`[]`:                                   {},
+		`{"host":"0.0.0.0","port":8000}`:       {},
+		`{"root_path":"/api/v2/"}`:             {RootPath: "/api/v2"},
+		`{"root_path":"/"}`:                    {},
+		`{"root_path":7,"ssl_certfile":[]}`:    {},
+		`{"ssl_certfile":"/tls/cert.pem"}`:     {TLS: true},
+		`{"root_path":"/a","ssl_certfile":""}`: {RootPath: "/a"},
+		// It becomes part of a URL of the API server.
+		`{"root_path":"/../../../secrets"}`:                 {},
+		`{"root_path":"/a/../b"}`:                           {},
+		`{"root_path":"/%2e%2e/a"}`:                         {},
+		`{"root_path":"/a?b=c"}`:                            {},
+		`{"root_path":"a"}`:                                 {},
+		`{"root_path":"//host/a"}`:                          {},
+		`{"root_path":"/` + strings.Repeat("a", 300) + `"}`: {},
+	} {
+		if got := ParseHTTPOptions(json.RawMessage(text)); got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// TestTooManyApplications: callers go through all of them again and again.
+func TestTooManyApplications(t *testing.T) {
+	for name, text := range map[string]string{
+		"applications": `{"applications":{"":{}` + many(maxServeParts, `,"%d":{}`) + `}}`,
+		"deployments":  `{"applications":{"a":{"deployments":{"":{}` + many(maxServeParts, `,"%d":{}`) + `}}}}`,
+	} {
+		c := serve(t, Config{}, answer(200, jsonType, text))
+		_, err := c.ServeDetails(t.Context())
+		if !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func many(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 func TestPodProxyURL(t *testing.T) {

@@ -115,6 +115,10 @@ const (
 	// AnnotationDeleteAfter on a RayCluster that its RayService no longer uses is when it is deleted, in RFC 3339. KubeRay keeps
 	// that in memory.
 	AnnotationDeleteAfter = "raygate.io/delete-after"
+	// AnnotationGroupSizes on a RayCluster of a RayService is how many workers the service asked for when that was last brought to the
+	// cluster, as JSON: by group, replicas, minReplicas and maxReplicas. What it asks for anew is told from what others changed on the
+	// cluster by it. KubeRay does not have it.
+	AnnotationGroupSizes = "raygate.io/group-sizes"
 	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
 	// put there. KubeRay does not have it.
 	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"

@@ -14,6 +14,9 @@ const (
 	RayServiceSuspended = "Suspended"
 	// RayServiceStalled is True while the service cannot become what the spec asks for, and says why. KubeRay does not have it.
 	RayServiceStalled = "Stalled"
+	// RayServiceGatewayReady is True while the Gateway leads requests to the service, and says at which addresses. Only a service with the
+	// upgrade strategy NewClusterWithIncrementalUpgrade has it. KubeRay does not have it.
+	RayServiceGatewayReady = "GatewayReady"
 )
 
 // Reasons of the conditions of a RayService.
@@ -54,6 +57,14 @@ const (
 	ReasonChildRefused = "ChildRefused"
 	// ReasonGatewayAPIMissing says that the Kubernetes cluster does not serve the Gateway API.
 	ReasonGatewayAPIMissing = "GatewayAPIMissing"
+	// ReasonProgressDeadlineExceeded says that the service, or its upgrade, has not come any further for a long time.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonRouted says that the Gateway leads requests to the service.
+	ReasonRouted = "Routed"
+	// ReasonGatewayNotReady says that the Gateway is not accepted or not programmed.
+	ReasonGatewayNotReady = "GatewayNotReady"
+	// ReasonHTTPRouteNotAccepted says that the Gateway has not accepted the HTTPRoute as it is now.
+	ReasonHTTPRouteNotAccepted = "HTTPRouteNotAccepted"
 	// ReasonRollbackImpossible says that the cluster to go back to does not exist any more.
 	ReasonRollbackImpossible = "RollbackImpossible"
 	// ReasonRayServiceResumed says that suspend was taken back.

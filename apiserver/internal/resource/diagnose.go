@@ -90,14 +90,7 @@ func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.
 	if e.pods, err = r.pods(ctx, e.item); err != nil {
 		return nil, err
 	}
-	about := map[types.UID]bool{e.item.UID: true}
-	for i := range e.pods {
-		about[e.pods[i].UID] = true
-	}
-	e.events, err = r.events(ctx, e.item.Namespace, fields.OneTermEqualSelector("type", corev1.EventTypeWarning), func(ev *corev1.Event) bool { return about[ev.InvolvedObject.UID] })
-	if apierrors.IsForbidden(err) {
-		r.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
-	} else if err != nil {
+	if err := e.readEvents(ctx); err != nil {
 		return nil, err
 	}
 	logs := 0
@@ -117,6 +110,20 @@ func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.
 	}
 	e.dashboard = func(service string) error { return r.askDashboard(ctx, e.item.Namespace, service) }
 	return e, nil
+}
+
+// readEvents reads the warnings about the object and its Pods.
+func (e *evidence) readEvents(ctx context.Context) (err error) {
+	about := map[types.UID]bool{e.item.UID: true}
+	for i := range e.pods {
+		about[e.pods[i].UID] = true
+	}
+	e.events, err = e.Resource.events(ctx, e.item.Namespace, fields.OneTermEqualSelector("type", corev1.EventTypeWarning), func(ev *corev1.Event) bool { return about[ev.InvolvedObject.UID] })
+	if apierrors.IsForbidden(err) {
+		e.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
+		return nil
+	}
+	return err
 }
 
 // look goes through the places where something may be wrong, the most decisive first.

@@ -161,12 +161,12 @@ func submits(p *corev1.Pod, container string) bool {
 	return container == rayv1.ContainerJobSubmitter || p.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" && p.Labels[rayv1.LabelNodeType] == ""
 }
 
-// lookAtCluster adds what is wrong with the cluster of the job.
-func (e *jobEvidence) lookAtCluster(ctx context.Context, clusters *Resource, name string) error {
+// lookAtCluster adds what is wrong with a cluster of the object.
+func (e *evidence) lookAtCluster(ctx context.Context, clusters *Resource, name string) error {
 	_, found, err := clusters.diagnose(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
-		e.add(severityWarning, "ClusterMissing", clusterKind, name, "see the events of the job", "there is no RayCluster %s", name)
+		e.add(severityWarning, "ClusterMissing", clusterKind, name, "see the events of the object", "there is no RayCluster %s", name)
 		return nil
 	case apierrors.IsForbidden(err):
 		clusters.Warn(ctx, fmt.Sprintf("RayCluster %s is left out: %v", name, err))

@@ -51,8 +51,8 @@ var (
 		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc,
 		Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
-			"ready":     byCondition(string(rayv1.RayServiceReady)),
-			"suspended": byCondition(string(rayv1.RayServiceSuspended)),
+			"ready":     serviceReady,
+			"suspended": serviceSuspended,
 		},
 	}
 	// CronJobs are served by CronJobService.
@@ -101,6 +101,42 @@ func byCondition(name string) func(*store.Item) resource.Progress {
 		}
 		return resource.Progress{Done: status == "True", Now: fmt.Sprintf("condition %s is %q (%s) %s", name, status, reason, message)}
 	}
+}
+
+// serviceReady is that a service serves requests and its status is about the present spec. Only a person helps one that was given up.
+func serviceReady(item *store.Item) resource.Progress {
+	p := byCondition(rayv1.RayServiceReady)(item)
+	if p.Done {
+		return p
+	}
+	if _, reason, message := resource.ConditionOf(item, rayv1.RayServiceReady); reason == rayv1.ReasonRayServiceInitializingTimeout {
+		p.Never = message
+	}
+	for _, name := range []string{rayv1.RayServiceStalled, rayv1.RayServiceUpgradeInProgress} {
+		if status, reason, message := resource.ConditionOf(item, name); status == "True" {
+			p.Now += fmt.Sprintf("; %s (%s) %s", name, reason, message)
+		}
+	}
+	return p
+}
+
+// serviceSuspended is that nothing runs and nothing will. The operator does not look at changes of the spec of a service that is suspended, so the
+// generation of the condition does not count.
+func serviceSuspended(item *store.Item) resource.Progress {
+	p := resource.Progress{Now: "spec.suspend is not true"}
+	if !item.At("spec.suspend").Bool() {
+		return p
+	}
+	p.Now = "the operator has not begun with it"
+	for _, c := range item.At("status.conditions").Array() {
+		switch kind, status := c.Get("type").Str, c.Get("status").Str; {
+		case kind == rayv1.RayServiceSuspended && status == "True":
+			return resource.Progress{Done: true}
+		case kind == rayv1.RayServiceSuspending && status == "True":
+			p.Now = c.Get("message").Str
+		}
+	}
+	return p
 }
 
 // groupBasic are the fields of worker groups that lists show, below the path of a cluster's spec.

@@ -42,7 +42,7 @@ type Resources struct{ Clusters, Jobs, Services, CronJobs *resource.Resource }
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy) {
 	Register(server, r.Clusters, nil)
 	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
-	Register(server, r.Services, nil)
+	Register(server, r.Services, &serveServer{Resource: r.Services, clusters: r.Clusters})
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards})
 }

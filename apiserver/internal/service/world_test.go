@@ -47,6 +47,7 @@ type world struct {
 	ray         *raysim.Cluster
 	http        *httptest.Server
 	jobs        raygatev2.JobServiceClient
+	services    raygatev2.ServeServiceClient
 	cronJobs    raygatev2.CronJobServiceClient
 	submissions raygatev2.SubmissionServiceClient
 
@@ -54,6 +55,7 @@ type world struct {
 	objects  map[string]any    // kind/name -> object
 	secrets  map[string]string // name -> token
 	pods     []corev1.Pod
+	events   []corev1.Event
 	podLog   http.HandlerFunc
 	down     bool
 	denied   map[string]bool // verb resource/subresource
@@ -94,6 +96,7 @@ func newWorld(t *testing.T) *world {
 		Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),
 	}, proxy)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
+	w.services = raygatev2.NewServeServiceClient(conn)
 	api, err := restv2.New(t.Context(), restv2.Options{
 		Services: []restv2.Service{restv2.Jobs, restv2.CronJobs, restv2.Submissions}, Conn: conn, Table: table, Dashboard: proxy.Serve,
 		Edge: edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table}),
@@ -153,7 +156,7 @@ func (w *world) kubernetes(rw http.ResponseWriter, r *http.Request) {
 	path, _ := strings.CutPrefix(r.URL.EscapedPath(), "/api/v1/namespaces/default/")
 	w.mu.Lock()
 	w.requests = append(w.requests, r.Method+" "+path)
-	down, pods, podLog, token := w.down, w.pods, w.podLog, w.secrets[strings.TrimPrefix(path, "secrets/")]
+	down, pods, events, podLog, token := w.down, w.pods, w.events, w.podLog, w.secrets[strings.TrimPrefix(path, "secrets/")]
 	w.mu.Unlock()
 	answer := func(code int, v any) {
 		rw.Header().Set("Content-Type", "application/json")
@@ -177,7 +180,7 @@ func (w *world) kubernetes(rw http.ResponseWriter, r *http.Request) {
 	case path == "pods":
 		answer(200, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: pods})
 	case path == "events":
-		answer(200, corev1.EventList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "EventList"}})
+		answer(200, corev1.EventList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "EventList"}, Items: events})
 	case strings.HasSuffix(path, "/log") && podLog != nil:
 		podLog(rw, r)
 	default:

@@ -20,5 +20,6 @@ var kinds = map[string]rules{
 	"Role":                  {exact: [][]string{{"rules"}}},
 	"RoleBinding":           {once: [][]string{{"roleRef"}}, exact: [][]string{{"subjects"}}},
 	"Ingress":               {exact: [][]string{{"spec", "rules"}, {"spec", "tls"}}},
+	"HTTPRoute":             {exact: [][]string{{"spec", "rules"}}}, // a weight of 0 counts
 	"NetworkPolicy":         {exact: [][]string{{"spec", "ingress"}, {"spec", "egress"}, {"spec", "policyTypes"}, {"spec", "podSelector"}}},
 }

@@ -53,6 +53,8 @@ type Pod struct {
 	// IP is its address.
 	IP   string
 	Port int32
+	// HTTP is how Ray Serve was started there.
+	HTTP dashboard.ServeHTTPOptions
 }
 
 // Probe asks a proxy of Ray Serve whether it takes requests; see dashboard.ServeProxyHealthy.
@@ -60,13 +62,31 @@ type Probe func(ctx context.Context, p Pod) (bool, error)
 
 // ProbeDirect asks the Pod itself, which works within the Kubernetes cluster.
 func ProbeDirect(ctx context.Context, p Pod) (bool, error) {
-	return dashboard.ServeProxyHealthy(ctx, &url.URL{Scheme: "http", Host: net.JoinHostPort(p.IP, strconv.Itoa(int(p.Port)))}, nil)
+	base := &url.URL{Scheme: "http", Host: net.JoinHostPort(p.IP, strconv.Itoa(int(p.Port)))}
+	if p.HTTP.TLS {
+		base.Scheme = "https"
+	}
+	return probe(ctx, base, p, nil)
+}
+
+// probe asks below the root path, and without it: versions of Ray differ in whether it is part of the path.
+func probe(ctx context.Context, base *url.URL, p Pod, transport http.RoundTripper) (bool, error) {
+	if p.HTTP.RootPath != "" {
+		if ok, err := dashboard.ServeProxyHealthy(ctx, base.JoinPath(p.HTTP.RootPath), transport); ok || err != nil {
+			return ok, err
+		}
+	}
+	return dashboard.ServeProxyHealthy(ctx, base, transport)
 }
 
 // ProbeProxied asks through the Pod proxy of an API server. The transport has the credentials for it.
 func ProbeProxied(apiServer *url.URL, transport http.RoundTripper) Probe {
 	return func(ctx context.Context, p Pod) (bool, error) {
-		return dashboard.ServeProxyHealthy(ctx, dashboard.PodProxyURL(apiServer, p.Namespace, p.Name, p.Port), transport)
+		name := p.Name
+		if p.HTTP.TLS {
+			name = "https:" + name // the API server does not verify the certificate, either
+		}
+		return probe(ctx, dashboard.PodProxyURL(apiServer, p.Namespace, name, p.Port), p, transport)
 	}
 }
 

@@ -81,6 +81,18 @@ func DeployedConfig(applications map[string]json.RawMessage, location, http, grp
 	return c
 }
 
+// Capacity is the target capacity that is written in it, in whole percent; 100 for none.
+func (c Config) Capacity() int32 {
+	var percent *float64
+	if json.Unmarshal(c.top[keyCapacity], &percent) != nil || percent == nil || *percent < 0 || *percent > 100 {
+		return 100
+	}
+	return int32(*percent + 0.5)
+}
+
+// HTTPOptions is how the HTTP proxies are started with it, as JSON; nil for as by default.
+func (c Config) HTTPOptions() json.RawMessage { return c.top[keyHTTP] }
+
 // Empty reports whether there is no application in it.
 func (c Config) Empty() bool { return len(c.applications) == 0 }
 

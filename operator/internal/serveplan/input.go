@@ -40,10 +40,13 @@ type Input struct {
 
 // Cluster is what was observed of a RayCluster.
 type Cluster struct {
-	// Deleting says that it is on its way out.
+	// Deleting says that it is on its way out, and Made when it was made.
 	Deleting bool
+	Made     time.Time
 	// Match says how its spec compares with the one that is asked for.
 	Match rayservice.Match
+	// Resize says that the RayService has asked for other numbers of workers since they were last brought to it.
+	Resize bool
 	// Rebaseline says that its stored hash is that of another operator and has to be written anew.
 	Rebaseline bool
 	// HeadReady says that its head Pod is ready.
@@ -102,10 +105,17 @@ func (s Serve) running() bool {
 type Routing struct {
 	// Missing says that the Gateway API is not served.
 	Missing bool
-	// GatewayReady says that the Gateway is accepted and programmed.
+	// Left says that there is a Gateway or an HTTPRoute of the service.
+	Left bool
+	// GatewayReady says that the Gateway is accepted and programmed, GatewayWhy why not, as its status has it, and Addresses where it
+	// takes requests.
 	GatewayReady bool
+	GatewayWhy   string
+	Addresses    []string
 	// RouteReady says that the HTTPRoute as it is now is accepted by the Gateway, with all its backends.
 	RouteReady bool
+	// RouteRefused is why it is not, as its status has it; empty while the Gateway has not looked at it.
+	RouteRefused string
 	// Weights are those of the HTTPRoute by the name of the cluster; nil for no HTTPRoute.
 	Weights map[string]int32
 }

@@ -245,6 +245,16 @@ func FuzzNext(f *testing.F) {
 				t.Errorf("the Services are to lead to %s, which is not there", p.Services)
 			}
 		}
+		if p.Serve != "" {
+			if c, there := in.Clusters[p.Serve]; !there || c.Deleting || p.Services == "" {
+				t.Errorf("the serve Service is to lead to %s, which is not there", p.Serve)
+			}
+		}
+		for _, c := range p.Status.Conditions {
+			if len(c.Message) > 32<<10 {
+				t.Errorf("the API server refuses a message of %d bytes", len(c.Message))
+			}
+		}
 		sum := int32(0)
 		for _, b := range p.Route {
 			sum += b.Weight

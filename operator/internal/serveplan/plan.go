@@ -14,17 +14,19 @@ type Plan struct {
 	// Create is the name of a cluster to make, with its worker groups at their minimum if FromMinimum says so; empty for none.
 	Create      string
 	FromMinimum bool
-	// Update is the name of a cluster to bring up to date in place, and Rebaseline are those whose hash is to be written anew.
-	Update     string
-	Rebaseline []string
+	// Update is the name of a cluster to bring up to date in place, Resize are those that get other numbers of workers, and Rebaseline
+	// those whose hash is to be written anew.
+	Update             string
+	Resize, Rebaseline []string
 	// Schedule are clusters that are no longer used, and when to delete them; Delete those that are to be deleted now.
 	Schedule map[string]time.Time
 	Delete   []string
 	// DeleteChildren says that all Services and the Gateway API objects of the service are to be deleted, and DeleteRouting that the
 	// latter are.
 	DeleteChildren, DeleteRouting bool
-	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are.
-	Services string
+	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are. Serve is that
+	// of the serve Service if it is another; empty if not.
+	Services, Serve string
 	// ClusterServices are clusters that need a Service of their own.
 	ClusterServices []string
 	// Gateway asks for the Gateway, and Route for an HTTPRoute with these backends; nil leaves it as it is.
@@ -39,8 +41,8 @@ type Plan struct {
 	Label []string
 	// Status is the new status. Copies of the clusters' statuses in it are up to date.
 	Status rayv1.RayServiceStatuses
-	// TimedOut and RollbackImpossible tell of what happened, for events; empty if it did not.
-	TimedOut, RollbackImpossible string
+	// TimedOut, Overdue and RollbackImpossible tell of what happened, for events; empty if it did not.
+	TimedOut, Overdue, RollbackImpossible string
 	// Idle says that nothing is to be done until the object changes.
 	Idle bool
 	// After is when to look again even if nothing changes. 0 means not at all.
@@ -212,8 +214,12 @@ func (s *step) clusters() {
 		s.plan.Update = s.activeName()
 	}
 	for _, n := range []string{s.activeName(), name} {
-		if c := s.live(n); c != nil && c.Rebaseline && c.Match == rayservice.Same {
+		switch c := s.live(n); {
+		case c == nil, n == s.plan.Update:
+		case c.Rebaseline && c.Match == rayservice.Same:
 			s.plan.Rebaseline = append(s.plan.Rebaseline, n)
+		case c.Resize && (n == name || name == ""): // the old cluster of an upgrade stays as it is
+			s.plan.Resize = append(s.plan.Resize, n)
 		}
 	}
 }
@@ -224,6 +230,9 @@ func (s *step) services() {
 	switch {
 	case s.inSteps():
 		s.plan.Services = s.activeName()
+		if p != nil && p.Pods > 0 && s.in.Routing.Weights[s.pendingName()] == 100 {
+			s.plan.Serve = s.pendingName() // the old cluster loses its replicas next
+		}
 	case p != nil && (s.serving() || s.ready(s.pendingName(), p)):
 		s.plan.Services = s.pendingName()
 	case a != nil:
@@ -265,15 +274,29 @@ func (s *step) deploy(name string, keep bool, capacity *int32) {
 	if c == nil || !c.HeadReady || !c.Serve.current() || s.in.ConfigError != "" {
 		return
 	}
-	wanted := int32(100)
-	if capacity != nil {
-		wanted = *capacity
-	}
 	// Of a service without steps the capacity is the user's, unless an upgrade in steps has left it.
-	resize := (capacity != nil || s.of(name).TargetCapacity != nil) && len(c.Serve.Applications) > 0 && c.Serve.Capacity != wanted
+	resize := false
+	switch {
+	case len(c.Serve.Applications) == 0:
+	case capacity != nil:
+		resize = c.Serve.Capacity != *capacity
+	case s.of(name).TargetCapacity != nil:
+		resize = c.Serve.Capacity != s.ownCapacity(keep, c.Serve)
+	}
 	if resize || !keep && s.due(c.Serve) {
 		s.plan.Deploy = append(s.plan.Deploy, Deployment{Cluster: name, Keep: keep, Capacity: capacity})
 	}
+}
+
+// ownCapacity is the capacity in the configuration that a cluster gets, or keeps.
+func (s *step) ownCapacity(keep bool, v Serve) int32 {
+	if !keep {
+		return s.in.Config.Capacity()
+	}
+	if c, err := ParseConfig(v.Text); v.Known && err == nil {
+		return c.Capacity()
+	}
+	return 100 // what Ray says was deployed does not have it
 }
 
 // due reports whether the configuration of the spec has to be sent: Ray has another one, or has lost it with its head.

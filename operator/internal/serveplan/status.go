@@ -2,6 +2,7 @@ package serveplan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -44,7 +45,14 @@ func (s *step) because(kind, reason string) bool {
 	return c != nil && c.Reason == reason
 }
 
+// maxMessage is how much a condition says. The API server refuses a status with a message of more than 32 KiB, and parts of messages come
+// from Ray and from other controllers.
+const maxMessage = 4 << 10
+
 func (s *step) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + " ..."
+	}
 	meta.SetStatusCondition(&s.st.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.in.Service.Generation,
 		LastTransitionTime: metav1.NewTime(s.in.Now),
@@ -94,7 +102,7 @@ func (s *step) timeout() {
 	text := fmt.Sprintf("timeout %s, elapsed %s", limit, elapsed.Truncate(time.Second))
 	s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializingTimeout,
 		"RayService failed to become ready within the configured timeout: "+text+"; suspend and resume it to try again")
-	s.remove(rayv1.RayServiceStalled)
+	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady)
 	kept := s.plan
 	s.plan = Plan{Status: kept.Status, After: soon, TimedOut: "RayService initializing timeout exceeded: " + text}
 	s.st = &s.plan.Status
@@ -129,6 +137,7 @@ func (s *step) observe() {
 func (s *step) conditions() {
 	s.setReady()
 	s.setUpgrade()
+	s.setGateway()
 	s.setStalled()
 }
 
@@ -140,6 +149,7 @@ func (s *step) setReady() {
 	case s.is(rayv1.RayServiceReady), s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed) && s.activeName() != "":
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonZeroServeEndpoints, "no Pod takes requests")
 	case s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed), !s.has(rayv1.RayServiceReady):
+		s.remove(rayv1.RayServiceReady) // the time that it has to come up begins anew
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializing, messageInitializing)
 	}
 	s.timeout()
@@ -161,12 +171,37 @@ func (s *step) setUpgrade() {
 	}
 }
 
+// setGateway says whether the Gateway leads requests to the service, and where they enter. KubeRay says that nowhere.
+func (s *step) setGateway() {
+	const kind = rayv1.RayServiceGatewayReady
+	if !s.in.Strategy.Steps || s.timedOut() {
+		s.remove(kind)
+		return
+	}
+	switch r := s.in.Routing; {
+	case r.Missing:
+		s.set(kind, metav1.ConditionFalse, rayv1.ReasonGatewayAPIMissing, "the Gateway API is not installed")
+	case !r.GatewayReady:
+		s.set(kind, metav1.ConditionFalse, rayv1.ReasonGatewayNotReady, s.unrouted())
+	case r.Weights != nil && !r.RouteReady && r.RouteRefused == "" && s.is(kind): // each step of an upgrade is looked at anew
+	case r.Weights == nil, !r.RouteReady:
+		s.set(kind, metav1.ConditionFalse, rayv1.ReasonHTTPRouteNotAccepted, withReason("the Gateway has not accepted the HTTPRoute yet", r.RouteRefused))
+	case len(r.Addresses) == 0:
+		s.set(kind, metav1.ConditionTrue, rayv1.ReasonRouted, "the Gateway leads requests to the service")
+	default:
+		s.set(kind, metav1.ConditionTrue, rayv1.ReasonRouted, "requests enter at "+joined(r.Addresses))
+	}
+}
+
 // setStalled answers "why does nothing happen". The first reason that is found counts.
 func (s *step) setStalled() {
 	reason, message := s.stalled()
 	if reason == "" || s.timedOut() {
 		s.remove(rayv1.RayServiceStalled)
 		return
+	}
+	if reason == rayv1.ReasonProgressDeadlineExceeded && !s.because(rayv1.RayServiceStalled, reason) {
+		s.plan.Overdue = message
 	}
 	s.set(rayv1.RayServiceStalled, metav1.ConditionTrue, reason, message)
 }
@@ -199,7 +234,43 @@ func (s *step) stalled() (reason, message string) {
 			return rayv1.ReasonApplicationsFailed, "on cluster " + name + ": " + failed
 		}
 	}
-	return "", ""
+	return s.overdue()
+}
+
+// ProgressDeadline is how long a service that comes up, or its upgrade, may go without a step before it counts as stalled. In an upgrade in
+// steps the interval between steps comes on top. It is the one that Deployments have by default.
+const ProgressDeadline = 10 * time.Minute
+
+// overdue finds what takes too long. KubeRay waits in silence.
+func (s *step) overdue() (reason, message string) {
+	since, limit, what := time.Time{}, ProgressDeadline, ""
+	up, ready := meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceUpgradeInProgress), meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceReady)
+	switch {
+	case up != nil && up.Status == metav1.ConditionTrue:
+		since, what = up.LastTransitionTime.Time, up.Message
+		if s.inSteps() {
+			u := s.state()
+			limit += u.Interval
+			if u.Shifted.After(since) {
+				since = u.Shifted
+			}
+		}
+	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
+		since, what = ready.LastTransitionTime.Time, withReason(ready.Message, s.waits)
+	default:
+		return "", ""
+	}
+	switch p := s.pending(); {
+	case p == nil && s.pendingName() != "":
+		return "", "" // it is being made
+	case p != nil && p.Made.After(since):
+		since = p.Made
+	}
+	if at := since.Add(limit); s.in.Now.Before(at) {
+		s.lookAt(at)
+		return "", ""
+	}
+	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step in %s: %s", limit, what)
 }
 
 func failedApplications(v Serve) string {

@@ -103,14 +103,17 @@ func (s *step) first(capacity int32) int32 {
 func (s *step) leaveSteps() {
 	for _, name := range []string{s.activeName(), s.pendingName()} {
 		st := s.of(name)
-		if name == "" {
+		if name == "" || st.TrafficRoutedPercent == nil && st.TargetCapacity == nil {
 			continue
 		}
-		if st.TrafficRoutedPercent != nil || st.TargetCapacity != nil {
-			s.plan.DeleteRouting = true
+		s.plan.DeleteRouting = true
+		if s.in.Routing.Left { // the status says that there is something to delete until it is gone
+			s.lookAt(s.in.Now.Add(suspendCheck))
+			continue
 		}
 		st.TrafficRoutedPercent, st.LastTrafficMigratedTime = nil, nil
-		if c := s.live(name); c != nil && st.TargetCapacity != nil && c.Serve.current() && c.Serve.Capacity == 100 {
+		keeps := name == s.activeName() && s.pendingName() != ""
+		if c := s.live(name); c != nil && c.Serve.current() && c.Serve.Capacity == s.ownCapacity(keeps, c.Serve) {
 			st.TargetCapacity = nil
 		}
 	}
@@ -194,15 +197,23 @@ func (s *step) unrouted() string {
 	case r.Missing:
 		return "the Gateway API is not installed"
 	case !r.GatewayReady:
-		return "the Gateway is not programmed yet"
+		return withReason("the Gateway is not programmed yet", r.GatewayWhy)
 	case r.Weights == nil, !r.RouteReady:
-		return "the Gateway has not accepted the HTTPRoute yet"
+		return withReason("the Gateway has not accepted the HTTPRoute yet", r.RouteRefused)
 	case s.pending() != nil:
 		if _, routed := r.Weights[s.pendingName()]; !routed {
 			return "the HTTPRoute does not have cluster " + s.pendingName() + " yet"
 		}
 	}
 	return ""
+}
+
+// withReason adds a reason to a text; an empty one adds nothing.
+func withReason(text, why string) string {
+	if why == "" {
+		return text
+	}
+	return text + ": " + why
 }
 
 func orElse(value *int32, otherwise int32) int32 {

@@ -1,6 +1,7 @@
 package serveplan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,6 +30,9 @@ type story struct {
 	weights  map[string]int32
 	settles  time.Time // when the Gateway has accepted the HTTPRoute
 	missing  bool
+	left     bool   // a Gateway was made and is not deleted
+	sticky   bool   // it cannot be deleted
+	refused  string // why the Gateway does not accept the route
 	next     int
 	log      []string
 	// kill drops the status of the plan with this number, as an operator does that dies before it is saved.
@@ -95,10 +99,18 @@ func (s *story) input() Input {
 	if s.head != "" {
 		in.Children = 2
 	}
-	in.Routing = Routing{Missing: s.missing, GatewayReady: !s.missing, RouteReady: !s.now.Before(s.settles), Weights: maps.Clone(s.weights)}
+	in.Routing = Routing{
+		Missing: s.missing, Left: s.left, GatewayReady: !s.missing && s.left, Addresses: []string{"10.0.0.1"}, RouteReady: !s.now.Before(s.settles) && s.refused == "",
+		RouteRefused: s.refused, Weights: maps.Clone(s.weights),
+	}
+	if s.left {
+		in.Children++
+	}
 	for name, m := range s.clusters {
 		up := !m.dead && s.now.Sub(m.born) >= 2*time.Second
-		c := Cluster{Match: rayservice.Compare(&s.rs.Spec.RayClusterSpec, m.rc, "v1"), HeadReady: up, DeleteAfter: m.after}
+		c := Cluster{
+			Match: rayservice.Compare(&s.rs.Spec.RayClusterSpec, m.rc, "v1"), Resize: rayservice.Resized(&s.rs.Spec.RayClusterSpec, m.rc) != nil, HeadReady: up, DeleteAfter: m.after, Made: m.born,
+		}
 		if up {
 			v := Serve{AskedAt: s.now, Applications: map[string]rayv1.AppStatus{}, Capacity: m.capacity, Known: m.known, Text: m.text, Settled: true}
 			for app := range m.apps {
@@ -140,6 +152,10 @@ func (s *story) pass() Plan {
 		m := s.clusters[p.Update]
 		m.rc = rayservice.Updated(s.rs, m.rc, rayservice.Options{Version: "v1"})
 	}
+	for _, name := range p.Resize {
+		s.note("resize %s", name)
+		s.clusters[name].rc = rayservice.Resized(&s.rs.Spec.RayClusterSpec, s.clusters[name].rc)
+	}
 	for name, at := range p.Schedule {
 		s.clusters[name].after = at
 	}
@@ -147,16 +163,30 @@ func (s *story) pass() Plan {
 		s.note("delete %s", name)
 		delete(s.clusters, name)
 	}
+	s.left = s.left || p.Gateway && !s.missing
+	// As the controller, which looks for a Gateway only where one may be.
+	routed := s.rs.Status.ActiveServiceStatus.TrafficRoutedPercent != nil || StrategyOf(&s.rs.Spec, s.gates).Steps
+	for _, name := range []*rayv1.RayServiceStatus{&s.rs.Status.ActiveServiceStatus, &s.rs.Status.PendingServiceStatus} {
+		routed = routed || name.TargetCapacity != nil
+	}
 	if p.DeleteChildren {
-		s.head, s.serve, s.weights = "", "", nil
+		s.head, s.serve = "", ""
 	}
-	if p.DeleteRouting && s.weights != nil {
-		s.note("no route")
-		s.weights = nil
+	if (p.DeleteChildren || p.DeleteRouting) && routed && !s.sticky {
+		if s.weights != nil && p.DeleteRouting {
+			s.note("no route")
+		}
+		s.weights, s.left = nil, false
 	}
-	if p.Services != "" && (s.head != p.Services || s.serve != p.Services) {
-		s.note("serve %s", p.Services)
-		s.head, s.serve = p.Services, p.Services
+	if p.Services != "" {
+		serve := cmp.Or(p.Serve, p.Services)
+		switch {
+		case s.serve != serve:
+			s.note("serve %s", serve)
+		case s.head != p.Services:
+			s.note("head %s", p.Services)
+		}
+		s.head, s.serve = p.Services, serve
 	}
 	s.route(p.Route)
 	for _, d := range p.Deploy {
@@ -204,7 +234,8 @@ func (s *story) deploy(d Deployment) {
 	if m.first.IsZero() {
 		m.first = s.now
 	}
-	m.at, m.capacity = s.now, orElse(d.Capacity, 100)
+	own, _ := ParseConfig(m.text)
+	m.at, m.capacity = s.now, orElse(d.Capacity, own.Capacity())
 	s.note("deploy %s %s %d", d.Cluster, what, m.capacity)
 }
 
@@ -229,7 +260,7 @@ func (s *story) settled() bool {
 
 func (s *story) expect(want ...string) {
 	s.t.Helper()
-	if diff := cmp.Diff(want, s.log); diff != "" {
+	if diff := gocmp.Diff(want, s.log); diff != "" {
 		s.t.Errorf("what happened (-want +got):\n%s", diff)
 	}
 	s.log = nil
@@ -255,7 +286,7 @@ func TestFirstStart(t *testing.T) {
 	before := s.rs.Status
 	for range 100 {
 		if p := s.pass(); Differs(&before, &p.Status) || !p.Steady {
-			t.Fatalf("steady %t, status (-before +after):\n%s", p.Steady, cmp.Diff(before, p.Status))
+			t.Fatalf("steady %t, status (-before +after):\n%s", p.Steady, gocmp.Diff(before, p.Status))
 		}
 	}
 	s.expect()
@@ -277,7 +308,9 @@ func TestEdits(t *testing.T) {
 		want     []string
 	}{
 		"the configuration":             {always, config, []string{"deploy demo-c1 new 100"}},
-		"replicas":                      {always, replicas, nil},
+		"replicas":                      {always, replicas, []string{"resize demo-c1"}},
+		"replicas without upgrades":     {strategy(rayv1.RayServiceUpgradeNone), func(s *rayv1.RayServiceSpec) { image("b")(s); replicas(s) }, []string{"resize demo-c1"}},
+		"replicas and the image":        {always, func(s *rayv1.RayServiceSpec) { image("b")(s); replicas(s) }, []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
 		"a group at the end":            {always, appended, []string{"update demo-c1"}},
 		"the image":                     {always, image("b"), []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
 		"image and configuration":       {always, both, []string{"create demo-c2", "deploy demo-c2 new 100", "serve demo-c2", "delete demo-c1"}},
@@ -304,7 +337,7 @@ func TestEdits(t *testing.T) {
 			if !s.settled() {
 				t.Errorf("not settled: %+v", s.rs.Status)
 			}
-			if diff := cmp.Diff(tc.want, s.log); diff != "" {
+			if diff := gocmp.Diff(tc.want, s.log); diff != "" {
 				t.Errorf("what happened (-want +got):\n%s", diff)
 			}
 		})
@@ -361,7 +394,7 @@ func TestUpgradeInSteps(t *testing.T) {
 	})
 	s.expect("create demo-c2", "route demo-c1=100 demo-c2=0", "deploy demo-c2 new 0", "deploy demo-c2 same 50",
 		"route demo-c1=75 demo-c2=25", "route demo-c1=50 demo-c2=50", "deploy demo-c1 kept 50", "deploy demo-c2 same 100",
-		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "deploy demo-c1 kept 0", "route demo-c2=100", "serve demo-c2", "delete demo-c1")
+		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "serve demo-c2", "deploy demo-c1 kept 0", "route demo-c2=100", "head demo-c2", "delete demo-c1")
 	if a := s.rs.Status.ActiveServiceStatus; *a.TargetCapacity != 100 || *a.TrafficRoutedPercent != 100 || s.is(rayv1.RayServiceRollbackInProgress) {
 		t.Errorf("active %+v", a)
 	}
@@ -521,7 +554,7 @@ func TestWeaknesses(t *testing.T) {
 			s.edit(strategy(rayv1.RayServiceNewCluster))
 			s.until("upgraded", func() bool {
 				a := s.rs.Status.ActiveServiceStatus
-				return s.settled() && s.serve == "demo-c2" && s.clusters["demo-c2"].capacity == 100 && a.TargetCapacity == nil && a.TrafficRoutedPercent == nil && s.weights == nil
+				return s.settled() && s.serve == "demo-c2" && s.clusters["demo-c2"].capacity == 100 && a.TargetCapacity == nil && a.TrafficRoutedPercent == nil && s.weights == nil && !s.left
 			})
 		}
 	})

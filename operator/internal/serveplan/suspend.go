@@ -33,13 +33,26 @@ func (s *step) suspend() {
 	s.st.ObservedGeneration = s.in.Service.Generation
 	s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendRequested, message)
 	s.setAll(reason, message)
-	s.remove(rayv1.RayServiceStalled)
-	s.st.ActiveServiceStatus, s.st.PendingServiceStatus = rayv1.RayServiceStatus{}, rayv1.RayServiceStatus{}
+	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady)
+	s.forgetClusters()
 	s.st.NumServeEndpoints = 0
 	s.plan.After = soon
 }
 
+// forgetClusters leaves of the status about clusters that there is a Gateway to delete, whatever becomes of the strategy meanwhile.
+func (s *step) forgetClusters() {
+	routed := s.in.Strategy.Steps
+	for _, st := range []*rayv1.RayServiceStatus{&s.st.ActiveServiceStatus, &s.st.PendingServiceStatus} {
+		routed = routed || st.TargetCapacity != nil || st.TrafficRoutedPercent != nil
+		*st = rayv1.RayServiceStatus{}
+	}
+	if routed {
+		s.st.ActiveServiceStatus.TrafficRoutedPercent = new(int32(0))
+	}
+}
+
 func (s *step) suspending() {
+	s.forgetClusters()
 	if len(s.in.Clusters)+s.in.Children > 0 {
 		s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendInProgress, "clusters and Services are being deleted")
 		for _, name := range sortedKeys(s.in.Clusters) {
@@ -52,6 +65,7 @@ func (s *step) suspending() {
 		return
 	}
 	const reason, message = rayv1.ReasonSuspendComplete, "the service is suspended"
+	s.st.ActiveServiceStatus = rayv1.RayServiceStatus{}
 	s.set(rayv1.RayServiceSuspending, metav1.ConditionFalse, reason, message)
 	s.set(rayv1.RayServiceSuspended, metav1.ConditionTrue, reason, message)
 	s.setAll(reason, message)

@@ -37,7 +37,6 @@ var clusters = define(raygate.ClusterKind, convert.RayCluster, "ready", view[*ra
 	summary: func(rc *rayv1.RayCluster) string {
 		return join(clusterState(rc)+", "+workers(&rc.Status)+" workers ready", clusterReason(rc))
 	},
-	cluster: func(rc *rayv1.RayCluster) string { return rc.Name },
 })
 
 var jobs = define(raygate.JobKind, convert.RayJob, "complete", view[*rayv1.RayJob]{
@@ -60,7 +59,6 @@ var jobs = define(raygate.JobKind, convert.RayJob, "complete", view[*rayv1.RayJo
 		}
 		return join(said, string(rj.Status.Reason))
 	},
-	cluster: func(rj *rayv1.RayJob) string { return rj.Status.RayClusterName },
 })
 
 var services = define(raygate.ServiceKind, convert.RayService, "ready", view[*rayv1.RayService]{
@@ -68,16 +66,21 @@ var services = define(raygate.ServiceKind, convert.RayService, "ready", view[*ra
 		{"Status", false, func(rs *rayv1.RayService) any { return serviceState(rs) }},
 		{"Endpoints", false, func(rs *rayv1.RayService) any { return int64(rs.Status.NumServeEndpoints) }},
 		{"Ready Workers", false, func(rs *rayv1.RayService) any { return workers(&activeCluster(rs).RayClusterStatus) }},
+		{"Upgrade", false, func(rs *rayv1.RayService) any { return orNone(upgrade(rs)) }},
 		{"Age", false, age[*rayv1.RayService]},
 		{"Reason", false, func(rs *rayv1.RayService) any { return serviceReason(rs) }},
 		{"Active Cluster", true, func(rs *rayv1.RayService) any { return orNone(rs.Status.ActiveServiceStatus.RayClusterName) }},
 		{"Pending Cluster", true, func(rs *rayv1.RayService) any { return orNone(rs.Status.PendingServiceStatus.RayClusterName) }},
 		{"Applications", true, func(rs *rayv1.RayService) any { return applications(activeCluster(rs).Applications) }},
+		{"Pending Applications", true, func(rs *rayv1.RayService) any { return applications(rs.Status.PendingServiceStatus.Applications) }},
 	},
 	summary: func(rs *rayv1.RayService) string {
-		return join(fmt.Sprintf("%s, %d endpoints", serviceState(rs), rs.Status.NumServeEndpoints), serviceReason(rs))
+		said := fmt.Sprintf("%s, %d endpoints", serviceState(rs), rs.Status.NumServeEndpoints)
+		if shares := upgrade(rs); shares != "" {
+			said += ", new cluster: " + shares
+		}
+		return join(said, serviceReason(rs))
 	},
-	cluster: func(rs *rayv1.RayService) string { return activeCluster(rs).RayClusterName },
 })
 
 var cronJobs = define(raygate.CronJobKind, convert.RayCronJob, "", view[*rayv1.RayCronJob]{
@@ -173,6 +176,9 @@ func serviceState(rs *rayv1.RayService) string {
 }
 
 func serviceReason(rs *rayv1.RayService) string {
+	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceStalled); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Reason
+	}
 	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady); c != nil && c.Status != metav1.ConditionTrue {
 		return c.Reason
 	}
@@ -185,6 +191,18 @@ func activeCluster(rs *rayv1.RayService) *rayv1.RayServiceStatus {
 		return &rs.Status.PendingServiceStatus
 	}
 	return &rs.Status.ActiveServiceStatus
+}
+
+// upgrade is how far the new cluster of an upgrade is; empty without one.
+func upgrade(rs *rayv1.RayService) string {
+	p := &rs.Status.PendingServiceStatus
+	switch {
+	case p.RayClusterName == "" || rs.Status.ActiveServiceStatus.RayClusterName == "":
+		return ""
+	case p.TrafficRoutedPercent == nil && p.TargetCapacity == nil:
+		return "preparing"
+	}
+	return fmt.Sprintf("traffic %d%%, capacity %d%%", value(p.TrafficRoutedPercent), value(p.TargetCapacity))
 }
 
 func applications(all map[string]rayv1.AppStatus) string {

@@ -25,8 +25,6 @@ type Kind struct {
 	Columns []Column
 	// Summary is the state of an object in a few words, for progress.
 	Summary func(proto.Message) string
-	// Cluster is the name of the RayCluster that runs an object; empty when there is none. Nil for a kind without.
-	Cluster func(proto.Message) string
 }
 
 // Column of a table.
@@ -158,7 +156,6 @@ type column[T convert.Object] struct {
 type view[T convert.Object] struct {
 	columns []column[T]
 	summary func(T) string
-	cluster func(T) string
 }
 
 // define makes a kind of its typed view.
@@ -167,9 +164,6 @@ func define[T convert.Object, M proto.Message](k *raygate.Kind, pair convert.Pai
 	out := &Kind{
 		Kind: k, Singular: singular, Plural: singular + "s", Short: strings.TrimPrefix(singular, "ray"), Ready: ready,
 		Summary: func(m proto.Message) string { return text(pair, m, v.summary) },
-	}
-	if v.cluster != nil {
-		out.Cluster = func(m proto.Message) string { return text(pair, m, v.cluster) }
 	}
 	for _, c := range v.columns {
 		out.Columns = append(out.Columns, Column{Name: c.name, Wide: c.wide, Value: func(m proto.Message) any {

@@ -3,7 +3,6 @@ package output
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	raygate "github.com/raygate/raygate/clients/go"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // remedies say what to do about an error, by its reason and else by its code.
@@ -138,20 +136,4 @@ func Clean(text string) string {
 // indent cleans a text and keeps the lines of a text below its first.
 func indent(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(Clean(text), "\n"), "\n", "\n      ")
-}
-
-// maxEvents bounds what is printed of events.
-const maxEvents = 10
-
-// Warnings prints the newest warning events of an object, for kinds that have no diagnosis; it reports whether there were any.
-func Warnings(w io.Writer, about string, events []*raygatev2.Event) bool {
-	events = slices.DeleteFunc(events, func(e *raygatev2.Event) bool { return e.GetType() != "Warning" })
-	if len(events) == 0 {
-		return false
-	}
-	fmt.Fprintf(w, "Kubernetes says about %s:\n", about)
-	for _, e := range events[:min(len(events), maxEvents)] {
-		fmt.Fprintf(w, "  %s (%s %s): %s\n", e.GetReason(), e.GetObject().GetKind(), e.GetObject().GetName(), indent(e.GetMessage()))
-	}
-	return true
 }

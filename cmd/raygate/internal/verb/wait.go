@@ -40,14 +40,16 @@ func newWait(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE NAME... | TYPE/NAME...)",
 		Short: "Wait until objects are in a state",
-		Long: `Wait until objects are in a state, and show how they get there. When that fails, say why:
-what the gateway diagnoses, or what Kubernetes recorded.
+		Long: `Wait until objects are in a state, and show how they get there. When that fails, say why,
+as the command diagnose does.
 
 States are ready, suspended, deleted, for jobs also complete, and condition=TYPE[=STATUS]
 of the status. Without --for a job is waited for until it is complete, a cluster or a
-service until it is ready.
+service until it is ready. A service is ready when it serves requests, also during an
+upgrade; wait for condition=UpgradeInProgress=False to have that over.
 
-Exit code: 0 reached, 3 not in time, 4 it cannot be reached any more (a job that failed), 1 any other failure.`,
+Exit code: 0 reached, 3 not in time, 4 it cannot be reached any more (a job that failed,
+a service that did not come up in time), 1 any other failure.`,
 		Example: `  raygate wait raycluster/demo
   raygate wait job train --timeout 2h
   raygate wait rayservice/chat --for condition=UpgradeInProgress=False`,

@@ -184,3 +184,35 @@ func TestKeepRoute(t *testing.T) {
 		t.Errorf("rules %v", rules)
 	}
 }
+
+// TestRouteSettles: what the API server fills in is no difference, and a weight that somebody changed to or from 0 is one.
+func TestRouteSettles(t *testing.T) {
+	rs := &rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo"}}
+	backends := []Backend{{"demo-a", 8000, 100}, {"demo-b", 8000, 0}}
+	live := Route(rs, backends)
+	rules, _, _ := unstructured.NestedSlice(live.Object, "spec", "rules")
+	rule := rules[0].(map[string]any)
+	rule["timeouts"] = map[string]any{"request": "30s"}
+	for _, b := range rule["backendRefs"].([]any) {
+		b.(map[string]any)["group"], b.(map[string]any)["kind"] = "", "Service"
+	}
+	if err := unstructured.SetNestedSlice(live.Object, rules, "spec", "rules"); err != nil {
+		t.Fatal(err)
+	}
+	rulesOf := func() []any {
+		desired := Route(rs, backends)
+		KeepRoute(desired, live)
+		got, _, _ := unstructured.NestedSlice(desired.Object, "spec", "rules")
+		return got
+	}
+	if diff := cmp.Diff(rules, rulesOf()); diff != "" {
+		t.Errorf("rules (-live +wanted):\n%s", diff)
+	}
+	rule["backendRefs"].([]any)[1].(map[string]any)["weight"] = int64(5)
+	if err := unstructured.SetNestedSlice(live.Object, rules, "spec", "rules"); err != nil {
+		t.Fatal(err)
+	}
+	if cmp.Diff(rules, rulesOf()) == "" {
+		t.Error("another weight is no difference")
+	}
+}

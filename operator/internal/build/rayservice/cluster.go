@@ -49,6 +49,7 @@ func Baseline(spec *rayv1.RayClusterSpec, version string) map[string]string {
 		rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete: Hash(spec),
 		rayv1.AnnotationNumWorkerGroups:                       strconv.Itoa(len(spec.WorkerGroupSpecs)),
 		rayv1.AnnotationKubeRayVersion:                        version,
+		rayv1.AnnotationGroupSizes:                            encoded(sizesOf(spec)),
 	}
 }
 

@@ -74,8 +74,48 @@ func Route(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured 
 	return loose(r, RouteKind)
 }
 
-// KeepRoute takes over into desired what users have added to our rule of a live HTTPRoute, such as timeouts and filters. KubeRay drops
-// that with the next change of a weight.
+// KeepGateway takes over into desired what users have added to a live Gateway: listeners of other names, as for TLS, and more about ours. KubeRay
+// drops them.
+func KeepGateway(desired, current *unstructured.Unstructured) {
+	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "listeners")
+	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "listeners")
+	spec, ok := desired.Object["spec"].(map[string]any)
+	if !ok || len(found) == 0 {
+		return
+	}
+	spec["listeners"] = overlaidByName(wanted, found)
+}
+
+// overlaidByName are the objects that were found, in their order, with what is wanted of those of the same names, and before them those that are
+// missing.
+func overlaidByName(wanted, found []any) []any {
+	var missing, all []any
+	byName := map[any]map[string]any{}
+	for _, w := range wanted {
+		if one, ok := w.(map[string]any); ok {
+			byName[one["name"]] = one
+		}
+	}
+	for _, f := range found {
+		one, ok := f.(map[string]any)
+		if ok && byName[one["name"]] != nil {
+			merged := maps.Clone(one)
+			maps.Copy(merged, byName[one["name"]])
+			delete(byName, one["name"])
+			f = merged
+		}
+		all = append(all, f)
+	}
+	for _, w := range wanted {
+		if one, ok := w.(map[string]any); ok && byName[one["name"]] != nil {
+			missing = append(missing, w)
+		}
+	}
+	return append(missing, all...)
+}
+
+// KeepRoute takes over into desired what users have added to our rule of a live HTTPRoute, such as timeouts and filters, and what the API server
+// has filled in. KubeRay drops that with the next change of a weight.
 func KeepRoute(desired, current *unstructured.Unstructured) {
 	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "rules")
 	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "rules")
@@ -89,7 +129,31 @@ func KeepRoute(desired, current *unstructured.Unstructured) {
 	}
 	rule := maps.Clone(theirs)
 	maps.Copy(rule, ours)
+	rule["backendRefs"] = backendsOver(ours["backendRefs"], theirs["backendRefs"])
 	desired.Object["spec"].(map[string]any)["rules"] = append([]any{rule}, found[1:]...)
+}
+
+// backendsOver are our backends, in our order, each over what was found of it.
+func backendsOver(ours, theirs any) any {
+	wanted, ok1 := ours.([]any)
+	found, ok2 := theirs.([]any)
+	if !ok1 || !ok2 {
+		return ours
+	}
+	merged := make([]any, len(wanted))
+	for i, w := range wanted {
+		merged[i] = w
+		for _, f := range found {
+			one, ok1 := w.(map[string]any)
+			other, ok2 := f.(map[string]any)
+			if ok1 && ok2 && one["name"] == other["name"] {
+				both := maps.Clone(other)
+				maps.Copy(both, one)
+				merged[i] = both
+			}
+		}
+	}
+	return merged
 }
 
 func gatewayMeta(rs *rayv1.RayService, name string) metav1.ObjectMeta {

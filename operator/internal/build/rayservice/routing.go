@@ -1,6 +1,7 @@
 package rayservice
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,61 @@ func GatewayReady(u *unstructured.Unstructured) bool {
 	}
 	return meta.IsStatusConditionTrue(g.Status.Conditions, string(gatewayv1.GatewayConditionAccepted)) &&
 		meta.IsStatusConditionTrue(g.Status.Conditions, string(gatewayv1.GatewayConditionProgrammed))
+}
+
+// GatewayWhy is why a Gateway is not accepted or programmed, as its status has it; empty for no status.
+func GatewayWhy(u *unstructured.Unstructured) string {
+	var g gatewayv1.Gateway
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
+		return ""
+	}
+	for _, kind := range []gatewayv1.GatewayConditionType{gatewayv1.GatewayConditionAccepted, gatewayv1.GatewayConditionProgrammed} {
+		if c := meta.FindStatusCondition(g.Status.Conditions, string(kind)); c != nil && c.Status != metav1.ConditionTrue {
+			return said(c)
+		}
+	}
+	return ""
+}
+
+// said is what a condition of another controller says. Its length is that controller's.
+func said(c *metav1.Condition) string {
+	const most = 512
+	text := c.Type + " is " + string(c.Status) + " (" + c.Reason + ") " + c.Message
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " ..."
+	}
+	return strings.TrimSpace(text)
+}
+
+// GatewayAddresses are where a Gateway takes requests, sorted.
+func GatewayAddresses(u *unstructured.Unstructured) []string {
+	var g gatewayv1.Gateway
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
+		return nil
+	}
+	var all []string
+	for _, a := range g.Status.Addresses {
+		all = append(all, a.Value)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// RouteRefused is why the Gateway does not accept an HTTPRoute as it is now, or one of its backends; empty if it does, or has not looked at it.
+func RouteRefused(u *unstructured.Unstructured, gateway string) string {
+	var r gatewayv1.HTTPRoute
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r) != nil {
+		return ""
+	}
+	for _, p := range r.Status.Parents {
+		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+			c := meta.FindStatusCondition(p.Conditions, string(kind))
+			if string(p.ParentRef.Name) == gateway && c != nil && c.Status == metav1.ConditionFalse && (c.ObservedGeneration == 0 || c.ObservedGeneration >= r.Generation) {
+				return said(c)
+			}
+		}
+	}
+	return ""
 }
 
 // RouteReady reports whether the Gateway has accepted an HTTPRoute as it is now, with all its backends. An implementation that does not say

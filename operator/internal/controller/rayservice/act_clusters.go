@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,6 +40,18 @@ func (a *act) updateCluster(ctx context.Context, s *scope) error {
 	return a.patchCluster(ctx, s, rc, updated, true)
 }
 
+// resizeClusters brings numbers of workers to clusters that the service asks for anew. KubeRay does so only with another change.
+func (a *act) resizeClusters(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, name := range s.plan.Resize {
+		rc := s.clusters[name]
+		if updated := rayservice.Resized(&s.service.Spec.RayClusterSpec, rc); updated != nil {
+			errs = append(errs, a.patchCluster(ctx, s, rc, updated, !equality.Semantic.DeepEqual(rc.Spec, updated.Spec)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // rebaseline writes anew what tells whether another cluster is needed, after another operator wrote it in its way.
 func (a *act) rebaseline(ctx context.Context, s *scope) error {
 	var errs []error
@@ -46,7 +59,9 @@ func (a *act) rebaseline(ctx context.Context, s *scope) error {
 		rc := s.clusters[name]
 		updated := rc.DeepCopy()
 		for key, value := range rayservice.Baseline(&s.service.Spec.RayClusterSpec, a.config.Version) {
-			annotate(updated, key, value)
+			if _, noted := rc.Annotations[key]; key != rayv1.AnnotationGroupSizes || !noted { // what is noted there is brought to the cluster next
+				annotate(updated, key, value)
+			}
 		}
 		errs = append(errs, a.patchCluster(ctx, s, rc, updated, false))
 	}

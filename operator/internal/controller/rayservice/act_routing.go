@@ -1,6 +1,7 @@
 package rayservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,14 +24,15 @@ import (
 // services leads the Services of the service to a cluster. First comes the one by which the head is found, as with KubeRay.
 func (a *act) services(ctx context.Context, s *scope) error {
 	rc, there := s.clusters[s.plan.Services]
-	if !there {
+	serving, thereToo := s.clusters[cmp.Or(s.plan.Serve, s.plan.Services)]
+	if !there || !thereToo {
 		return nil
 	}
 	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service)})
 	if !s.took(a.said, whatService, head) {
 		return head.Err
 	}
-	desired := service.ServiceServe(s.service, rc)
+	desired := service.ServiceServe(s.service, serving)
 	if len(desired.Spec.Ports) == 0 {
 		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")
 		return nil
@@ -84,7 +86,12 @@ func (a *act) gateway(ctx context.Context, s *scope) error {
 	if !s.plan.Gateway || s.in.Routing.Missing {
 		return nil
 	}
-	r := a.children.Ensure(ctx, s.service, children.Child{Desired: rayservice.Gateway(s.service)})
+	desired := rayservice.Gateway(s.service)
+	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Keep: func(current client.Object) {
+		if found, ok := current.(*unstructured.Unstructured); ok {
+			rayservice.KeepGateway(desired, found)
+		}
+	}})
 	s.took(a.said, whatGateway, r)
 	return r.Err
 }

@@ -45,8 +45,13 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 			a.tracker.unlabel(s.service.UID, rc.UID)
 		} else {
 			port := service.ServePort(rc)
-			answer := a.tracker.label(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, probed{head.UID, head.Status.PodIP, port},
-				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: head.Status.PodIP, Port: port})
+			started := s.in.Config.HTTPOptions()
+			if d := s.answers[name].Value; d != nil && d.HTTPOptions != nil {
+				started = d.HTTPOptions
+			}
+			options := dashboard.ParseHTTPOptions(started)
+			answer := a.tracker.label(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, probed{head.UID, head.Status.PodIP, port, options},
+				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: head.Status.PodIP, Port: port, HTTP: options})
 			probe = serveplan.Probe{AskedAt: answer.AskedAt, Healthy: answer.Value, FailingSince: answer.FailingSince, FailedAt: answer.FailedAt}
 		}
 		if want := serveplan.ServeLabel(excluded, probe); want != "" && want != head.Labels[rayv1.LabelServe] {

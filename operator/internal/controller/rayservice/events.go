@@ -1,6 +1,7 @@
 package rayservice
 
 import (
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 )
@@ -47,6 +48,9 @@ func eventsOf(p serveplan.Plan) []report.Event {
 	var list []report.Event
 	if p.TimedOut != "" {
 		list = append(list, eventTimedOut(p.TimedOut))
+	}
+	if p.Overdue != "" {
+		list = append(list, report.Warning(rayv1.ReasonProgressDeadlineExceeded, actionReconcile, p.Overdue))
 	}
 	return list
 }

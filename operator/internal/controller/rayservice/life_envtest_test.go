@@ -283,6 +283,13 @@ func TestGatewayAPI(t *testing.T) {
 		t.Errorf("shares %s, status %+v", got, rs.Status)
 	}
 	w.eventually("demo", "rid of the old cluster", w.gone(first))
+	w.eventually("demo", "routed", func(rs *rayv1.RayService) bool { w.accept("demo"); return is(rs, rayv1.RayServiceGatewayReady) })
+	time.Sleep(time.Second)
+	writes := w.written("")
+	time.Sleep(3 * time.Second) // what the API server has filled in is not written again and again
+	if n := w.written("") - writes; n != 0 {
+		t.Errorf("%d writes: %v", n, w.writes[writes:])
+	}
 	w.edit("demo", strategy(rayv1.RayServiceNewCluster))
 	w.Eventually("the HTTPRoute to be gone", func() bool {
 		route := rayservice.Route(&rayv1.RayService{ObjectMeta: w.At("demo")}, nil)

@@ -81,7 +81,8 @@ type stage struct {
 	log     []string
 	uid     int
 	suffix  int
-	downs   map[string]bool // clusters whose heads are not ready
+	downs   map[string]bool                    // clusters whose heads are not ready
+	asked   map[dashboard.ServeHTTPOptions]int // proxies
 }
 
 // Eventf implements events.EventRecorder.
@@ -95,6 +96,7 @@ func newStage(t *testing.T, killAt int, applied bool, objects ...client.Object) 
 	t.Helper()
 	st := &stage{
 		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, applied: applied, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{},
+		asked: map[dashboard.ServeHTTPOptions]int{},
 	}
 	for _, o := range objects {
 		if o.GetUID() == "" {
@@ -232,6 +234,9 @@ func (s *stage) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Clie
 
 func (s *stage) healthy(ctx context.Context, p dashboards.Pod) (bool, error) {
 	cluster, _, _ := strings.Cut(p.Name, "-head")
+	s.mu.Lock()
+	s.asked[p.HTTP]++
+	s.mu.Unlock()
 	d, err := s.dash(cluster).ServeDetails(ctx)
 	return err == nil && len(d.Applications) > 0, err
 }

@@ -33,7 +33,7 @@ type act struct {
 func (a *act) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	var errs []error
 	for _, part := range []func(context.Context, *scope) error{
-		a.createCluster, a.updateCluster, a.rebaseline, a.scheduleDeletions, a.deleteClusters, // clusters
+		a.createCluster, a.updateCluster, a.resizeClusters, a.rebaseline, a.scheduleDeletions, a.deleteClusters, // clusters
 		a.clusterServices, a.gateway, a.route, a.services, a.deleteChildren, // where requests go
 		a.labels, a.watches, a.deployments, // what Ray does
 	} {

@@ -38,6 +38,8 @@ func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 		s.clusters[rc.Name] = rc
 		c := serveplan.Cluster{
 			Deleting:  rc.DeletionTimestamp != nil,
+			Made:      rc.CreationTimestamp.Time,
+			Resize:    rayservice.Resized(&s.service.Spec.RayClusterSpec, rc) != nil,
 			Match:     rayservice.Compare(&s.service.Spec.RayClusterSpec, rc, o.version),
 			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
 			Status:    rc.Status,

@@ -111,17 +111,11 @@ func serveOf(s *scope, a serveAnswer, k tracked) serveplan.Serve {
 	if d == nil {
 		return v
 	}
-	v.Applications = map[string]rayv1.AppStatus{}
-	for name, app := range d.Applications {
-		st := rayv1.AppStatus{Status: app.Status, Message: clip(app.Message), Deployments: map[string]rayv1.ServeDeploymentStatus{}}
-		for deployment, found := range app.Deployments {
-			st.Deployments[deployment] = rayv1.ServeDeploymentStatus{Status: found.Status, Message: clip(found.Message)}
+	v.Applications = statusesOf(d)
+	for _, app := range d.Applications {
+		for _, found := range app.Deployments {
 			v.Settled = v.Settled && (found.TargetReplicas == nil || found.RunningReplicas >= *found.TargetReplicas)
 		}
-		if name == "" {
-			name = "default"
-		}
-		v.Applications[name] = st
 	}
 	if d.TargetCapacity != nil {
 		v.Capacity = int32(*d.TargetCapacity + 0.5) // the client lets 0 to 100 through
@@ -137,14 +131,4 @@ func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {
 		configs[name] = app.Config
 	}
 	return configs
-}
-
-// maxMessage is what is kept of a message of Ray in the status. Tracebacks have no end.
-const maxMessage = 2 << 10
-
-func clip(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	return string([]rune(text[:maxMessage/4])) + " ... " + string([]rune(text[len(text)-maxMessage*3/4:]))
 }

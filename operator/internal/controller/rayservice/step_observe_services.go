@@ -65,8 +65,7 @@ func (o *observeServices) leadsTo(ctx context.Context, s *scope, name string) (s
 // endpoints counts the Pods behind the serve Services once each, however many slices name them.
 func (o *observeServices) endpoints(ctx context.Context, s *scope) error {
 	services := []string{names.ServiceServeService(s.service)}
-	if s.in.Strategy.Steps && s.service.Status.ActiveServiceStatus.RayClusterName != "" {
-		services = nil
+	if s.in.Strategy.Steps && s.service.Status.ActiveServiceStatus.RayClusterName != "" { // which lead to the same Pods, once they are there
 		for _, cluster := range s.used() {
 			services = append(services, names.ServeService(cluster))
 		}

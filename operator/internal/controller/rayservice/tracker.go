@@ -62,6 +62,7 @@ type probed struct {
 	pod  types.UID
 	ip   string
 	port int32
+	http dashboard.ServeHTTPOptions
 }
 
 type (

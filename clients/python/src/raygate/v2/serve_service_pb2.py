@@ -26,12 +26,13 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from raygate.v2 import diagnosis_pb2 as raygate_dot_v2_dot_diagnosis__pb2
 from raygate.v2 import event_pb2 as raygate_dot_v2_dot_event__pb2
 from raygate.v2 import meta_pb2 as raygate_dot_v2_dot_meta__pb2
 from raygate.v2 import serve_pb2 as raygate_dot_v2_dot_serve__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eraygate/v2/serve_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\x1a\x16raygate/v2/serve.proto\"\x87\x01\n\x14\x43reateServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"@\n\x15\x43reateServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"L\n\x11GetServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\"=\n\x12GetServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\x97\x01\n\x13ListServicesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xb5\x01\n\x14ListServicesResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12%\n\x05items\x18\x04 \x03(\x0b\x32\x16.raygate.v2.RayService\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xc5\x01\n\x14UpdateServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"@\n\x15UpdateServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\xae\x01\n\x15ReplaceServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"A\n\x16ReplaceServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\xb9\x01\n\x13\x41pplyServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"?\n\x14\x41pplyServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\x9f\x01\n\x14\x44\x65leteServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"$\n\x15\x44\x65leteServiceResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x8b\x01\n\x14WatchServicesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"{\n\x15WatchServicesResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\'\n\x07service\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayService\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"}\n\x12WaitServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\">\n\x13WaitServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"r\n\x18ListServiceEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\">\n\x19ListServiceEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"\xf7\x01\n\x13ScaleServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x14\n\x0cworker_group\x18\x03 \x01(\t\x12\x15\n\x08replicas\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x19\n\x0cmin_replicas\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0cmax_replicas\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x08 \x01(\tB\x0b\n\t_replicasB\x0f\n\r_min_replicasB\x0f\n\r_max_replicas\"?\n\x14ScaleServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"g\n\x15SuspendServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"A\n\x16SuspendServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"f\n\x14ResumeServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"@\n\x15ResumeServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService2\x9a\x10\n\x0cServeService\x12\x98\x01\n\rCreateService\x12 .raygate.v2.CreateServiceRequest\x1a!.raygate.v2.CreateServiceResponse\"B\x82\xd3\xe4\x93\x02<\"(/apis/v2/namespaces/{namespace}/services:\x07serviceb\x07service\x12\x8d\x01\n\nGetService\x12\x1d.raygate.v2.GetServiceRequest\x1a\x1e.raygate.v2.GetServiceResponse\"@\x82\xd3\xe4\x93\x02:\x12//apis/v2/namespaces/{namespace}/services/{name}b\x07service\x12\x98\x01\n\x0cListServices\x12\x1f.raygate.v2.ListServicesRequest\x1a .raygate.v2.ListServicesResponse\"E\x82\xd3\xe4\x93\x02?\x12(/apis/v2/namespaces/{namespace}/servicesZ\x13\x12\x11/apis/v2/services\x12\x9f\x01\n\rUpdateService\x12 .raygate.v2.UpdateServiceRequest\x1a!.raygate.v2.UpdateServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\x32//apis/v2/namespaces/{namespace}/services/{name}:\x07serviceb\x07service\x12\xa2\x01\n\x0eReplaceService\x12!.raygate.v2.ReplaceServiceRequest\x1a\".raygate.v2.ReplaceServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\x1a//apis/v2/namespaces/{namespace}/services/{name}:\x07serviceb\x07service\x12\xa2\x01\n\x0c\x41pplyService\x12\x1f.raygate.v2.ApplyServiceRequest\x1a .raygate.v2.ApplyServiceResponse\"O\x82\xd3\xe4\x93\x02I\"5/apis/v2/namespaces/{namespace}/services/{name}:apply:\x07serviceb\x07service\x12\x8d\x01\n\rDeleteService\x12 .raygate.v2.DeleteServiceRequest\x1a!.raygate.v2.DeleteServiceResponse\"7\x82\xd3\xe4\x93\x02\x31*//apis/v2/namespaces/{namespace}/services/{name}\x12\xa9\x01\n\rWatchServices\x12 .raygate.v2.WatchServicesRequest\x1a!.raygate.v2.WatchServicesResponse\"Q\x82\xd3\xe4\x93\x02K\x12./apis/v2/namespaces/{namespace}/services:watchZ\x19\x12\x17/apis/v2/services:watch0\x01\x12\x95\x01\n\x0bWaitService\x12\x1e.raygate.v2.WaitServiceRequest\x1a\x1f.raygate.v2.WaitServiceResponse\"E\x82\xd3\xe4\x93\x02?\x12\x34/apis/v2/namespaces/{namespace}/services/{name}:waitb\x07service\x12\xa0\x01\n\x11ListServiceEvents\x12$.raygate.v2.ListServiceEventsRequest\x1a%.raygate.v2.ListServiceEventsResponse\">\x82\xd3\xe4\x93\x02\x38\x12\x36/apis/v2/namespaces/{namespace}/services/{name}/events\x12\x9c\x01\n\x0cScaleService\x12\x1f.raygate.v2.ScaleServiceRequest\x1a .raygate.v2.ScaleServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\"5/apis/v2/namespaces/{namespace}/services/{name}:scale:\x01*b\x07service\x12\xa1\x01\n\x0eSuspendService\x12!.raygate.v2.SuspendServiceRequest\x1a\".raygate.v2.SuspendServiceResponse\"H\x82\xd3\xe4\x93\x02\x42\"7/apis/v2/namespaces/{namespace}/services/{name}:suspendb\x07service\x12\x9d\x01\n\rResumeService\x12 .raygate.v2.ResumeServiceRequest\x1a!.raygate.v2.ResumeServiceResponse\"G\x82\xd3\xe4\x93\x02\x41\"6/apis/v2/namespaces/{namespace}/services/{name}:resumeb\x07serviceB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eraygate/v2/serve_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\x1a\x16raygate/v2/serve.proto\"\x87\x01\n\x14\x43reateServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\"@\n\x15\x43reateServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"L\n\x11GetServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04view\x18\x03 \x01(\t\"=\n\x12GetServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\x97\x01\n\x13ListServicesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x16\n\x0elabel_selector\x18\x04 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x05 \x01(\t\x12\x10\n\x08order_by\x18\x06 \x01(\t\x12\x0c\n\x04view\x18\x07 \x01(\t\"\xb5\x01\n\x14ListServicesResponse\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12&\n\x08metadata\x18\x03 \x01(\x0b\x32\x14.raygate.v2.ListMeta\x12%\n\x05items\x18\x04 \x03(\x0b\x32\x16.raygate.v2.RayService\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\x12\x12\n\ntotal_size\x18\x06 \x01(\x05\"\xc5\x01\n\x14UpdateServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12/\n\x0bupdate_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\rvalidate_only\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"@\n\x15UpdateServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\xae\x01\n\x15ReplaceServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x04 \x01(\x08\x12\x17\n\x0f\x61llow_overwrite\x18\x05 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x06 \x01(\t\"A\n\x16ReplaceServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\xb9\x01\n\x13\x41pplyServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12,\n\x07service\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayServiceB\x03\xe0\x41\x02\x12\x15\n\rfield_manager\x18\x04 \x01(\t\x12\r\n\x05\x66orce\x18\x05 \x01(\x08\x12\x15\n\rvalidate_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\"?\n\x14\x41pplyServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"\x9f\x01\n\x14\x44\x65leteServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x13\n\x0bpropagation\x18\x05 \x01(\t\x12\x15\n\rallow_missing\x18\x06 \x01(\x08\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\"$\n\x15\x44\x65leteServiceResponse\x12\x0b\n\x03uid\x18\x01 \x01(\t\"\x8b\x01\n\x14WatchServicesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\t\x12\x0c\n\x04view\x18\x04 \x01(\t\x12\x14\n\x0cresume_token\x18\x05 \x01(\t\x12\x14\n\x0cskip_initial\x18\x06 \x01(\x08\"{\n\x15WatchServicesResponse\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\'\n\x07service\x18\x02 \x01(\x0b\x32\x16.raygate.v2.RayService\x12\x14\n\x0cresume_token\x18\x03 \x01(\t\x12\x15\n\rstale_seconds\x18\x04 \x01(\x03\"}\n\x12WaitServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x10\n\x03\x66or\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12*\n\x07timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\">\n\x13WaitServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"r\n\x18ListServiceEventsRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x18\n\x10include_children\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\">\n\x19ListServiceEventsResponse\x12!\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Event\"C\n\x16\x44iagnoseServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\"O\n\x17\x44iagnoseServiceResponse\x12\r\n\x05ready\x18\x01 \x01(\x08\x12%\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x13.raygate.v2.Finding\"\xf7\x01\n\x13ScaleServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x14\n\x0cworker_group\x18\x03 \x01(\t\x12\x15\n\x08replicas\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x19\n\x0cmin_replicas\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0cmax_replicas\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12\x15\n\rvalidate_only\x18\x07 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x08 \x01(\tB\x0b\n\t_replicasB\x0f\n\r_min_replicasB\x0f\n\r_max_replicas\"?\n\x14ScaleServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"g\n\x15SuspendServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"A\n\x16SuspendServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService\"f\n\x14ResumeServiceRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"@\n\x15ResumeServiceResponse\x12\'\n\x07service\x18\x01 \x01(\x0b\x32\x16.raygate.v2.RayService2\xb9\x11\n\x0cServeService\x12\x98\x01\n\rCreateService\x12 .raygate.v2.CreateServiceRequest\x1a!.raygate.v2.CreateServiceResponse\"B\x82\xd3\xe4\x93\x02<\"(/apis/v2/namespaces/{namespace}/services:\x07serviceb\x07service\x12\x8d\x01\n\nGetService\x12\x1d.raygate.v2.GetServiceRequest\x1a\x1e.raygate.v2.GetServiceResponse\"@\x82\xd3\xe4\x93\x02:\x12//apis/v2/namespaces/{namespace}/services/{name}b\x07service\x12\x98\x01\n\x0cListServices\x12\x1f.raygate.v2.ListServicesRequest\x1a .raygate.v2.ListServicesResponse\"E\x82\xd3\xe4\x93\x02?\x12(/apis/v2/namespaces/{namespace}/servicesZ\x13\x12\x11/apis/v2/services\x12\x9f\x01\n\rUpdateService\x12 .raygate.v2.UpdateServiceRequest\x1a!.raygate.v2.UpdateServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\x32//apis/v2/namespaces/{namespace}/services/{name}:\x07serviceb\x07service\x12\xa2\x01\n\x0eReplaceService\x12!.raygate.v2.ReplaceServiceRequest\x1a\".raygate.v2.ReplaceServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\x1a//apis/v2/namespaces/{namespace}/services/{name}:\x07serviceb\x07service\x12\xa2\x01\n\x0c\x41pplyService\x12\x1f.raygate.v2.ApplyServiceRequest\x1a .raygate.v2.ApplyServiceResponse\"O\x82\xd3\xe4\x93\x02I\"5/apis/v2/namespaces/{namespace}/services/{name}:apply:\x07serviceb\x07service\x12\x8d\x01\n\rDeleteService\x12 .raygate.v2.DeleteServiceRequest\x1a!.raygate.v2.DeleteServiceResponse\"7\x82\xd3\xe4\x93\x02\x31*//apis/v2/namespaces/{namespace}/services/{name}\x12\xa9\x01\n\rWatchServices\x12 .raygate.v2.WatchServicesRequest\x1a!.raygate.v2.WatchServicesResponse\"Q\x82\xd3\xe4\x93\x02K\x12./apis/v2/namespaces/{namespace}/services:watchZ\x19\x12\x17/apis/v2/services:watch0\x01\x12\x95\x01\n\x0bWaitService\x12\x1e.raygate.v2.WaitServiceRequest\x1a\x1f.raygate.v2.WaitServiceResponse\"E\x82\xd3\xe4\x93\x02?\x12\x34/apis/v2/namespaces/{namespace}/services/{name}:waitb\x07service\x12\xa0\x01\n\x11ListServiceEvents\x12$.raygate.v2.ListServiceEventsRequest\x1a%.raygate.v2.ListServiceEventsResponse\">\x82\xd3\xe4\x93\x02\x38\x12\x36/apis/v2/namespaces/{namespace}/services/{name}/events\x12\x9c\x01\n\x0f\x44iagnoseService\x12\".raygate.v2.DiagnoseServiceRequest\x1a#.raygate.v2.DiagnoseServiceResponse\"@\x82\xd3\xe4\x93\x02:\x12\x38/apis/v2/namespaces/{namespace}/services/{name}:diagnose\x12\x9c\x01\n\x0cScaleService\x12\x1f.raygate.v2.ScaleServiceRequest\x1a .raygate.v2.ScaleServiceResponse\"I\x82\xd3\xe4\x93\x02\x43\"5/apis/v2/namespaces/{namespace}/services/{name}:scale:\x01*b\x07service\x12\xa1\x01\n\x0eSuspendService\x12!.raygate.v2.SuspendServiceRequest\x1a\".raygate.v2.SuspendServiceResponse\"H\x82\xd3\xe4\x93\x02\x42\"7/apis/v2/namespaces/{namespace}/services/{name}:suspendb\x07service\x12\x9d\x01\n\rResumeService\x12 .raygate.v2.ResumeServiceRequest\x1a!.raygate.v2.ResumeServiceResponse\"G\x82\xd3\xe4\x93\x02\x41\"6/apis/v2/namespaces/{namespace}/services/{name}:resumeb\x07serviceB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -79,6 +80,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTSERVICEEVENTSREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_LISTSERVICEEVENTSREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_LISTSERVICEEVENTSREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSESERVICEREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_DIAGNOSESERVICEREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_DIAGNOSESERVICEREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_DIAGNOSESERVICEREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
   _globals['_SCALESERVICEREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_SCALESERVICEREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_SCALESERVICEREQUEST'].fields_by_name['name']._loaded_options = None
@@ -111,64 +116,70 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SERVESERVICE'].methods_by_name['WaitService']._serialized_options = b'\202\323\344\223\002?\0224/apis/v2/namespaces/{namespace}/services/{name}:waitb\007service'
   _globals['_SERVESERVICE'].methods_by_name['ListServiceEvents']._loaded_options = None
   _globals['_SERVESERVICE'].methods_by_name['ListServiceEvents']._serialized_options = b'\202\323\344\223\0028\0226/apis/v2/namespaces/{namespace}/services/{name}/events'
+  _globals['_SERVESERVICE'].methods_by_name['DiagnoseService']._loaded_options = None
+  _globals['_SERVESERVICE'].methods_by_name['DiagnoseService']._serialized_options = b'\202\323\344\223\002:\0228/apis/v2/namespaces/{namespace}/services/{name}:diagnose'
   _globals['_SERVESERVICE'].methods_by_name['ScaleService']._loaded_options = None
   _globals['_SERVESERVICE'].methods_by_name['ScaleService']._serialized_options = b'\202\323\344\223\002C\"5/apis/v2/namespaces/{namespace}/services/{name}:scale:\001*b\007service'
   _globals['_SERVESERVICE'].methods_by_name['SuspendService']._loaded_options = None
   _globals['_SERVESERVICE'].methods_by_name['SuspendService']._serialized_options = b'\202\323\344\223\002B\"7/apis/v2/namespaces/{namespace}/services/{name}:suspendb\007service'
   _globals['_SERVESERVICE'].methods_by_name['ResumeService']._loaded_options = None
   _globals['_SERVESERVICE'].methods_by_name['ResumeService']._serialized_options = b'\202\323\344\223\002A\"6/apis/v2/namespaces/{namespace}/services/{name}:resumeb\007service'
-  _globals['_CREATESERVICEREQUEST']._serialized_start=247
-  _globals['_CREATESERVICEREQUEST']._serialized_end=382
-  _globals['_CREATESERVICERESPONSE']._serialized_start=384
-  _globals['_CREATESERVICERESPONSE']._serialized_end=448
-  _globals['_GETSERVICEREQUEST']._serialized_start=450
-  _globals['_GETSERVICEREQUEST']._serialized_end=526
-  _globals['_GETSERVICERESPONSE']._serialized_start=528
-  _globals['_GETSERVICERESPONSE']._serialized_end=589
-  _globals['_LISTSERVICESREQUEST']._serialized_start=592
-  _globals['_LISTSERVICESREQUEST']._serialized_end=743
-  _globals['_LISTSERVICESRESPONSE']._serialized_start=746
-  _globals['_LISTSERVICESRESPONSE']._serialized_end=927
-  _globals['_UPDATESERVICEREQUEST']._serialized_start=930
-  _globals['_UPDATESERVICEREQUEST']._serialized_end=1127
-  _globals['_UPDATESERVICERESPONSE']._serialized_start=1129
-  _globals['_UPDATESERVICERESPONSE']._serialized_end=1193
-  _globals['_REPLACESERVICEREQUEST']._serialized_start=1196
-  _globals['_REPLACESERVICEREQUEST']._serialized_end=1370
-  _globals['_REPLACESERVICERESPONSE']._serialized_start=1372
-  _globals['_REPLACESERVICERESPONSE']._serialized_end=1437
-  _globals['_APPLYSERVICEREQUEST']._serialized_start=1440
-  _globals['_APPLYSERVICEREQUEST']._serialized_end=1625
-  _globals['_APPLYSERVICERESPONSE']._serialized_start=1627
-  _globals['_APPLYSERVICERESPONSE']._serialized_end=1690
-  _globals['_DELETESERVICEREQUEST']._serialized_start=1693
-  _globals['_DELETESERVICEREQUEST']._serialized_end=1852
-  _globals['_DELETESERVICERESPONSE']._serialized_start=1854
-  _globals['_DELETESERVICERESPONSE']._serialized_end=1890
-  _globals['_WATCHSERVICESREQUEST']._serialized_start=1893
-  _globals['_WATCHSERVICESREQUEST']._serialized_end=2032
-  _globals['_WATCHSERVICESRESPONSE']._serialized_start=2034
-  _globals['_WATCHSERVICESRESPONSE']._serialized_end=2157
-  _globals['_WAITSERVICEREQUEST']._serialized_start=2159
-  _globals['_WAITSERVICEREQUEST']._serialized_end=2284
-  _globals['_WAITSERVICERESPONSE']._serialized_start=2286
-  _globals['_WAITSERVICERESPONSE']._serialized_end=2348
-  _globals['_LISTSERVICEEVENTSREQUEST']._serialized_start=2350
-  _globals['_LISTSERVICEEVENTSREQUEST']._serialized_end=2464
-  _globals['_LISTSERVICEEVENTSRESPONSE']._serialized_start=2466
-  _globals['_LISTSERVICEEVENTSRESPONSE']._serialized_end=2528
-  _globals['_SCALESERVICEREQUEST']._serialized_start=2531
-  _globals['_SCALESERVICEREQUEST']._serialized_end=2778
-  _globals['_SCALESERVICERESPONSE']._serialized_start=2780
-  _globals['_SCALESERVICERESPONSE']._serialized_end=2843
-  _globals['_SUSPENDSERVICEREQUEST']._serialized_start=2845
-  _globals['_SUSPENDSERVICEREQUEST']._serialized_end=2948
-  _globals['_SUSPENDSERVICERESPONSE']._serialized_start=2950
-  _globals['_SUSPENDSERVICERESPONSE']._serialized_end=3015
-  _globals['_RESUMESERVICEREQUEST']._serialized_start=3017
-  _globals['_RESUMESERVICEREQUEST']._serialized_end=3119
-  _globals['_RESUMESERVICERESPONSE']._serialized_start=3121
-  _globals['_RESUMESERVICERESPONSE']._serialized_end=3185
-  _globals['_SERVESERVICE']._serialized_start=3188
-  _globals['_SERVESERVICE']._serialized_end=5262
+  _globals['_CREATESERVICEREQUEST']._serialized_start=275
+  _globals['_CREATESERVICEREQUEST']._serialized_end=410
+  _globals['_CREATESERVICERESPONSE']._serialized_start=412
+  _globals['_CREATESERVICERESPONSE']._serialized_end=476
+  _globals['_GETSERVICEREQUEST']._serialized_start=478
+  _globals['_GETSERVICEREQUEST']._serialized_end=554
+  _globals['_GETSERVICERESPONSE']._serialized_start=556
+  _globals['_GETSERVICERESPONSE']._serialized_end=617
+  _globals['_LISTSERVICESREQUEST']._serialized_start=620
+  _globals['_LISTSERVICESREQUEST']._serialized_end=771
+  _globals['_LISTSERVICESRESPONSE']._serialized_start=774
+  _globals['_LISTSERVICESRESPONSE']._serialized_end=955
+  _globals['_UPDATESERVICEREQUEST']._serialized_start=958
+  _globals['_UPDATESERVICEREQUEST']._serialized_end=1155
+  _globals['_UPDATESERVICERESPONSE']._serialized_start=1157
+  _globals['_UPDATESERVICERESPONSE']._serialized_end=1221
+  _globals['_REPLACESERVICEREQUEST']._serialized_start=1224
+  _globals['_REPLACESERVICEREQUEST']._serialized_end=1398
+  _globals['_REPLACESERVICERESPONSE']._serialized_start=1400
+  _globals['_REPLACESERVICERESPONSE']._serialized_end=1465
+  _globals['_APPLYSERVICEREQUEST']._serialized_start=1468
+  _globals['_APPLYSERVICEREQUEST']._serialized_end=1653
+  _globals['_APPLYSERVICERESPONSE']._serialized_start=1655
+  _globals['_APPLYSERVICERESPONSE']._serialized_end=1718
+  _globals['_DELETESERVICEREQUEST']._serialized_start=1721
+  _globals['_DELETESERVICEREQUEST']._serialized_end=1880
+  _globals['_DELETESERVICERESPONSE']._serialized_start=1882
+  _globals['_DELETESERVICERESPONSE']._serialized_end=1918
+  _globals['_WATCHSERVICESREQUEST']._serialized_start=1921
+  _globals['_WATCHSERVICESREQUEST']._serialized_end=2060
+  _globals['_WATCHSERVICESRESPONSE']._serialized_start=2062
+  _globals['_WATCHSERVICESRESPONSE']._serialized_end=2185
+  _globals['_WAITSERVICEREQUEST']._serialized_start=2187
+  _globals['_WAITSERVICEREQUEST']._serialized_end=2312
+  _globals['_WAITSERVICERESPONSE']._serialized_start=2314
+  _globals['_WAITSERVICERESPONSE']._serialized_end=2376
+  _globals['_LISTSERVICEEVENTSREQUEST']._serialized_start=2378
+  _globals['_LISTSERVICEEVENTSREQUEST']._serialized_end=2492
+  _globals['_LISTSERVICEEVENTSRESPONSE']._serialized_start=2494
+  _globals['_LISTSERVICEEVENTSRESPONSE']._serialized_end=2556
+  _globals['_DIAGNOSESERVICEREQUEST']._serialized_start=2558
+  _globals['_DIAGNOSESERVICEREQUEST']._serialized_end=2625
+  _globals['_DIAGNOSESERVICERESPONSE']._serialized_start=2627
+  _globals['_DIAGNOSESERVICERESPONSE']._serialized_end=2706
+  _globals['_SCALESERVICEREQUEST']._serialized_start=2709
+  _globals['_SCALESERVICEREQUEST']._serialized_end=2956
+  _globals['_SCALESERVICERESPONSE']._serialized_start=2958
+  _globals['_SCALESERVICERESPONSE']._serialized_end=3021
+  _globals['_SUSPENDSERVICEREQUEST']._serialized_start=3023
+  _globals['_SUSPENDSERVICEREQUEST']._serialized_end=3126
+  _globals['_SUSPENDSERVICERESPONSE']._serialized_start=3128
+  _globals['_SUSPENDSERVICERESPONSE']._serialized_end=3193
+  _globals['_RESUMESERVICEREQUEST']._serialized_start=3195
+  _globals['_RESUMESERVICEREQUEST']._serialized_end=3297
+  _globals['_RESUMESERVICERESPONSE']._serialized_start=3299
+  _globals['_RESUMESERVICERESPONSE']._serialized_end=3363
+  _globals['_SERVESERVICE']._serialized_start=3366
+  _globals['_SERVESERVICE']._serialized_end=5599
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ from google.api import annotations_pb2 as _annotations_pb2
 from google.api import field_behavior_pb2 as _field_behavior_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from raygate.v2 import diagnosis_pb2 as _diagnosis_pb2
 from raygate.v2 import event_pb2 as _event_pb2
 from raygate.v2 import meta_pb2 as _meta_pb2
 from raygate.v2 import serve_pb2 as _serve_pb2
@@ -237,6 +238,22 @@ class ListServiceEventsResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]
     def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
+
+class DiagnoseServiceRequest(_message.Message):
+    __slots__ = ("namespace", "name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DiagnoseServiceResponse(_message.Message):
+    __slots__ = ("ready", "findings")
+    READY_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    findings: _containers.RepeatedCompositeFieldContainer[_diagnosis_pb2.Finding]
+    def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
 
 class ScaleServiceRequest(_message.Message):
     __slots__ = ("namespace", "name", "worker_group", "replicas", "min_replicas", "max_replicas", "validate_only", "etag")

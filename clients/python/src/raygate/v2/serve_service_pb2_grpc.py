@@ -85,6 +85,11 @@ class ServeServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsResponse.FromString,
                 _registered_method=True)
+        self.DiagnoseService = channel.unary_unary(
+                '/raygate.v2.ServeService/DiagnoseService',
+                request_serializer=raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceResponse.FromString,
+                _registered_method=True)
         self.ScaleService = channel.unary_unary(
                 '/raygate.v2.ServeService/ScaleService',
                 request_serializer=raygate_dot_v2_dot_serve__service__pb2.ScaleServiceRequest.SerializeToString,
@@ -176,8 +181,15 @@ class ServeServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DiagnoseService(self, request, context):
+        """DiagnoseService says why a RayService does not serve requests, or what its upgrade waits for.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ScaleService(self, request, context):
-        """ScaleService changes the size of a worker group of a RayService.
+        """ScaleService changes the size of a worker group of a RayService, and of the cluster that is used, without an upgrade.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -249,6 +261,11 @@ def add_ServeServiceServicer_to_server(servicer, server):
                     servicer.ListServiceEvents,
                     request_deserializer=raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsResponse.SerializeToString,
+            ),
+            'DiagnoseService': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiagnoseService,
+                    request_deserializer=raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceResponse.SerializeToString,
             ),
             'ScaleService': grpc.unary_unary_rpc_method_handler(
                     servicer.ScaleService,
@@ -537,6 +554,33 @@ class ServeService(object):
             '/raygate.v2.ServeService/ListServiceEvents',
             raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsRequest.SerializeToString,
             raygate_dot_v2_dot_serve__service__pb2.ListServiceEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiagnoseService(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.ServeService/DiagnoseService',
+            raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceRequest.SerializeToString,
+            raygate_dot_v2_dot_serve__service__pb2.DiagnoseServiceResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1413,6 +1413,116 @@ func (x *ListServiceEventsResponse) GetEvents() []*Event {
 	return nil
 }
 
+// DiagnoseServiceRequest is the request of DiagnoseService.
+type DiagnoseServiceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the service.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// name of the service.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseServiceRequest) Reset() {
+	*x = DiagnoseServiceRequest{}
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseServiceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseServiceRequest) ProtoMessage() {}
+
+func (x *DiagnoseServiceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseServiceRequest.ProtoReflect.Descriptor instead.
+func (*DiagnoseServiceRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DiagnoseServiceRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DiagnoseServiceRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DiagnoseServiceResponse is the response of DiagnoseService.
+type DiagnoseServiceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ready says that requests are served.
+	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	// findings are the most decisive first; empty when nothing is wrong and no upgrade is under way.
+	Findings      []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiagnoseServiceResponse) Reset() {
+	*x = DiagnoseServiceResponse{}
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiagnoseServiceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiagnoseServiceResponse) ProtoMessage() {}
+
+func (x *DiagnoseServiceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiagnoseServiceResponse.ProtoReflect.Descriptor instead.
+func (*DiagnoseServiceResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DiagnoseServiceResponse) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *DiagnoseServiceResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
 // ScaleServiceRequest is the request of ScaleService.
 type ScaleServiceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1438,7 +1548,7 @@ type ScaleServiceRequest struct {
 
 func (x *ScaleServiceRequest) Reset() {
 	*x = ScaleServiceRequest{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1560,7 @@ func (x *ScaleServiceRequest) String() string {
 func (*ScaleServiceRequest) ProtoMessage() {}
 
 func (x *ScaleServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[20]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1573,7 @@ func (x *ScaleServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleServiceRequest.ProtoReflect.Descriptor instead.
 func (*ScaleServiceRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{20}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ScaleServiceRequest) GetNamespace() string {
@@ -1533,7 +1643,7 @@ type ScaleServiceResponse struct {
 
 func (x *ScaleServiceResponse) Reset() {
 	*x = ScaleServiceResponse{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1655,7 @@ func (x *ScaleServiceResponse) String() string {
 func (*ScaleServiceResponse) ProtoMessage() {}
 
 func (x *ScaleServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[21]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1668,7 @@ func (x *ScaleServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleServiceResponse.ProtoReflect.Descriptor instead.
 func (*ScaleServiceResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{21}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ScaleServiceResponse) GetService() *RayService {
@@ -1585,7 +1695,7 @@ type SuspendServiceRequest struct {
 
 func (x *SuspendServiceRequest) Reset() {
 	*x = SuspendServiceRequest{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +1707,7 @@ func (x *SuspendServiceRequest) String() string {
 func (*SuspendServiceRequest) ProtoMessage() {}
 
 func (x *SuspendServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[22]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +1720,7 @@ func (x *SuspendServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendServiceRequest.ProtoReflect.Descriptor instead.
 func (*SuspendServiceRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{22}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuspendServiceRequest) GetNamespace() string {
@@ -1652,7 +1762,7 @@ type SuspendServiceResponse struct {
 
 func (x *SuspendServiceResponse) Reset() {
 	*x = SuspendServiceResponse{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1774,7 @@ func (x *SuspendServiceResponse) String() string {
 func (*SuspendServiceResponse) ProtoMessage() {}
 
 func (x *SuspendServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[23]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1787,7 @@ func (x *SuspendServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendServiceResponse.ProtoReflect.Descriptor instead.
 func (*SuspendServiceResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{23}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SuspendServiceResponse) GetService() *RayService {
@@ -1704,7 +1814,7 @@ type ResumeServiceRequest struct {
 
 func (x *ResumeServiceRequest) Reset() {
 	*x = ResumeServiceRequest{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[24]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1826,7 @@ func (x *ResumeServiceRequest) String() string {
 func (*ResumeServiceRequest) ProtoMessage() {}
 
 func (x *ResumeServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[24]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1839,7 @@ func (x *ResumeServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeServiceRequest.ProtoReflect.Descriptor instead.
 func (*ResumeServiceRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{24}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeServiceRequest) GetNamespace() string {
@@ -1771,7 +1881,7 @@ type ResumeServiceResponse struct {
 
 func (x *ResumeServiceResponse) Reset() {
 	*x = ResumeServiceResponse{}
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[25]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1893,7 @@ func (x *ResumeServiceResponse) String() string {
 func (*ResumeServiceResponse) ProtoMessage() {}
 
 func (x *ResumeServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_serve_service_proto_msgTypes[25]
+	mi := &file_raygate_v2_serve_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1906,7 @@ func (x *ResumeServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeServiceResponse.ProtoReflect.Descriptor instead.
 func (*ResumeServiceResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{25}
+	return file_raygate_v2_serve_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeServiceResponse) GetService() *RayService {
@@ -1811,7 +1921,7 @@ var File_raygate_v2_serve_service_proto protoreflect.FileDescriptor
 const file_raygate_v2_serve_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1eraygate/v2/serve_service.proto\x12\n" +
-	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\x1a\x16raygate/v2/serve.proto\"\xb4\x01\n" +
+	"raygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1araygate/v2/diagnosis.proto\x1a\x16raygate/v2/event.proto\x1a\x15raygate/v2/meta.proto\x1a\x16raygate/v2/serve.proto\"\xb4\x01\n" +
 	"\x14CreateServiceRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x125\n" +
 	"\aservice\x18\x02 \x01(\v2\x16.raygate.v2.RayServiceB\x03\xe0A\x02R\aservice\x12\x1d\n" +
@@ -1908,7 +2018,13 @@ const file_raygate_v2_serve_service_proto_rawDesc = "" +
 	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"F\n" +
 	"\x19ListServiceEventsResponse\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"\xcd\x02\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"T\n" +
+	"\x16DiagnoseServiceRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"`\n" +
+	"\x17DiagnoseServiceResponse\x12\x14\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xcd\x02\n" +
 	"\x13ScaleServiceRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12!\n" +
@@ -1936,7 +2052,7 @@ const file_raygate_v2_serve_service_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\x12\x12\n" +
 	"\x04etag\x18\x04 \x01(\tR\x04etag\"I\n" +
 	"\x15ResumeServiceResponse\x120\n" +
-	"\aservice\x18\x01 \x01(\v2\x16.raygate.v2.RayServiceR\aservice2\x9a\x10\n" +
+	"\aservice\x18\x01 \x01(\v2\x16.raygate.v2.RayServiceR\aservice2\xb9\x11\n" +
 	"\fServeService\x12\x98\x01\n" +
 	"\rCreateService\x12 .raygate.v2.CreateServiceRequest\x1a!.raygate.v2.CreateServiceResponse\"B\x82\xd3\xe4\x93\x02<:\aserviceb\aservice\"(/apis/v2/namespaces/{namespace}/services\x12\x8d\x01\n" +
 	"\n" +
@@ -1949,6 +2065,7 @@ const file_raygate_v2_serve_service_proto_rawDesc = "" +
 	"\rWatchServices\x12 .raygate.v2.WatchServicesRequest\x1a!.raygate.v2.WatchServicesResponse\"Q\x82\xd3\xe4\x93\x02KZ\x19\x12\x17/apis/v2/services:watch\x12./apis/v2/namespaces/{namespace}/services:watch0\x01\x12\x95\x01\n" +
 	"\vWaitService\x12\x1e.raygate.v2.WaitServiceRequest\x1a\x1f.raygate.v2.WaitServiceResponse\"E\x82\xd3\xe4\x93\x02?b\aservice\x124/apis/v2/namespaces/{namespace}/services/{name}:wait\x12\xa0\x01\n" +
 	"\x11ListServiceEvents\x12$.raygate.v2.ListServiceEventsRequest\x1a%.raygate.v2.ListServiceEventsResponse\">\x82\xd3\xe4\x93\x028\x126/apis/v2/namespaces/{namespace}/services/{name}/events\x12\x9c\x01\n" +
+	"\x0fDiagnoseService\x12\".raygate.v2.DiagnoseServiceRequest\x1a#.raygate.v2.DiagnoseServiceResponse\"@\x82\xd3\xe4\x93\x02:\x128/apis/v2/namespaces/{namespace}/services/{name}:diagnose\x12\x9c\x01\n" +
 	"\fScaleService\x12\x1f.raygate.v2.ScaleServiceRequest\x1a .raygate.v2.ScaleServiceResponse\"I\x82\xd3\xe4\x93\x02C:\x01*b\aservice\"5/apis/v2/namespaces/{namespace}/services/{name}:scale\x12\xa1\x01\n" +
 	"\x0eSuspendService\x12!.raygate.v2.SuspendServiceRequest\x1a\".raygate.v2.SuspendServiceResponse\"H\x82\xd3\xe4\x93\x02Bb\aservice\"7/apis/v2/namespaces/{namespace}/services/{name}:suspend\x12\x9d\x01\n" +
 	"\rResumeService\x12 .raygate.v2.ResumeServiceRequest\x1a!.raygate.v2.ResumeServiceResponse\"G\x82\xd3\xe4\x93\x02Ab\aservice\"6/apis/v2/namespaces/{namespace}/services/{name}:resumeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
@@ -1965,7 +2082,7 @@ func file_raygate_v2_serve_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_serve_service_proto_rawDescData
 }
 
-var file_raygate_v2_serve_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_raygate_v2_serve_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_raygate_v2_serve_service_proto_goTypes = []any{
 	(*CreateServiceRequest)(nil),      // 0: raygate.v2.CreateServiceRequest
 	(*CreateServiceResponse)(nil),     // 1: raygate.v2.CreateServiceResponse
@@ -1987,69 +2104,75 @@ var file_raygate_v2_serve_service_proto_goTypes = []any{
 	(*WaitServiceResponse)(nil),       // 17: raygate.v2.WaitServiceResponse
 	(*ListServiceEventsRequest)(nil),  // 18: raygate.v2.ListServiceEventsRequest
 	(*ListServiceEventsResponse)(nil), // 19: raygate.v2.ListServiceEventsResponse
-	(*ScaleServiceRequest)(nil),       // 20: raygate.v2.ScaleServiceRequest
-	(*ScaleServiceResponse)(nil),      // 21: raygate.v2.ScaleServiceResponse
-	(*SuspendServiceRequest)(nil),     // 22: raygate.v2.SuspendServiceRequest
-	(*SuspendServiceResponse)(nil),    // 23: raygate.v2.SuspendServiceResponse
-	(*ResumeServiceRequest)(nil),      // 24: raygate.v2.ResumeServiceRequest
-	(*ResumeServiceResponse)(nil),     // 25: raygate.v2.ResumeServiceResponse
-	(*RayService)(nil),                // 26: raygate.v2.RayService
-	(*ListMeta)(nil),                  // 27: raygate.v2.ListMeta
-	(*fieldmaskpb.FieldMask)(nil),     // 28: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),       // 29: google.protobuf.Duration
-	(*Event)(nil),                     // 30: raygate.v2.Event
+	(*DiagnoseServiceRequest)(nil),    // 20: raygate.v2.DiagnoseServiceRequest
+	(*DiagnoseServiceResponse)(nil),   // 21: raygate.v2.DiagnoseServiceResponse
+	(*ScaleServiceRequest)(nil),       // 22: raygate.v2.ScaleServiceRequest
+	(*ScaleServiceResponse)(nil),      // 23: raygate.v2.ScaleServiceResponse
+	(*SuspendServiceRequest)(nil),     // 24: raygate.v2.SuspendServiceRequest
+	(*SuspendServiceResponse)(nil),    // 25: raygate.v2.SuspendServiceResponse
+	(*ResumeServiceRequest)(nil),      // 26: raygate.v2.ResumeServiceRequest
+	(*ResumeServiceResponse)(nil),     // 27: raygate.v2.ResumeServiceResponse
+	(*RayService)(nil),                // 28: raygate.v2.RayService
+	(*ListMeta)(nil),                  // 29: raygate.v2.ListMeta
+	(*fieldmaskpb.FieldMask)(nil),     // 30: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),       // 31: google.protobuf.Duration
+	(*Event)(nil),                     // 32: raygate.v2.Event
+	(*Finding)(nil),                   // 33: raygate.v2.Finding
 }
 var file_raygate_v2_serve_service_proto_depIdxs = []int32{
-	26, // 0: raygate.v2.CreateServiceRequest.service:type_name -> raygate.v2.RayService
-	26, // 1: raygate.v2.CreateServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 2: raygate.v2.GetServiceResponse.service:type_name -> raygate.v2.RayService
-	27, // 3: raygate.v2.ListServicesResponse.metadata:type_name -> raygate.v2.ListMeta
-	26, // 4: raygate.v2.ListServicesResponse.items:type_name -> raygate.v2.RayService
-	26, // 5: raygate.v2.UpdateServiceRequest.service:type_name -> raygate.v2.RayService
-	28, // 6: raygate.v2.UpdateServiceRequest.update_mask:type_name -> google.protobuf.FieldMask
-	26, // 7: raygate.v2.UpdateServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 8: raygate.v2.ReplaceServiceRequest.service:type_name -> raygate.v2.RayService
-	26, // 9: raygate.v2.ReplaceServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 10: raygate.v2.ApplyServiceRequest.service:type_name -> raygate.v2.RayService
-	26, // 11: raygate.v2.ApplyServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 12: raygate.v2.WatchServicesResponse.service:type_name -> raygate.v2.RayService
-	29, // 13: raygate.v2.WaitServiceRequest.timeout:type_name -> google.protobuf.Duration
-	26, // 14: raygate.v2.WaitServiceResponse.service:type_name -> raygate.v2.RayService
-	30, // 15: raygate.v2.ListServiceEventsResponse.events:type_name -> raygate.v2.Event
-	26, // 16: raygate.v2.ScaleServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 17: raygate.v2.SuspendServiceResponse.service:type_name -> raygate.v2.RayService
-	26, // 18: raygate.v2.ResumeServiceResponse.service:type_name -> raygate.v2.RayService
-	0,  // 19: raygate.v2.ServeService.CreateService:input_type -> raygate.v2.CreateServiceRequest
-	2,  // 20: raygate.v2.ServeService.GetService:input_type -> raygate.v2.GetServiceRequest
-	4,  // 21: raygate.v2.ServeService.ListServices:input_type -> raygate.v2.ListServicesRequest
-	6,  // 22: raygate.v2.ServeService.UpdateService:input_type -> raygate.v2.UpdateServiceRequest
-	8,  // 23: raygate.v2.ServeService.ReplaceService:input_type -> raygate.v2.ReplaceServiceRequest
-	10, // 24: raygate.v2.ServeService.ApplyService:input_type -> raygate.v2.ApplyServiceRequest
-	12, // 25: raygate.v2.ServeService.DeleteService:input_type -> raygate.v2.DeleteServiceRequest
-	14, // 26: raygate.v2.ServeService.WatchServices:input_type -> raygate.v2.WatchServicesRequest
-	16, // 27: raygate.v2.ServeService.WaitService:input_type -> raygate.v2.WaitServiceRequest
-	18, // 28: raygate.v2.ServeService.ListServiceEvents:input_type -> raygate.v2.ListServiceEventsRequest
-	20, // 29: raygate.v2.ServeService.ScaleService:input_type -> raygate.v2.ScaleServiceRequest
-	22, // 30: raygate.v2.ServeService.SuspendService:input_type -> raygate.v2.SuspendServiceRequest
-	24, // 31: raygate.v2.ServeService.ResumeService:input_type -> raygate.v2.ResumeServiceRequest
-	1,  // 32: raygate.v2.ServeService.CreateService:output_type -> raygate.v2.CreateServiceResponse
-	3,  // 33: raygate.v2.ServeService.GetService:output_type -> raygate.v2.GetServiceResponse
-	5,  // 34: raygate.v2.ServeService.ListServices:output_type -> raygate.v2.ListServicesResponse
-	7,  // 35: raygate.v2.ServeService.UpdateService:output_type -> raygate.v2.UpdateServiceResponse
-	9,  // 36: raygate.v2.ServeService.ReplaceService:output_type -> raygate.v2.ReplaceServiceResponse
-	11, // 37: raygate.v2.ServeService.ApplyService:output_type -> raygate.v2.ApplyServiceResponse
-	13, // 38: raygate.v2.ServeService.DeleteService:output_type -> raygate.v2.DeleteServiceResponse
-	15, // 39: raygate.v2.ServeService.WatchServices:output_type -> raygate.v2.WatchServicesResponse
-	17, // 40: raygate.v2.ServeService.WaitService:output_type -> raygate.v2.WaitServiceResponse
-	19, // 41: raygate.v2.ServeService.ListServiceEvents:output_type -> raygate.v2.ListServiceEventsResponse
-	21, // 42: raygate.v2.ServeService.ScaleService:output_type -> raygate.v2.ScaleServiceResponse
-	23, // 43: raygate.v2.ServeService.SuspendService:output_type -> raygate.v2.SuspendServiceResponse
-	25, // 44: raygate.v2.ServeService.ResumeService:output_type -> raygate.v2.ResumeServiceResponse
-	32, // [32:45] is the sub-list for method output_type
-	19, // [19:32] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	28, // 0: raygate.v2.CreateServiceRequest.service:type_name -> raygate.v2.RayService
+	28, // 1: raygate.v2.CreateServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 2: raygate.v2.GetServiceResponse.service:type_name -> raygate.v2.RayService
+	29, // 3: raygate.v2.ListServicesResponse.metadata:type_name -> raygate.v2.ListMeta
+	28, // 4: raygate.v2.ListServicesResponse.items:type_name -> raygate.v2.RayService
+	28, // 5: raygate.v2.UpdateServiceRequest.service:type_name -> raygate.v2.RayService
+	30, // 6: raygate.v2.UpdateServiceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	28, // 7: raygate.v2.UpdateServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 8: raygate.v2.ReplaceServiceRequest.service:type_name -> raygate.v2.RayService
+	28, // 9: raygate.v2.ReplaceServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 10: raygate.v2.ApplyServiceRequest.service:type_name -> raygate.v2.RayService
+	28, // 11: raygate.v2.ApplyServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 12: raygate.v2.WatchServicesResponse.service:type_name -> raygate.v2.RayService
+	31, // 13: raygate.v2.WaitServiceRequest.timeout:type_name -> google.protobuf.Duration
+	28, // 14: raygate.v2.WaitServiceResponse.service:type_name -> raygate.v2.RayService
+	32, // 15: raygate.v2.ListServiceEventsResponse.events:type_name -> raygate.v2.Event
+	33, // 16: raygate.v2.DiagnoseServiceResponse.findings:type_name -> raygate.v2.Finding
+	28, // 17: raygate.v2.ScaleServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 18: raygate.v2.SuspendServiceResponse.service:type_name -> raygate.v2.RayService
+	28, // 19: raygate.v2.ResumeServiceResponse.service:type_name -> raygate.v2.RayService
+	0,  // 20: raygate.v2.ServeService.CreateService:input_type -> raygate.v2.CreateServiceRequest
+	2,  // 21: raygate.v2.ServeService.GetService:input_type -> raygate.v2.GetServiceRequest
+	4,  // 22: raygate.v2.ServeService.ListServices:input_type -> raygate.v2.ListServicesRequest
+	6,  // 23: raygate.v2.ServeService.UpdateService:input_type -> raygate.v2.UpdateServiceRequest
+	8,  // 24: raygate.v2.ServeService.ReplaceService:input_type -> raygate.v2.ReplaceServiceRequest
+	10, // 25: raygate.v2.ServeService.ApplyService:input_type -> raygate.v2.ApplyServiceRequest
+	12, // 26: raygate.v2.ServeService.DeleteService:input_type -> raygate.v2.DeleteServiceRequest
+	14, // 27: raygate.v2.ServeService.WatchServices:input_type -> raygate.v2.WatchServicesRequest
+	16, // 28: raygate.v2.ServeService.WaitService:input_type -> raygate.v2.WaitServiceRequest
+	18, // 29: raygate.v2.ServeService.ListServiceEvents:input_type -> raygate.v2.ListServiceEventsRequest
+	20, // 30: raygate.v2.ServeService.DiagnoseService:input_type -> raygate.v2.DiagnoseServiceRequest
+	22, // 31: raygate.v2.ServeService.ScaleService:input_type -> raygate.v2.ScaleServiceRequest
+	24, // 32: raygate.v2.ServeService.SuspendService:input_type -> raygate.v2.SuspendServiceRequest
+	26, // 33: raygate.v2.ServeService.ResumeService:input_type -> raygate.v2.ResumeServiceRequest
+	1,  // 34: raygate.v2.ServeService.CreateService:output_type -> raygate.v2.CreateServiceResponse
+	3,  // 35: raygate.v2.ServeService.GetService:output_type -> raygate.v2.GetServiceResponse
+	5,  // 36: raygate.v2.ServeService.ListServices:output_type -> raygate.v2.ListServicesResponse
+	7,  // 37: raygate.v2.ServeService.UpdateService:output_type -> raygate.v2.UpdateServiceResponse
+	9,  // 38: raygate.v2.ServeService.ReplaceService:output_type -> raygate.v2.ReplaceServiceResponse
+	11, // 39: raygate.v2.ServeService.ApplyService:output_type -> raygate.v2.ApplyServiceResponse
+	13, // 40: raygate.v2.ServeService.DeleteService:output_type -> raygate.v2.DeleteServiceResponse
+	15, // 41: raygate.v2.ServeService.WatchServices:output_type -> raygate.v2.WatchServicesResponse
+	17, // 42: raygate.v2.ServeService.WaitService:output_type -> raygate.v2.WaitServiceResponse
+	19, // 43: raygate.v2.ServeService.ListServiceEvents:output_type -> raygate.v2.ListServiceEventsResponse
+	21, // 44: raygate.v2.ServeService.DiagnoseService:output_type -> raygate.v2.DiagnoseServiceResponse
+	23, // 45: raygate.v2.ServeService.ScaleService:output_type -> raygate.v2.ScaleServiceResponse
+	25, // 46: raygate.v2.ServeService.SuspendService:output_type -> raygate.v2.SuspendServiceResponse
+	27, // 47: raygate.v2.ServeService.ResumeService:output_type -> raygate.v2.ResumeServiceResponse
+	34, // [34:48] is the sub-list for method output_type
+	20, // [20:34] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_serve_service_proto_init() }
@@ -2057,17 +2180,18 @@ func file_raygate_v2_serve_service_proto_init() {
 	if File_raygate_v2_serve_service_proto != nil {
 		return
 	}
+	file_raygate_v2_diagnosis_proto_init()
 	file_raygate_v2_event_proto_init()
 	file_raygate_v2_meta_proto_init()
 	file_raygate_v2_serve_proto_init()
-	file_raygate_v2_serve_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_raygate_v2_serve_service_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_serve_service_proto_rawDesc), len(file_raygate_v2_serve_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	ServeService_WatchServices_FullMethodName     = "/raygate.v2.ServeService/WatchServices"
 	ServeService_WaitService_FullMethodName       = "/raygate.v2.ServeService/WaitService"
 	ServeService_ListServiceEvents_FullMethodName = "/raygate.v2.ServeService/ListServiceEvents"
+	ServeService_DiagnoseService_FullMethodName   = "/raygate.v2.ServeService/DiagnoseService"
 	ServeService_ScaleService_FullMethodName      = "/raygate.v2.ServeService/ScaleService"
 	ServeService_SuspendService_FullMethodName    = "/raygate.v2.ServeService/SuspendService"
 	ServeService_ResumeService_FullMethodName     = "/raygate.v2.ServeService/ResumeService"
@@ -60,7 +61,9 @@ type ServeServiceClient interface {
 	WaitService(ctx context.Context, in *WaitServiceRequest, opts ...grpc.CallOption) (*WaitServiceResponse, error)
 	// ListServiceEvents returns what happened to a RayService, newest first.
 	ListServiceEvents(ctx context.Context, in *ListServiceEventsRequest, opts ...grpc.CallOption) (*ListServiceEventsResponse, error)
-	// ScaleService changes the size of a worker group of a RayService.
+	// DiagnoseService says why a RayService does not serve requests, or what its upgrade waits for.
+	DiagnoseService(ctx context.Context, in *DiagnoseServiceRequest, opts ...grpc.CallOption) (*DiagnoseServiceResponse, error)
+	// ScaleService changes the size of a worker group of a RayService, and of the cluster that is used, without an upgrade.
 	ScaleService(ctx context.Context, in *ScaleServiceRequest, opts ...grpc.CallOption) (*ScaleServiceResponse, error)
 	// SuspendService suspends a RayService.
 	SuspendService(ctx context.Context, in *SuspendServiceRequest, opts ...grpc.CallOption) (*SuspendServiceResponse, error)
@@ -185,6 +188,16 @@ func (c *serveServiceClient) ListServiceEvents(ctx context.Context, in *ListServ
 	return out, nil
 }
 
+func (c *serveServiceClient) DiagnoseService(ctx context.Context, in *DiagnoseServiceRequest, opts ...grpc.CallOption) (*DiagnoseServiceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiagnoseServiceResponse)
+	err := c.cc.Invoke(ctx, ServeService_DiagnoseService_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *serveServiceClient) ScaleService(ctx context.Context, in *ScaleServiceRequest, opts ...grpc.CallOption) (*ScaleServiceResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ScaleServiceResponse)
@@ -241,7 +254,9 @@ type ServeServiceServer interface {
 	WaitService(context.Context, *WaitServiceRequest) (*WaitServiceResponse, error)
 	// ListServiceEvents returns what happened to a RayService, newest first.
 	ListServiceEvents(context.Context, *ListServiceEventsRequest) (*ListServiceEventsResponse, error)
-	// ScaleService changes the size of a worker group of a RayService.
+	// DiagnoseService says why a RayService does not serve requests, or what its upgrade waits for.
+	DiagnoseService(context.Context, *DiagnoseServiceRequest) (*DiagnoseServiceResponse, error)
+	// ScaleService changes the size of a worker group of a RayService, and of the cluster that is used, without an upgrade.
 	ScaleService(context.Context, *ScaleServiceRequest) (*ScaleServiceResponse, error)
 	// SuspendService suspends a RayService.
 	SuspendService(context.Context, *SuspendServiceRequest) (*SuspendServiceResponse, error)
@@ -286,6 +301,9 @@ func (UnimplementedServeServiceServer) WaitService(context.Context, *WaitService
 }
 func (UnimplementedServeServiceServer) ListServiceEvents(context.Context, *ListServiceEventsRequest) (*ListServiceEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListServiceEvents not implemented")
+}
+func (UnimplementedServeServiceServer) DiagnoseService(context.Context, *DiagnoseServiceRequest) (*DiagnoseServiceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiagnoseService not implemented")
 }
 func (UnimplementedServeServiceServer) ScaleService(context.Context, *ScaleServiceRequest) (*ScaleServiceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ScaleService not implemented")
@@ -490,6 +508,24 @@ func _ServeService_ListServiceEvents_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServeService_DiagnoseService_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiagnoseServiceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServeServiceServer).DiagnoseService(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServeService_DiagnoseService_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServeServiceServer).DiagnoseService(ctx, req.(*DiagnoseServiceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ServeService_ScaleService_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ScaleServiceRequest)
 	if err := dec(in); err != nil {
@@ -586,6 +622,10 @@ var ServeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListServiceEvents",
 			Handler:    _ServeService_ListServiceEvents_Handler,
+		},
+		{
+			MethodName: "DiagnoseService",
+			Handler:    _ServeService_DiagnoseService_Handler,
 		},
 		{
 			MethodName: "ScaleService",

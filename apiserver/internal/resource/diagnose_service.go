@@ -1,0 +1,234 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+// serviceEvidence is what a diagnosis of a RayService is made of.
+type serviceEvidence struct {
+	*evidence
+	service *rayv1.RayService
+}
+
+// DiagnoseService says whether a RayService serves requests, and why not or what its upgrade waits for: the most decisive finding first. clusters are
+// asked about the clusters that it uses.
+func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
+	item, err := r.find(ctx, req, "get")
+	if err != nil {
+		return false, nil, err
+	}
+	typed, err := r.typedOf(item.JSON())
+	if err != nil {
+		return false, nil, err
+	}
+	rs := typed.(*rayv1.RayService)
+	e := &serviceEvidence{service: rs, evidence: &evidence{Resource: r, item: item, cluster: &rayv1.RayCluster{Spec: rs.Spec.RayClusterSpec}, byText: map[string]int{}}}
+	ready = e.is(rayv1.RayServiceReady)
+	e.lookAtIntent()
+	e.lookAtRules()
+	e.lookAtTimeout()
+	e.lookAtStall()
+	for _, of := range e.used() {
+		if err := e.lookAtCluster(ctx, clusters, of.RayClusterName); err != nil {
+			return false, nil, err
+		}
+		e.lookAtApplications(of)
+	}
+	e.lookAtRouting()
+	e.lookAtEndpoints()
+	e.lookAtUpgrade()
+	if !ready || e.is(rayv1.RayServiceStalled) { // else they are about what was overcome
+		if err := e.readEvents(ctx); err != nil {
+			return false, nil, err
+		}
+		e.lookAtEvents()
+	}
+	e.lookAtSilence(ready)
+	return ready, e.findings, nil
+}
+
+// condition is one of the status, nil for none.
+func (e *serviceEvidence) condition(kind string) *metav1.Condition {
+	return meta.FindStatusCondition(e.service.Status.Conditions, kind)
+}
+
+func (e *serviceEvidence) is(kind string) bool {
+	return meta.IsStatusConditionTrue(e.service.Status.Conditions, kind)
+}
+
+// because is the message of a condition with the reason, and whether there is one.
+func (e *serviceEvidence) because(kind, reason string) (string, bool) {
+	c := e.condition(kind)
+	if c == nil || c.Reason != reason {
+		return "", false
+	}
+	return c.Message, true
+}
+
+// used are the parts of the status about clusters, the one that users reach first.
+func (e *serviceEvidence) used() []*rayv1.RayServiceStatus {
+	st := &e.service.Status
+	return slices.DeleteFunc([]*rayv1.RayServiceStatus{&st.ActiveServiceStatus, &st.PendingServiceStatus}, func(of *rayv1.RayServiceStatus) bool {
+		return of.RayClusterName == ""
+	})
+}
+
+// lookAtIntent finds what is as somebody wanted it.
+func (e *serviceEvidence) lookAtIntent() {
+	e.lookAtDeletion()
+	if by := e.service.Spec.ManagedBy; by != nil && *by != rayv1.ManagedByKubeRayOperator {
+		e.addSelf(severityInfo, "ManagedElsewhere", "see that controller", "the service is managed by %s, not by the operator here", *by)
+	}
+	switch suspended, suspending := e.is(rayv1.RayServiceSuspended), e.is(rayv1.RayServiceSuspending); {
+	case suspending && !e.service.Spec.Suspend:
+		e.addSelf(severityInfo, "Suspending", "wait: it is resumed when all is deleted", "the service is being suspended to the end before it is resumed")
+	case suspending:
+		e.addSelf(severityInfo, "Suspending", "resume it with :resume", "spec.suspend is true: clusters and Services are being deleted")
+	case e.service.Spec.Suspend && suspended:
+		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the service has no cluster")
+	case e.service.Spec.Suspend:
+		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the service is about to be suspended")
+	}
+}
+
+// lookAtRules finds what the operator refuses.
+func (e *serviceEvidence) lookAtRules() {
+	if errs := e.Checks.Create(e.service, e.Validation).Errors; len(errs) > 0 {
+		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
+	} else if message, refused := e.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed); refused && Observed(e.item) {
+		e.addSelf(severityError, "InvalidSpec", "correct what the message names", "%s", message)
+	}
+}
+
+// lookAtTimeout finds a service that was given up.
+func (e *serviceEvidence) lookAtTimeout() {
+	if message, given := e.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceInitializingTimeout); given {
+		e.addSelf(severityError, "InitializingTimeout", "see the events for what kept it, then suspend and resume the service, or allow more by the annotation "+rayv1.AnnotationInitializingTimeout, "%s", message)
+	}
+}
+
+// stalls are the reasons of the condition Stalled that no other finding tells better, with what they mean here.
+var stalls = map[string]struct{ severity, reason, remedy string }{
+	rayv1.ReasonServeConfigInvalid:       {severityError, "ServeConfigInvalid", "correct serveConfigV2"},
+	rayv1.ReasonServeConfigRefused:       {severityError, "ServeConfigRefused", "correct what Ray Serve names in serveConfigV2"},
+	rayv1.ReasonChildRefused:             {severityError, "ChildRefused", "change what is refused, or ask who refuses it"},
+	rayv1.ReasonGatewayAPIMissing:        {severityError, "GatewayAPIMissing", "install the Gateway API, or choose another upgrade strategy"},
+	rayv1.ReasonDashboardUnavailable:     {severityWarning, "DashboardUnreachable", "see the log of the head's Ray container, and network policies"},
+	rayv1.ReasonProgressDeadlineExceeded: {severityWarning, "ProgressDeadlineExceeded", "see the other findings; go back to the spec of before to end an upgrade"},
+}
+
+func (e *serviceEvidence) lookAtStall() {
+	c := e.condition(rayv1.RayServiceStalled)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return
+	}
+	if known, ok := stalls[c.Reason]; ok {
+		e.addSelf(known.severity, known.reason, known.remedy, "%s", c.Message)
+	}
+}
+
+// troubles are states of applications and deployments of Ray Serve that do not pass by themselves.
+var troubles = map[string]string{rayv1.ApplicationDeployFailed: "Failed", rayv1.ApplicationUnhealthy: "Unhealthy"}
+
+// lookAtApplications finds what Ray Serve says about the applications on a cluster.
+func (e *serviceEvidence) lookAtApplications(of *rayv1.RayServiceStatus) {
+	if len(of.Applications) == 0 {
+		if meta.IsStatusConditionTrue(of.RayClusterStatus.Conditions, rayv1.HeadPodReady) {
+			e.add(severityWarning, "NoApplications", clusterKind, of.RayClusterName, "see whether serveConfigV2 lists any, and the other findings", "Ray Serve on cluster %s has no applications", of.RayClusterName)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.Applications)) {
+		app := of.Applications[name]
+		trouble, failed := troubles[app.Status]
+		switch {
+		case failed:
+			e.add(severityError, "Application"+trouble, clusterKind, of.RayClusterName, "see the message, and the log of the Serve controller on the head", "application %s is %s: %s", name, app.Status, app.Message)
+		case app.Status != rayv1.ApplicationRunning:
+			e.add(severityInfo, "ApplicationNotRunning", clusterKind, of.RayClusterName, "wait, or see its deployments", "application %s is %s %s", name, app.Status, app.Message)
+		}
+		for _, d := range slices.Sorted(maps.Keys(app.Deployments)) {
+			if found := app.Deployments[d]; troubles[found.Status] != "" {
+				e.add(severityError, "Deployment"+troubles[found.Status], clusterKind, of.RayClusterName, "see the log of its replicas", "deployment %s of application %s is %s: %s", d, name, found.Status, found.Message)
+			}
+		}
+	}
+}
+
+// lookAtRouting finds a Gateway that leads no requests to the service.
+func (e *serviceEvidence) lookAtRouting() {
+	c := e.condition(rayv1.RayServiceGatewayReady)
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == rayv1.ReasonGatewayAPIMissing {
+		return
+	}
+	e.addSelf(severityWarning, c.Reason, "see the status of the Gateway and the HTTPRoute, and the controller of the GatewayClass", "%s", c.Message)
+}
+
+// lookAtEndpoints finds that nobody takes requests although all applications run.
+func (e *serviceEvidence) lookAtEndpoints() {
+	of := &e.service.Status.ActiveServiceStatus
+	if of.RayClusterName == "" || e.service.Status.NumServeEndpoints > 0 || len(of.Applications) == 0 {
+		return
+	}
+	for _, app := range of.Applications {
+		if app.Status != rayv1.ApplicationRunning {
+			return
+		}
+	}
+	remedy := "see whether the Serve proxies answer: a head takes requests while its label " + rayv1.LabelServe + " is true, a worker while it is ready"
+	if e.service.Spec.ExcludeHeadPodFromServeSvc {
+		remedy = "see whether workers are ready: excludeHeadPodFromServeSvc keeps the head from taking requests"
+	}
+	e.addSelf(severityError, "NoEndpoints", remedy, "all applications on cluster %s run, but no Pod of it takes requests", of.RayClusterName)
+}
+
+// lookAtUpgrade says how far an upgrade is, and what it waits for.
+func (e *serviceEvidence) lookAtUpgrade() {
+	st := &e.service.Status
+	switch c := e.condition(rayv1.RayServiceUpgradeInProgress); {
+	case e.is(rayv1.RayServiceRollbackInProgress):
+		e.addSelf(severityInfo, "RollbackInProgress", "wait, or apply the new spec again to go on with the upgrade", "%s; %s", e.condition(rayv1.RayServiceRollbackInProgress).Message, shares(st))
+	case c != nil && c.Status == metav1.ConditionTrue:
+		e.addSelf(severityInfo, "UpgradeInProgress", "wait, or see what it waits for", "%s", strings.TrimSuffix(c.Message+"; "+shares(st), "; "))
+	}
+}
+
+// shares are the shares of both clusters in an upgrade in steps; empty for one at once.
+func shares(st *rayv1.RayServiceStatuses) string {
+	var parts []string
+	for _, of := range []*rayv1.RayServiceStatus{&st.ActiveServiceStatus, &st.PendingServiceStatus} {
+		if of.TrafficRoutedPercent != nil || of.TargetCapacity != nil {
+			parts = append(parts, fmt.Sprintf("cluster %s has %d%% of the traffic and %d%% of the capacity", of.RayClusterName, orZero(of.TrafficRoutedPercent), orZero(of.TargetCapacity)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orZero(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// lookAtSilence says so when a service is not ready and nothing else says why.
+func (e *serviceEvidence) lookAtSilence(ready bool) {
+	switch c := e.condition(rayv1.RayServiceReady); {
+	case len(e.findings) > 0:
+	case !Observed(e.item) || c == nil:
+		e.addSelf(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
+	case !ready:
+		e.addSelf(severityInfo, c.Reason, "wait, or see the events", "%s", c.Message)
+	}
+}

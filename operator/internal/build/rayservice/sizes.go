@@ -1,0 +1,86 @@
+package rayservice
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// size is how many workers a group is to have.
+type size struct {
+	Replicas *int32 `json:"replicas,omitempty"`
+	Min      *int32 `json:"minReplicas,omitempty"`
+	Max      *int32 `json:"maxReplicas,omitempty"`
+}
+
+// sizesOf are the sizes that a spec asks for, by group.
+func sizesOf(spec *rayv1.RayClusterSpec) map[string]size {
+	sizes := map[string]size{}
+	for i := range spec.WorkerGroupSpecs {
+		g := &spec.WorkerGroupSpecs[i]
+		sizes[g.GroupName] = size{g.Replicas, g.MinReplicas, g.MaxReplicas}
+	}
+	return sizes
+}
+
+func encoded(sizes map[string]size) string {
+	text, err := json.Marshal(sizes)
+	if err != nil {
+		return "" // not reached: it is numbers and strings
+	}
+	return string(text)
+}
+
+// Resized is a live cluster with the numbers of workers that the RayService asks for anew; nil if it asks for none. Only what the service has
+// changed since is brought to the cluster: numbers that somebody has changed there stay, and so does all of a cluster whose sizes are not
+// noted, such as one of KubeRay, which never resizes clusters. With autoscaling, replicas are the autoscaler's, within the new bounds.
+func Resized(wanted *rayv1.RayClusterSpec, live *rayv1.RayCluster) *rayv1.RayCluster {
+	now := sizesOf(wanted)
+	var before map[string]size
+	known := json.Unmarshal([]byte(live.Annotations[rayv1.AnnotationGroupSizes]), &before) == nil
+	if known && equality.Semantic.DeepEqual(before, now) {
+		return nil
+	}
+	rc := live.DeepCopy()
+	rc.Annotations = over(rc.Annotations, map[string]string{rayv1.AnnotationGroupSizes: encoded(now)})
+	autoscaled := live.Spec.EnableInTreeAutoscaling != nil && *live.Spec.EnableInTreeAutoscaling
+	for i := range rc.Spec.WorkerGroupSpecs {
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		old, noted := before[g.GroupName]
+		next, asked := now[g.GroupName]
+		if !noted || !asked {
+			continue
+		}
+		g.MinReplicas = changed(old.Min, next.Min, g.MinReplicas)
+		g.MaxReplicas = changed(old.Max, next.Max, g.MaxReplicas)
+		if autoscaled {
+			g.Replicas = within(g.Replicas, g.MinReplicas, g.MaxReplicas)
+			continue
+		}
+		g.Replicas = changed(old.Replicas, next.Replicas, g.Replicas)
+	}
+	return rc
+}
+
+// changed is what was asked for anew, or else what there is.
+func changed(before, now, found *int32) *int32 {
+	if equality.Semantic.DeepEqual(before, now) {
+		return found
+	}
+	return now
+}
+
+// within keeps a number between bounds.
+func within(n, low, high *int32) *int32 {
+	switch {
+	case n == nil:
+		return nil
+	case high != nil && *n > *high:
+		return high
+	case low != nil && *n < *low:
+		return low
+	}
+	return n
+}
