@@ -115,9 +115,9 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 			"headGroupSpec":           map[string]any{"serviceType": "Internal", "template": headPod}, // RC-557
 			"workerGroupSpecs": []any{
 				group("a_b", map[string]any{"replicas": int64(1), "numOfHosts": int64(0), "labels": map[string]any{"key!": "a/b"}}), // RC-503, RC-509, RC-045, RC-046
-				group("bounds", map[string]any{"minReplicas": int64(5), "maxReplicas": int64(3)}),             // RC-042
+				group("bounds", map[string]any{"minReplicas": int64(5), "maxReplicas": int64(3)}),                                   // RC-042
 				group("good", nil), //
-				group("huge", map[string]any{"numOfHosts": int64(4), "maxReplicas": int64(2000000000), "replicas": int64(2000000000)}),                                                                                       // RC-510
+				group("huge", map[string]any{"numOfHosts": int64(4), "maxReplicas": int64(2000000000), "replicas": int64(2000000000)}),                                                                                                             // RC-510
 				group(strings.Repeat("l", 60), map[string]any{"replicas": int64(1), "numOfHosts": int64(2), "template": map[string]any{"spec": map[string]any{"restartPolicy": "Sometimes", "containers": []any{map[string]any{"name": "ray"}}}}}), // RC-564, RC-560
 			},
 		},

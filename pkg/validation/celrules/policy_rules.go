@@ -208,9 +208,12 @@ func nodeLabels(id, group string, eachGroup bool, fine, says string) PolicyRule 
 	return PolicyRule{ID: id, Plurals: allKinds, EachGroup: eachGroup, Field: field, Valid: group + ".?labels.orValue({}).all(k, " + fine + ")", Says: says}
 }
 
+// labelValues leaves out labels of which Pods get another value: that of the group, or the operator's.
 func labelValues(template string, eachGroup bool) PolicyRule {
+	group := strings.TrimSuffix(template, ".template")
 	return ofTemplate("RC-530", eachGroup, ".template.metadata.labels",
-		template+".?metadata.?labels.orValue({}).all(k, "+labelValueOf(template+".metadata.labels[k]")+")", labelValuesSay)
+		template+".?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in "+group+".?labels.orValue({}) || ("+
+			labelValueOf(template+".metadata.labels[k]")+"))", labelValuesSay)
 }
 
 // namesGiven asks for names where the schema takes empty ones.
