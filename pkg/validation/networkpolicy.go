@@ -55,8 +55,6 @@ func validatePolicyGroups(p *rayv1.NetworkPolicyConfig, groups map[string]bool, 
 	for k := range p.WorkerGroups {
 		g, namePath := &p.WorkerGroups[k], path.Index(k).Child("groupName")
 		switch {
-		case g.GroupName == "":
-			errs = append(errs, required("RC-014", namePath, "name a group of workerGroupSpecs"))
 		case seen[g.GroupName]:
 			errs = append(errs, duplicate("RC-014", namePath, g.GroupName, "put all rules of a group into one entry"))
 		case !groups[g.GroupName]:

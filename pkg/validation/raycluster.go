@@ -17,6 +17,7 @@ var clusterRules = &kindRules[rayv1.RayCluster]{
 	status:      RayClusterStatus,
 	transitions: clusterTransitions,
 	changes:     clusterChanges,
+	unused:      func(rc *rayv1.RayCluster, _ Options) []string { return groupsWithoutPods(&rc.Spec, "spec") },
 	object:      func(rc *rayv1.RayCluster) Object { return rc },
 }
 

@@ -89,8 +89,11 @@ func jobUnused(rj *rayv1.RayJob, _ Options) []string { return unusedOfJob(&rj.Sp
 // named, and the submitter where no Job submits.
 func unusedOfJob(spec *rayv1.RayJobSpec, path string) []string {
 	var unused []string
-	if len(spec.ClusterSelector) > 0 {
+	switch {
+	case len(spec.ClusterSelector) > 0:
 		unused = append(unused, path+".rayClusterSpec")
+	case spec.RayClusterSpec != nil:
+		unused = groupsWithoutPods(spec.RayClusterSpec, path+".rayClusterSpec")
 	}
 	if spec.SubmissionMode != "" && spec.SubmissionMode != rayv1.K8sJobMode {
 		unused = append(unused, path+".submitterPodTemplate", path+".submitterConfig")

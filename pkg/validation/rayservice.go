@@ -59,10 +59,11 @@ func RayServiceStatus(*rayv1.RayService, Options) field.ErrorList { return nil }
 
 // serviceUnused leaves out the template of the serve Service where each cluster has one of its own.
 func serviceUnused(rs *rayv1.RayService, o Options) []string {
+	unused := groupsWithoutPods(&rs.Spec.RayClusterSpec, "spec.rayClusterConfig")
 	if s := newService(rs, o); s.incremental() && o.enabled(GateIncrementalUpgrade) {
-		return []string{"spec.serveService"}
+		unused = append(unused, "spec.serveService")
 	}
-	return nil
+	return unused
 }
 
 // service is one RayService under test.

@@ -1,12 +1,14 @@
 package validation_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
@@ -100,6 +102,50 @@ func TestRan(t *testing.T) {
 		if got := validation.Ran(&rayv1.RayCluster{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
 		}
+	}
+}
+
+// TestGroupsWithoutPods: no Pod follows from a group as it stands, so that none is refused. When it gets Pods it is what was wrong before.
+func TestGroupsWithoutPods(t *testing.T) {
+	group := func(change func(*rayv1.WorkerGroupSpec)) *rayv1.RayCluster {
+		rc := examples.Base()
+		g := &rc.Spec.WorkerGroupSpecs[0]
+		g.GroupName, g.Template.Labels, g.MaxReplicas = "a b", map[string]string{"a b": "c"}, new(int32(9))
+		change(g)
+		return rc
+	}
+	suspended := func(g *rayv1.WorkerGroupSpec) { g.Suspend = new(true) }
+	empty := func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(0)) }
+	wrong := []string{"RC-502", "RC-530"}
+	for name, tc := range map[string]struct {
+		rc   *rayv1.RayCluster
+		want []string
+	}{
+		"one replica":             {rc: group(func(*rayv1.WorkerGroupSpec) {}), want: wrong},
+		"at least one replica":    {rc: group(func(g *rayv1.WorkerGroupSpec) { g.Replicas, g.MinReplicas = nil, new(int32(1)) }), want: wrong},
+		"none":                    {rc: group(empty)},
+		"fewer than none":         {rc: group(func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(-1)) })},
+		"none at most":            {rc: group(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(0)) })},
+		"suspended":               {rc: group(suspended)},
+		"none, and KubeRay stops": {rc: group(func(g *rayv1.WorkerGroupSpec) { empty(g); g.Template.Spec.Containers = nil }), want: []string{"RC-038"}},
+	} {
+		rules := func(errs field.ErrorList) []string {
+			var ids []string
+			for _, err := range errs {
+				ids = append(ids, err.Origin)
+			}
+			return ids
+		}
+		if diff := cmp.Diff(tc.want, rules(validation.RayCluster(tc.rc, validation.Options{}))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got := rules(validation.Refused(validation.RayCluster(tc.rc, validation.Options{}), false)); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: the controller refuses for %v, want %v", name, got, tc.want)
+		}
+	}
+	scaled := validation.RayClusterUpdate(group(func(*rayv1.WorkerGroupSpec) {}), group(empty), validation.Options{})
+	if len(scaled) > 0 {
+		t.Errorf("scaling a group that was wrong is refused: %v", scaled)
 	}
 }
 

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -126,6 +127,18 @@ func podsWanted(g *rayv1.WorkerGroupSpec) int64 {
 		replicas = max(replicas, int64(*g.MinReplicas))
 	}
 	return max(replicas, 0) * max(int64(g.NumOfHosts), 1)
+}
+
+// groupsWithoutPods are the paths of the groups in a RayClusterSpec at the path of which no Pod is made as they stand. When such a group
+// gets Pods it is the one that was wrong before.
+func groupsWithoutPods(spec *rayv1.RayClusterSpec, path string) []string {
+	var empty []string
+	for i := range spec.WorkerGroupSpecs {
+		if podsWanted(&spec.WorkerGroupSpecs[i]) == 0 {
+			empty = append(empty, path+".workerGroupSpecs["+strconv.Itoa(i)+"]")
+		}
+	}
+	return empty
 }
 
 // validateTotalPods guards the 32-bit sums of the status.

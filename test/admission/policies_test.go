@@ -243,9 +243,9 @@ func TestPoliciesSeeV1alpha1(t *testing.T) {
 	}
 	clusters := resourceOf("rayclusters")
 	for body, want := range map[string]string{
-		`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":2}]`:     "",
-		`[{"op":"replace","path":"/spec/workerGroupSpecs/0/minReplicas","value":11}]`: "RC-042",
-		`[{"op":"add","path":"/spec/headGroupSpec/rayStartParams/port","value":"1"}]`: "",
+		`[{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":2}]`:                                                                                            "",
+		`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"more","minReplicas":11,"maxReplicas":5,"template":{"spec":{"containers":[{"name":"ray"}]}}}}]`: "RC-042",
+		`[{"op":"add","path":"/spec/headGroupSpec/rayStartParams/port","value":"1"}]`:                                                                                        "",
 	} {
 		_, err := clusters.Patch(t.Context(), rc.Name, types.JSONPatchType, []byte(body), metav1.PatchOptions{})
 		wantRefusal(t, body, err, want)

@@ -114,11 +114,11 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 			"tlsOptions":              map[string]any{"enabled": true},
 			"headGroupSpec":           map[string]any{"serviceType": "Internal", "template": headPod}, // RC-557
 			"workerGroupSpecs": []any{
-				group("a_b", map[string]any{"numOfHosts": int64(0), "labels": map[string]any{"key!": "a/b"}}), // RC-503, RC-509, RC-045, RC-046
-				group("bounds", map[string]any{"minReplicas": int64(5), "maxReplicas": int64(3)}),             // RC-042
+				group("a_b", map[string]any{"replicas": int64(1), "numOfHosts": int64(0), "labels": map[string]any{"key!": "a/b"}}), // RC-503, RC-509, RC-045, RC-046
+				group("bounds", map[string]any{"minReplicas": int64(5), "maxReplicas": int64(3)}),                                   // RC-042
 				group("good", nil), //
-				group("huge", map[string]any{"numOfHosts": int64(4), "maxReplicas": int64(2000000000), "replicas": int64(2000000000)}),                                                                                       // RC-510
-				group(strings.Repeat("l", 60), map[string]any{"numOfHosts": int64(2), "template": map[string]any{"spec": map[string]any{"restartPolicy": "Sometimes", "containers": []any{map[string]any{"name": "ray"}}}}}), // RC-564, RC-560
+				group("huge", map[string]any{"numOfHosts": int64(4), "maxReplicas": int64(2000000000), "replicas": int64(2000000000)}),                                                                                                             // RC-510
+				group(strings.Repeat("l", 60), map[string]any{"replicas": int64(1), "numOfHosts": int64(2), "template": map[string]any{"spec": map[string]any{"restartPolicy": "Sometimes", "containers": []any{map[string]any{"name": "ray"}}}}}), // RC-564, RC-560
 			},
 		},
 	}}
@@ -155,10 +155,9 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 	}
 
 	refuse := map[string]struct{ body, rule string }{
-		"bounds further apart":       {`[{"op":"replace","path":"/spec/workerGroupSpecs/1/minReplicas","value":9}]`, "RC-042"},
-		"a bad label more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/0/labels/other~1key!","value":"v"}]`, "RC-045"},
+		"bounds of another group":    {`[{"op":"add","path":"/spec/workerGroupSpecs/2/maxReplicas","value":3},{"op":"replace","path":"/spec/workerGroupSpecs/2/minReplicas","value":4}]`, "RC-042"},
 		"another bad service type":   {`[{"op":"replace","path":"/spec/headGroupSpec/serviceType","value":"External"}]`, "RC-557"},
-		"a bad group more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c d","template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "RC-502"},
+		"a bad group more":           {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c d","replicas":1,"template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "RC-502"},
 		"a second group of one name": {`[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"good","template":{"spec":{"containers":[{"name":"ray"}]}}}}]`, "Duplicate"},
 		"no spec at all":             {`[{"op":"remove","path":"/spec"}]`, "RC-581"},
 	}

@@ -103,7 +103,7 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 		if !ok {
 			continue
 		}
-		known = true
+		known = known || !r.Item.Partly
 		if slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
 			return cause.Field == at && strings.HasSuffix(cause.Message, "("+err.Origin+")")
 		}) {
@@ -111,7 +111,7 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 		}
 	}
 	schema := celrules.Native(err.Origin) || slices.ContainsFunc(celrules.BoundsOf(c.plural), func(b celrules.Placed[celrules.Bound]) bool {
-		return b.Item.ID == err.Origin && !b.Item.Partly && strings.HasPrefix(anyItem.ReplaceAllString(err.Field, "[]"), strings.ReplaceAll(b.Node, "{}", "[]"))
+		return b.Item.ID == err.Origin && strings.HasPrefix(anyItem.ReplaceAllString(err.Field, "[]"), strings.ReplaceAll(b.Node, "{}", "[]"))
 	})
 	if schema && slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool { return around(cause.Field, err.Field) }) {
 		return true

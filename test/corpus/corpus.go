@@ -30,7 +30,8 @@ type Case struct {
 	// Version is the API version in which the last write is made. Empty means v1.
 	Version string
 	// Except are what the case does not get: "controller" for objects that are stored and lie there under KubeRay too, "pods" where Pods take
-	// something that is not in the cluster of the tests, such as the webhook of another project.
+	// something that is not in the cluster of the tests, such as the webhook of another project, "alone" for changes after which the object
+	// keeps running, but would not begin to.
 	Except []string
 	// Object is a merge patch of the base of the kind.
 	Object map[string]any

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ func (c *corpusCase) acted(ctx context.Context, namespace string) error {
 		return c.clusterActed(ctx, namespace, c.names[namespace])
 	case "RayJob":
 		return c.jobActed(ctx, namespace)
+	case "RayService":
+		return c.serviceActed(ctx, namespace)
 	}
 	return nil
 }
@@ -54,6 +57,32 @@ func (c *corpusCase) jobActed(ctx context.Context, namespace string) error {
 			if len(j.Spec.ClusterSelector) == 0 && !j.Spec.Suspend {
 				cluster = j.Status.RayClusterName
 			}
+		}
+		return nil
+	})
+	if err != nil || cluster == "" {
+		return err
+	}
+	return c.clusterActed(ctx, namespace, cluster)
+}
+
+// serviceActed is acted for a RayService: it has a cluster, which has a head Pod.
+func (c *corpusCase) serviceActed(ctx context.Context, namespace string) error {
+	cluster := ""
+	err := eventually(ctx, "the operator to look at "+c.Name, func(ctx context.Context) error {
+		rs, err := get[rayv1.RayService](ctx, c.Kind, namespace, c.names[namespace])
+		if err != nil || validation.ManagedElsewhere(rs) {
+			return err
+		}
+		if ready := meta.FindStatusCondition(rs.Status.Conditions, string(rayv1.RayServiceReady)); ready != nil && ready.Reason == rayv1.ReasonRayServiceValidationFailed {
+			return stop(fmt.Errorf("the operator does not act: %s", ready.Message))
+		}
+		if rs.Status.ObservedGeneration != rs.Generation {
+			return errors.New("it has not")
+		}
+		cluster = cmp.Or(rs.Status.PendingServiceStatus.RayClusterName, rs.Status.ActiveServiceStatus.RayClusterName)
+		if cluster == "" && !rs.Spec.Suspend {
+			return errors.New("there is no cluster")
 		}
 		return nil
 	})

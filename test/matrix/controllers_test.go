@@ -15,24 +15,19 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// What controllers say of the objects that they do not act on: a RayCluster has a condition, a RayJob a state, a RayCronJob an event.
+// What controllers say of the objects that they do not act on: a RayCluster and a RayService have a condition, a RayJob a state, a RayCronJob an
+// event.
 
 // hasController reports whether the operator of a setting runs a controller of the kind.
 func hasController(kind string, s *setting) bool {
-	switch kind {
-	case "RayService":
-		return false
-	case "RayCronJob":
-		return s.gates[validation.GateCronJob]
-	}
-	return true
+	return kind != "RayCronJob" || s.gates[validation.GateCronJob]
 }
 
 // readConditions waits until the operators have looked at every stored object that is theirs. What they missed shows in the table.
 func readConditions(ctx context.Context) error {
 	err := eventually(ctx, "conditions", func(ctx context.Context) error {
 		stored := map[string]*unstructured.Unstructured{}
-		for _, kind := range []string{"RayCluster", "RayJob"} {
+		for _, kind := range []string{"RayCluster", "RayJob", "RayService"} {
 			list, err := kindOf(kind).List(ctx, metav1.ListOptions{})
 			if err != nil {
 				return err
@@ -66,7 +61,7 @@ func readConditions(ctx context.Context) error {
 	return err
 }
 
-// conditionOf is what a controller says against a RayCluster or a RayJob, and whether it has looked at it.
+// conditionOf is what a controller says against a RayCluster, a RayJob or a RayService, and whether it has looked at it.
 func conditionOf(u *unstructured.Unstructured) (message string, looked bool) {
 	if u.GetKind() == "RayJob" {
 		state, _, _ := unstructured.NestedString(u.Object, "status", "jobDeploymentStatus")
@@ -77,7 +72,9 @@ func conditionOf(u *unstructured.Unstructured) (message string, looked bool) {
 	}
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == rayv1.RayClusterInvalidSpec && c["status"] == "True" {
+		c, ok := c.(map[string]any)
+		if ok && (c["type"] == rayv1.RayClusterInvalidSpec && c["status"] == "True" ||
+			u.GetKind() == "RayService" && c["type"] == rayv1.RayServiceReady && c["reason"] == rayv1.ReasonRayServiceValidationFailed) {
 			message, _ = c["message"].(string)
 			return message, true
 		}
@@ -152,6 +149,8 @@ func (c *testCase) ofAnother() bool {
 	case *rayv1.RayCluster:
 		return !rayv1.ManagedHere(o.Spec.ManagedBy)
 	case *rayv1.RayJob:
+		return !rayv1.ManagedHere(o.Spec.ManagedBy)
+	case *rayv1.RayService:
 		return !rayv1.ManagedHere(o.Spec.ManagedBy)
 	}
 	return false

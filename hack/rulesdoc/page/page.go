@@ -25,7 +25,8 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
   ` + "`raygate validate`" + ` refuse it, and CEL where nothing but the object decides. kubernetes: the API server would always refuse the child that follows
   from the object, whatever mode, feature gate or webhook is in play; CRD, gateway, webhook and ` + "`raygate validate`" + ` refuse it. advice: everything else;
   nobody refuses it, everybody warns in the same words. Where no child follows from a part of an object, as from the submitter of a RayJob in HTTPMode, rules
-  of tier kubernetes on that part only warn. So do all rules but those of KubeRay's schema on an object that ` + "`managedBy`" + ` gives to MultiKueue.
+  of tier kubernetes on that part only warn, and so do those on a worker group that has no Pods as it stands: suspended, or without replicas. So do all
+  rules but those of KubeRay's schema on an object that ` + "`managedBy`" + ` gives to MultiKueue.
 * **Depends on** What decides besides the object. No CRD holds such a rule, and where the thing is not known, as a feature gate that is off by default is not to
   a gateway or a command line that nobody told of it, the rule only warns.
 * **Severity** An error refuses the object; a warning never does. An update is refused only for errors that it brings in or makes worse: an error that
@@ -35,6 +36,10 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 * **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
   server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
   webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.
+* **Bounds** CEL needs to know where lists end, so the CRDs bound those that rules walk, where KubeRay has no bounds. They take 10,998 worker groups: the
+  smallest takes 143 bytes, and etcd 1.5 MiB for the whole object, so that nobody can have more. The same goes for containers, ports and mounts of the head,
+  whose Pod is an object too. A container of the head and the autoscaler may have 10,000 variables, the collector 5,000, and the head Pod 10,000 volumes.
+  Labels, and lists inside of worker groups, have no bounds; the rules on them are in policies.
 * **Stop** The operator does not act on an object that breaks the rule, even if the object ran before: always means that KubeRay stops there too, new that
   it does not start with a new object. Errors of other rules do not stop it; it tells them in the status.
 

@@ -92,7 +92,6 @@ const (
 	dns1035Label     = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 	dns1123Label     = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	dns1123Subdomain = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	labelValue       = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 )
 
 // Versions of Ray as the Go rules read them: an optional v, two or more numbers, then anything.

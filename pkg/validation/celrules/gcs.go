@@ -29,7 +29,7 @@ var gcsRules = []Rule{
 		Valid: "!has(self.claimName) || self.claimName == '' || (!has(self.size) && !has(self.storageClassName) && (!has(self.accessModes) || size(self.accessModes) == 0))",
 		Says:  "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"},
 	{ID: "RC-542", Part: ClusterSpec, Node: gcsNode + ".storage", Field: ".size", Unchanged: []string{"size"},
-		Valid: "!has(self.size) || (type(self.size) == int ? self.size > 0 : string(self.size).matches('^[+]?[0-9.]*[1-9]'))", // quantity() takes hours for 1e-999999999
+		Valid: "!has(self.size) || (type(self.size) == int ? self.size > 0 : string(self.size).matches(r'^\\+?[\\d.]*[1-9]'))", // quantity() takes hours for 1e-999999999
 		Says:  "must be above 0, as in 1Gi"},
 	{ID: "RC-543", Part: ClusterSpec, Node: gcsNode + ".storage.subPath", Ratchet: ByServer,
 		Valid: "!self.startsWith('/') && !self.split('/').exists(s, s == '..')",

@@ -1,5 +1,7 @@
 package celrules
 
+import "strings"
+
 // What the API server estimates for a rule on a group counts once for each of the groups that maxItems allows.
 
 // Conditions that rules make on each group, g.
@@ -8,29 +10,25 @@ const (
 	noPriority    = "!has(g.priority) || g.priority == 0"
 	noLabelsParam = "!has(g.rayStartParams) || !('labels' in g.rayStartParams)"
 	notSuspended  = "!has(g.suspend) || !g.suspend"
-	noCollector   = "!has(g.template.spec) || !has(g.template.spec.containers) || g.template.spec.containers.all(c, c.name != 'ray-history-collector')"
 	neverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
-)
 
-// shortLabelValue is labelValue as a raw string in fewer letters: the estimate counts them on each group.
-const shortLabelValue = `r'^[^\W_]([-\w.]*[^\W_])?$'`
+	// noPods is true of a group of which no Pod is made as it stands, so that the API server refuses none.
+	noPods = "(has(g.suspend) && g.suspend) || (has(g.maxReplicas) && g.maxReplicas <= 0) || " +
+		"((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))"
+)
 
 var noPriorities = allGroups(noPriority)
 
 // Groups change whenever the autoscaler scales them, and with them all that is around them.
 var groupRules = []Rule{
-	{ID: "RC-038", Part: ClusterSpec, Node: "workerGroupSpecs[].template", Field: ".spec.containers", Reason: Required,
-		Valid: oneContainer,
-		Says:  "give at least one container; the first runs Ray"},
-	{ID: "RC-042", Part: ClusterSpec, Node: "workerGroupSpecs[]", Field: ".minReplicas", OwnWords: true, Unchanged: []string{"minReplicas", "maxReplicas"},
-		Valid: "self.minReplicas <= self.maxReplicas",
-		Says:  "must not exceed maxReplicas"},
-	resourcesOnce("RC-043", "workerGroupSpecs[]"),
-	{ID: "RC-044", Part: ClusterSpec, Field: ".workerGroupSpecs",
-		Valid:   allGroups(noLabelsParam),
-		NoWorse: noMoreGroups(noLabelsParam),
-		Says:    "move it to the field labels of the group"},
-	labelKeys("RC-045", "workerGroupSpecs[]"),
+	eachGroup("RC-038", Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "give at least one container; the first runs Ray"),
+	eachGroup("RC-040", "", "!has(g.minReplicas) || g.minReplicas >= 0", "must be at least 0"),
+	eachGroup("RC-041", "", "!has(g.maxReplicas) || g.maxReplicas >= 0", "must be at least 0"),
+	eachGroup("RC-042", "", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "must not exceed maxReplicas").inOwnWords(),
+	eachGroup("RC-043", Forbidden, "!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || "+resourceParams+".all(p, "+strings.ReplaceAll(noParam, "self.", "g.")+")",
+		givenTwice).inOwnWords(),
+	eachGroup("RC-044", "", noLabelsParam, "move it to the field labels of the group"),
+	eachGroup("RC-047", "", "!has(g.idleTimeoutSeconds) || g.idleTimeoutSeconds >= 0", "must be at least 0"),
 	{ID: "RC-048", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
 		Valid:   allGroups(noIdleTimeout) + " || " + autoscalerV2,
 		NoWorse: noMoreGroups(noIdleTimeout),
@@ -59,29 +57,49 @@ var groupRules = []Rule{
 		Valid:   "!" + autoscaling + " || !" + versionIsV2 + " || " + allGroups(neverRestarts),
 		NoWorse: noMoreGroups(neverRestarts),
 		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
-	{ID: "RC-090", Part: ClusterSpec, Field: ".workerGroupSpecs",
-		Valid:   "!has(self.historyServerOptions) || " + allGroups(noCollector),
-		NoWorse: noMoreGroups(noCollector),
-		Says:    "the operator adds a container of this name with historyServerOptions; use another name"},
-	{ID: "RC-502", Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", OwnWords: true, Ratchet: ByServer,
-		Valid: "self == '' || self.matches('" + labelValue + "')",
-		Says:  "becomes a label of the Pods: use letters, digits, dashes and dots, with a letter or digit at both ends"},
-	restartPolicy("RC-560", "workerGroupSpecs[].template.spec.restartPolicy"),
+	eachGroup("RC-502", "", "g.groupName == '' || "+isLabelValue("g.groupName"),
+		"becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends").inOwnWords(),
+	eachGroup("RC-560", "", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+restartPolicies, policiesOfRestart),
 	underscoreInPods(RayCluster, "spec", "1"),
 	underscoreInPods(RayJob, "spec.rayClusterSpec", "7"),
 	underscoreInPods(RayService, "spec.rayClusterConfig", "7"),
 	underscoreInPods(RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
 }
 
+// eachGroup is a rule on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen. An update
+// passes that brings in no more groups that break the rule; which groups they are would take comparing each with each, beyond any budget.
+// The Go rules do.
+func eachGroup(id string, reason Reason, fine, says string) Rule {
+	r := Rule{ID: id, Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: reason, Says: says}
+	return r.onGroups("workerGroupSpecs", fine)
+}
+
+// onGroups is the rule with a condition on each group of a list. Of a group without Pods a rule on Pods asks nothing, but when it gets
+// some it is still the same group that was wrong before.
+func (r Rule) onGroups(list, fine string) Rule {
+	asked := fine
+	if OfKubernetes(r.ID) {
+		asked = noPods + " || " + fine
+	}
+	groups := "self." + list
+	all := groups + ".all(g, " + asked + ")"
+	r.Valid = "!(" + present("self", list) + ") || " + all
+	r.Update = "!(" + present("self", list) + ") || (" + present("oldSelf", list) + " ? " +
+		groups + ".filter(g, !(" + asked + ")).size() <= " + inOld(groups) + ".filter(g, !(" + fine + ")).size() : " + all + ")"
+	return r
+}
+
+func (r Rule) inOwnWords() Rule {
+	r.OwnWords = true
+	return r
+}
+
 // underscoreInPods looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
 // of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added.
 func underscoreInPods(part Part, spec, added string) Rule {
 	groups := spec + ".workerGroupSpecs"
-	fine := "!g.groupName.contains('_') || !g.groupName.matches(" + shortLabelValue + ") || self.metadata.name.size() + " + added + " + g.groupName.indexOf('_') >= 50"
-	return Rule{ID: "RC-503", Part: part, Field: "." + groups,
-		Valid:   "!(" + present("self", groups) + ") || self." + groups + ".all(g, " + fine + ")",
-		NoWorse: noMore("self."+groups, "g", fine),
-		Says:    "becomes part of Pod names, which cannot have an underscore; use a dash"}
+	r := Rule{ID: "RC-503", Part: part, Field: "." + groups, Says: "becomes part of Pod names, which cannot have an underscore; use a dash"}
+	return r.onGroups(groups, "!g.groupName.contains('_') || self.metadata.name.size() + "+added+" + g.groupName.indexOf('_') >= 50")
 }
 
 // What the head group and worker groups have in common.
@@ -96,20 +114,34 @@ func resourcesOnce(id, node string) Rule {
 	return Rule{ID: id, Part: ClusterSpec, Node: node, Field: ".resources", Reason: Forbidden, OwnWords: true,
 		Valid:   "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " + resourceParams + ".all(p, " + noParam + ")",
 		NoWorse: noMore(resourceParams, "p", noParam),
-		Says:    "rayStartParams gives resources already; keep one of the two"}
+		Says:    givenTwice}
 }
 
-func labelKeys(id, node string) Rule {
-	return Rule{ID: id, Part: ClusterSpec, Node: node + ".labels", OwnWords: true,
-		Valid:  "self.all(k, " + labelKey + ")",
-		Update: "self.all(k, k in oldSelf || (" + labelKey + "))",
-		Says:   "keys must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"}
+const (
+	givenTwice        = "rayStartParams gives resources already; keep one of the two"
+	namesOfContainers = "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"
+	restartPolicies   = "['', 'Always', 'OnFailure', 'Never']"
+	policiesOfRestart = `supported values: "Always", "OnFailure", "Never"`
+)
+
+// containerNamed is true of a container whose name is that of a container in Kubernetes, or missing.
+func containerNamed(c string) string { return c + ".name == '' || " + isLabel(c+".name") }
+
+// isLabelValue and isLabel are true of a text of that form that is not empty. The estimate of their cost counts the letters of the regular
+// expression for each letter of the text, so they have few.
+func isLabelValue(text string) string {
+	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^\\w[-\\w.]*$') && !" + text + ".startsWith('_') && !" +
+		text + ".endsWith('_') && !" + text + ".endsWith('-') && !" + text + ".endsWith('.'))"
+}
+
+func isLabel(text string) string {
+	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^[-a-z\\d]+$') && !" + text + ".startsWith('-') && !" + text + ".endsWith('-'))"
 }
 
 const labelKey = "k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')"
 
 func restartPolicy(id, node string) Rule {
 	return Rule{ID: id, Part: ClusterSpec, Node: node, Ratchet: ByServer,
-		Valid: "self in ['', 'Always', 'OnFailure', 'Never']",
-		Says:  `supported values: "Always", "OnFailure", "Never"`}
+		Valid: "self in " + restartPolicies,
+		Says:  policiesOfRestart}
 }

@@ -17,7 +17,7 @@ const (
 // have its words.
 var native = map[string]Layer{
 	"RC-003": Schema, "RC-006": Schema, "RC-007": Schema, "RC-008": Schema, "RC-009": Schema, "RC-010": Schema, "RC-012": Schema, "RC-013": Schema,
-	"RC-014": Schema, "RC-015": Schema, "RC-016": Schema, "RC-017": Schema, "RC-018": Schema, "RC-501": Schema,
+	"RC-014": Schema, "RC-015": Schema, "RC-017": Schema, "RC-018": Schema, "RC-501": Schema,
 	"RJ-001": Schema, "RJ-002": Schema, "RJ-003": Schema, "RJ-004": Schema, "RJ-005": Schema, "RJ-006": Schema, "RJ-007": Schema,
 	"RS-002": Schema, "RS-003": Schema, "CJ-002": Schema, "CJ-003": Schema,
 	"RC-021": CEL, "RC-022": CEL, "RC-023": CEL, "RJ-009": CEL, "RJ-010": CEL, "RJ-011": CEL, "RJ-012": CEL, "RJ-013": CEL, "RJ-014": CEL,
@@ -49,7 +49,7 @@ func LayersOf(id string) []Layer {
 
 // ofKubernetes are the rules of this package that are of that tier.
 var ofKubernetes = []string{
-	"RC-502", "RC-503", "RC-524", "RC-525", "RC-530", "RC-539", "RC-540", "RC-541", "RC-542", "RC-543", "RC-544", "RC-545", "RC-557", "RC-558", "RC-560",
+	"RC-016", "RC-502", "RC-503", "RC-524", "RC-525", "RC-530", "RC-539", "RC-540", "RC-541", "RC-542", "RC-543", "RC-544", "RC-545", "RC-557", "RC-558", "RC-560",
 	"RC-565", "RC-573", "RJ-509", "RJ-510", "RJ-511", "RJ-533", "RS-514", "RS-515",
 }
 

@@ -61,6 +61,9 @@ func (r PolicyRule) expression() string {
 	now, before := inObject(r.Valid, policyNew), inObject(r.Valid, policyOld)
 	if r.EachGroup {
 		before = groupWord.ReplaceAllString(before, "o")
+		if OfKubernetes(r.ID) {
+			now = noPods + ") || (" + now
+		}
 		return "variables.groups.all(g, (" + now + ") || variables.old_groups.exists(o, o.groupName == g.groupName && !(" + before + ")))"
 	}
 	missing := "false"

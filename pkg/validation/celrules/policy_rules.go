@@ -5,8 +5,6 @@ import "strings"
 var (
 	allKinds       = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
 	kindsWithChild = []string{"rayclusters", "rayjobs", "rayservices"}
-	// kindsThatSelect may describe a cluster of which no child is made, which the lists in their schemas do not see.
-	kindsThatSelect = []string{"rayjobs", "raycronjobs"}
 )
 
 const (
@@ -55,9 +53,8 @@ func wholeCount(param, of, template string, eachGroup bool) PolicyRule {
 //   - RC-555: it takes the ports that the operator makes of those of the container; a copy of that in CEL would go its own ways.
 //   - CJ-012, CJ-014, RJ-056, RJ-514, RS-502: there is no parser of cron, time zones, YAML or JSON.
 //
-// The CRDs lack more than the policies: they do not see labels and annotations, and RC-110 to RC-112 and RC-573 would have to look
-// through lists in each of a thousand groups. In RayJobs and RayCronJobs they lack what rules of the tier kubernetes say of items of lists, and by
-// keywords: there is no seeing from there whether clusterSelector leaves the cluster unmade.
+// The CRDs lack more than the policies: they do not see labels and annotations, they cannot afford to look through lists and maps in each
+// of the groups that fit into an object, and nothing in a list sees from there that managedBy or clusterSelector leaves it without a meaning.
 var policyRules = []PolicyRule{
 	{ID: "RC-053", Plurals: kindsWithChild, Field: "metadata.annotations[ray.io/ft-enabled]",
 		Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + keyGiven("annotations", annotationFT),
@@ -88,21 +85,29 @@ var policyRules = []PolicyRule{
 	wholeCount("num-gpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
 	wholeCount("num-cpus", "g", "g.template", true),
 	wholeCount("num-gpus", "g", "g.template", true),
-	{ID: "RC-540", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
-		Valid: "g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
-		Says:  "give each container and each init container a name of its own"},
+	namesApart("cluster.headGroupSpec.template", false),
+	namesApart("g.template", true),
 	{ID: "RC-525", Plurals: allKinds, EachGroup: true, Field: ".template.spec.initContainers",
 		Valid: "!" + clusterHistory + " || g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector')",
 		Says:  "the operator adds a container named ray-history-collector with historyServerOptions; use another name"},
 	{ID: "RC-525", Plurals: allKinds, EachGroup: true, Field: ".template.spec",
 		Valid: "!" + clusterTLS + " || (" + ofContainers("g.template", "c.name != 'wait-for-tls-ip-san'") + ")",
 		Says:  "the operator adds an init container named wait-for-tls-ip-san with tlsOptions.enabled; use another name"},
-	{ID: "RC-502", Plurals: kindsThatSelect, EachGroup: true, Field: ".groupName",
-		Valid: "g.groupName == '' || (g.groupName.size() <= 63 && g.groupName.matches('" + labelValue + "'))",
-		Says:  "becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends"},
-	{ID: "RC-560", Plurals: kindsThatSelect, EachGroup: true, Field: ".template.spec.restartPolicy",
-		Valid: "g.template.?spec.?restartPolicy.orValue('') in ['', 'Always', 'OnFailure', 'Never']",
-		Says:  `supported values: "Always", "OnFailure", "Never"`},
+	{ID: "RC-102", Plurals: allKinds, EachGroup: true, Field: ".groupName",
+		Valid: "!has(cluster.networkPolicy) || (g.groupName.size() <= 63 && g.groupName.matches('" + dns1123Label + "'))",
+		Says:  "becomes part of the name of a NetworkPolicy; use at most 63 lower-case letters, digits and dashes"},
+	{ID: "RC-105", Plurals: allKinds, Field: ".networkPolicy.workerGroups",
+		Valid: "cluster.?networkPolicy.?workerGroups.orValue([]).all(p, cluster.?workerGroupSpecs.orValue([]).exists(w, w.groupName == p.groupName))",
+		Says:  "groupName must be that of an entry of workerGroupSpecs"},
+	{ID: "RC-090", Plurals: allKinds, EachGroup: true, Field: ".template.spec.containers",
+		Valid: "!" + clusterHistory + " || g.template.?spec.?containers.orValue([]).all(c, c.name != 'ray-history-collector')",
+		Says:  "the operator adds a container named ray-history-collector with historyServerOptions; use another name"},
+	nodeLabels("RC-036", "cluster.headGroupSpec", false, labelKey, labelKeysSay),
+	nodeLabels("RC-045", "g", true, labelKey, labelKeysSay),
+	nodeLabels("RC-037", "cluster.headGroupSpec", false, labelValueOf("cluster.headGroupSpec.labels[k]"), labelValuesSay),
+	nodeLabels("RC-046", "g", true, labelValueOf("g.labels[k]"), labelValuesSay),
+	namesGiven("cluster.headGroupSpec.template", false),
+	namesGiven("g.template", true),
 	labelValues("cluster.headGroupSpec.template", false),
 	labelValues("g.template", true),
 	containerNames("cluster.headGroupSpec.template", false),
@@ -184,29 +189,55 @@ func templateMetadata(template string, eachGroup bool) PolicyRule {
 		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash")
 }
 
-// inSelecting is for the kinds whose schemas lack a rule that those of the others have.
-func (r PolicyRule) inSelecting() PolicyRule {
-	r.Plurals = kindsThatSelect
-	return r
+const (
+	labelKeysSay   = "keys must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"
+	labelValuesSay = "values must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
+)
+
+// labelValueOf is true of the value of a label.
+func labelValueOf(value string) string {
+	return value + ".size() <= 63 && " + value + ".matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')"
 }
 
+// nodeLabels is a rule on each label of a group, k.
+func nodeLabels(id, group string, eachGroup bool, fine, says string) PolicyRule {
+	field := ".labels"
+	if !eachGroup {
+		field = ".headGroupSpec.labels"
+	}
+	return PolicyRule{ID: id, Plurals: allKinds, EachGroup: eachGroup, Field: field, Valid: group + ".?labels.orValue({}).all(k, " + fine + ")", Says: says}
+}
+
+// labelValues leaves out labels of which Pods get another value: that of the group, or the operator's.
 func labelValues(template string, eachGroup bool) PolicyRule {
-	value := template + ".metadata.labels[k]"
+	group := strings.TrimSuffix(template, ".template")
 	return ofTemplate("RC-530", eachGroup, ".template.metadata.labels",
-		template+".?metadata.?labels.orValue({}).all(k, "+value+".size() <= 63 && "+value+".matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",
-		"values must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends").inSelecting()
+		template+".?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in "+group+".?labels.orValue({}) || ("+
+			labelValueOf(template+".metadata.labels[k]")+"))", labelValuesSay)
+}
+
+// namesGiven asks for names where the schema takes empty ones.
+func namesGiven(template string, eachGroup bool) PolicyRule {
+	return ofTemplate("RC-016", eachGroup, ".template.spec", ofContainers(template, "c.name != '' && c.?env.orValue([]).all(e, e.name != '')"),
+		"give each container and each variable a name")
 }
 
 func containerNames(template string, eachGroup bool) PolicyRule {
-	return ofTemplate("RC-540", eachGroup, ".template.spec", ofContainers(template, "c.name.size() <= 63 && c.name.matches('"+dns1123Label+"')"),
-		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends").inSelecting()
+	return ofTemplate("RC-540", eachGroup, ".template.spec", ofContainers(template, "c.name == '' || (c.name.size() <= 63 && c.name.matches('"+dns1123Label+"'))"),
+		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
+}
+
+func namesApart(template string, eachGroup bool) PolicyRule {
+	return ofTemplate("RC-540", eachGroup, ".template.spec.initContainers",
+		template+".?spec.?initContainers.orValue([]).all(i, !"+template+".spec.?containers.orValue([]).exists(c, c.name == i.name))",
+		"give each container and each init container a name of its own")
 }
 
 func portForms(template string, eachGroup bool) PolicyRule {
 	return ofTemplate("RC-541", eachGroup, ".template.spec",
 		ofContainers(template, "c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
 			"p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))"),
-		"ports need a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits and dashes, with a letter among them").inSelecting()
+		"ports need a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits and dashes, with a letter among them")
 }
 
 // ofContainers is true if all containers and init containers of a template, c, meet the condition.

@@ -88,6 +88,8 @@ type Rule struct {
 	Update string
 	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
 	OwnWords bool
+	// Partly says that the rule can be broken in other ways than the expression sees, at the same field.
+	Partly bool
 	// exempt is true of a node that the rule is not about.
 	exempt string
 	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
@@ -160,28 +162,19 @@ func (r Rule) suffix() string { return " (" + r.ID + ")" }
 // Bound is a keyword of the schema. A keyword is asked only when the value of its node changed.
 type Bound struct {
 	// ID is the rule that the bound enforces; empty if it is there to bound the cost of CEL.
-	ID   string
-	Part Part
-	Node string
-	// Partly says that the rule can be broken at the node in other ways than the keywords see.
-	Partly bool
-
-	Minimum, Maximum, MaxItems, MinLength, MaxLength, MaxProperties *int64
-	Pattern                                                         string
+	ID                             string
+	Part                           Part
+	Node                           string
+	MaxItems, MinLength, MaxLength *int64
 }
 
 // Keywords returns the bound in the form of a schema.
 func (b Bound) Keywords() map[string]any {
 	keywords := map[string]any{}
-	for name, value := range map[string]*int64{
-		"minimum": b.Minimum, "maximum": b.Maximum, "maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength, "maxProperties": b.MaxProperties,
-	} {
+	for name, value := range map[string]*int64{"maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength} {
 		if value != nil {
 			keywords[name] = *value
 		}
-	}
-	if b.Pattern != "" {
-		keywords["pattern"] = b.Pattern
 	}
 	return keywords
 }
@@ -193,7 +186,7 @@ type Placed[T any] struct {
 	Item T
 }
 
-// RulesOf returns the rules of a kind in the order of the table.
+// RulesOf returns the rules of a kind in the order of the table. None is at a node in a list, which sees neither managedBy nor clusterSelector.
 func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
@@ -203,16 +196,10 @@ func RulesOf(plural string) []Placed[Rule] {
 		}
 		node := join(place, r.Node)
 		root, exempt := exemption(plural, node, OfKubernetes(r.ID))
-		switch {
-		case exempt == "":
-		case node == root:
-			r.exempt = exempt
-		case !strings.ContainsAny(node, "[{"):
+		if exempt != "" && node != root {
 			r, node = r.raised(strings.TrimPrefix(node, root+".")), root
-			r.exempt = exempt
-		case r.Part == ClusterSpec && OfKubernetes(r.ID) && selectsIn[plural]:
-			continue // nothing in a list sees the selector; a policy has the rule
 		}
+		r.exempt = exempt
 		out = append(out, Placed[Rule]{Node: node, Item: r})
 	}
 	return out
@@ -272,21 +259,10 @@ func BoundsOf(plural string) []Placed[Bound] {
 		if !ok {
 			continue
 		}
-		if b.Part == ClusterSpec && OfKubernetes(b.ID) && selectsIn[plural] {
-			// A keyword sees no selector; a policy has the rule. Length stays bounded, for the cost of CEL.
-			b = Bound{Part: b.Part, Node: b.Node, MaxLength: b.MaxLength}
-			if b.MaxLength == nil {
-				continue
-			}
-			b.MaxLength = new(max(*b.MaxLength, maxOfIgnored))
-		}
 		out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
 	}
 	return out
 }
-
-// maxOfIgnored is the length of texts of which nothing is made. No name in Kubernetes is longer.
-const maxOfIgnored = int64(253)
 
 // Rules returns all rules.
 func Rules() []Rule {

@@ -52,6 +52,23 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 	}
 }
 
+// Nothing in a list sees managedBy or clusterSelector, which may leave it without a meaning: rules stand around lists, and keywords there
+// are those of KubeRay or bound costs.
+func TestNoRulesInLists(t *testing.T) {
+	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		for _, r := range celrules.RulesOf(plural) {
+			if strings.ContainsAny(r.Node, "[{") {
+				t.Errorf("%s of %s stands at %s", r.Item.ID, plural, r.Node)
+			}
+		}
+		for _, b := range celrules.BoundsOf(plural) {
+			if b.Item.ID != "" && strings.ContainsAny(b.Node, "[{") {
+				t.Errorf("a keyword for %s of %s stands at %s", b.Item.ID, plural, b.Node)
+			}
+		}
+	}
+}
+
 // A warning has the same words whoever gives it.
 func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
 	said := map[string][]string{}

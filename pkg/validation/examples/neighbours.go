@@ -109,6 +109,7 @@ func clusterFixes() map[string]func(*cluster) {
 		"RC-524/with autoscaling":             func(rc *cluster) { rc.Spec.EnableInTreeAutoscaling = nil },
 		"RC-530/blank in a key":               func(rc *cluster) { group(rc).Template.Labels = map[string]string{"a-b": "c"} },
 		"RC-541/underscore":                   func(rc *cluster) { worker(rc).Ports[0].Name = "dashboard-port" },
+		"RC-541/number on the head":           func(rc *cluster) { head(rc).Ports[1].ContainerPort = 65535 },
 		"RC-541/number":                       func(rc *cluster) { worker(rc).Ports[0].ContainerPort = 65535 },
 		"RC-549/no such volume":               func(rc *cluster) { workerPod(rc).Volumes = []corev1.Volume{emptyDir("data")} },
 		"RC-560/sometimes":                    func(rc *cluster) { workerPod(rc).RestartPolicy = corev1.RestartPolicyOnFailure },

@@ -66,6 +66,9 @@ func pods() []row[cluster] {
 		{ID: "RC-541", Name: "underscore", Mutate: func(rc *cluster) {
 			worker(rc).Ports = []corev1.ContainerPort{{Name: "dashboard_port", ContainerPort: 1}}
 		}, WantFields: at(workerContainer + ".ports[0].name")},
+		{ID: "RC-541", Name: "number on the head", Mutate: func(rc *cluster) {
+			head(rc).Ports = []corev1.ContainerPort{{Name: "dashboard", ContainerPort: 8265}, {Name: "serve", ContainerPort: 70000}}
+		}, WantFields: at("spec.headGroupSpec.template.spec.containers[0].ports[1].containerPort")},
 		{ID: "RC-541", Name: "number", Mutate: func(rc *cluster) { worker(rc).Ports = []corev1.ContainerPort{{ContainerPort: 70000}} }, WantFields: at(workerContainer + ".ports[0].containerPort")},
 		{ID: "RC-548", Name: "same port", Mutate: both(func(rc *cluster) {
 			workerPod(rc).Containers = append(workerPod(rc).Containers, sidecar("side"))

@@ -1,0 +1,93 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/raygate/raygate/pkg/validation/celrules"
+)
+
+// The bounds that CEL needs stand where KubeRay has none. They refuse nothing that etcd would take.
+
+// manyGroups is a cluster of n groups of the smallest form that KubeRay acts on.
+func manyGroups(name string, n int) *unstructured.Unstructured {
+	pod := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a"}}}}
+	groups := make([]any, n)
+	for i := range groups {
+		groups[i] = map[string]any{"groupName": fmt.Sprintf("%x", i), "maxReplicas": int64(0), "template": pod}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"headGroupSpec": map[string]any{"template": pod}, "workerGroupSpecs": groups},
+	}}
+}
+
+func maxGroups(t *testing.T) int {
+	t.Helper()
+	for _, b := range celrules.BoundsOf("rayclusters") {
+		if b.Node == "spec.workerGroupSpecs" {
+			return int(*b.Item.MaxItems)
+		}
+	}
+	t.Fatal("groups have no bound")
+	return 0
+}
+
+// TestManyGroupsAndLabels stores a cluster with thousands of groups, scales it, and finds that etcd refuses one that is not near the bound.
+func TestManyGroupsAndLabels(t *testing.T) {
+	clusters := resourceOf("rayclusters")
+	u := manyGroups("many-groups", 3000)
+	labels := map[string]any{}
+	for i := range 2000 {
+		labels[fmt.Sprintf("l%d", i)] = "x"
+	}
+	for _, path := range [][]string{{"spec", "headGroupSpec", "labels"}} {
+		if err := unstructured.SetNestedMap(u.Object, labels, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Object["spec"].(map[string]any)["workerGroupSpecs"].([]any)[7].(map[string]any)["labels"] = labels
+	if _, err := clusters.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("3000 groups and 2000 labels are refused: %v", err)
+	}
+	scale := `[{"op":"replace","path":"/spec/workerGroupSpecs/2999/replicas","value":4}]`
+	if _, err := clusters.Patch(t.Context(), "many-groups", "application/json-patch+json", []byte(scale), metav1.PatchOptions{}); err != nil {
+		t.Errorf("scaling one of many groups is refused: %v", err)
+	}
+	bad := `[{"op":"replace","path":"/spec/workerGroupSpecs/2999/minReplicas","value":-4}]`
+	_, err := clusters.Patch(t.Context(), "many-groups", "application/json-patch+json", []byte(bad), metav1.PatchOptions{})
+	wantRefusal(t, "a wrong one of many groups", err, "RC-040")
+	if err := clusters.Delete(t.Context(), "many-groups", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+
+	limit := maxGroups(t)
+	_, err = clusters.Create(t.Context(), manyGroups("too-many-groups", limit*9/10), metav1.CreateOptions{})
+	if err == nil || apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("%d groups: %v, want etcd to find the object too large", limit*9/10, err)
+	}
+}
+
+// TestBoundOfGroupsIsBeyondEtcd compares the bound with what the API server stores of the smallest group, without its managed fields.
+func TestBoundOfGroupsIsBeyondEtcd(t *testing.T) {
+	stored, err := resourceOf("rayclusters").Create(t.Context(), manyGroups("one-group", 1), dryRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, _, _ := unstructured.NestedSlice(stored.Object, "spec", "workerGroupSpecs")
+	raw, err := json.Marshal(groups[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const etcdLimit = 3 << 19
+	// Names of three letters are enough for all, and there is a comma after each.
+	if size, fit := len(raw)+len(",")+2, maxGroups(t); size*(fit+1) < etcdLimit {
+		t.Errorf("a group takes %d bytes, so that more than %d would fit: %s", size, fit, raw)
+	}
+}
