@@ -49,15 +49,28 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
-	mux    *runtime.ServeMux
-	zipped http.Handler // mux, compressing
 	routes routes
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	a.mux = runtime.NewServeMux(
+	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
+	if err != nil {
+		return nil, fmt.Errorf("making the compression: %w", err)
+	}
+	for _, s := range o.Services {
+		mux := a.newMux() // of its own: a mux tries one pattern after the other
+		if err := s.Register(ctx, mux, o.Conn); err != nil {
+			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
+		}
+		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(mux))...)
+	}
+	return a, nil
+}
+
+func (a *API) newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
@@ -68,24 +81,15 @@ func New(ctx context.Context, o Options) (*API, error) {
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(a.errorHandler),
-		runtime.WithRoutingErrorHandler(a.routingError),
+		runtime.WithRoutingErrorHandler(func(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
+			a.noRoute(w, r, m)
+		}),
+		runtime.WithWriteContentLength(),
 		runtime.WithStreamErrorHandler(a.streamError),
 		runtime.WithForwardResponseOption(responseHeaders),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	for _, s := range o.Services {
-		if err := s.Register(ctx, a.mux, o.Conn); err != nil {
-			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
-		}
-		a.routes = append(a.routes, routesOf(s.Descriptor)...)
-	}
-	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
-	if err != nil {
-		return nil, fmt.Errorf("making the compression: %w", err)
-	}
-	a.zipped = zip(a.mux)
-	return a, nil
 }
 
 // incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
@@ -204,12 +208,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
-	handler := a.zipped
-	if c.route != nil && c.route.long { // a stream is sent on at once
-		handler = a.mux
+	if c.route == nil {
+		a.noRoute(c, r, marshaler{r.Header.Get("Accept")})
+		return
 	}
 	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
-	handler.ServeHTTP(c, r.WithContext(ctx))
+	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
 }
 
 // refuse answers a request whose body stays where it is.
