@@ -121,7 +121,7 @@ func TestJSON(t *testing.T) {
 	}{
 		"empty":            {&raygatev2.DeleteClusterResponse{}, "", nil, "{}"},
 		"ordinary":         {page, "", nil, head + "}"},
-		"64-bit integers":  {&raygatev2.ObjectMeta{Generation: 1 << 60, Labels: map[string]string{"b": "\x01", "a": ""}}, "", nil, `{"labels":{"a":"","b":"\u0001"},"generation":1152921504606846976}`},
+		"64-bit integers":  {&raygatev2.ObjectMeta{Generation: 1 << 60, Labels: map[string]string{"b": "\x01", "a": ""}}, "", nil, `{"generation":1152921504606846976,"labels":{"a":"","b":"\u0001"}}`},
 		"page of none":     {page, "items", nil, head + `,"items":[]}`},
 		"page of two":      {page, "items", []string{`{"a":1}`, `{"b":2}`}, head + `,"items":[{"a":1},{"b":2}]}`},
 		"message of watch": {event, "cluster", []string{`{"a":1}`}, `{"type":"ADDED","resumeToken":"t","cluster":{"a":1}}`},
