@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
@@ -139,6 +141,7 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 // call is a request on its way through the mux.
 type call struct {
 	http.ResponseWriter
+	out   *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
 	route *route
 	path  string
 	begun bool // something was written
@@ -166,8 +169,14 @@ func (c *call) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	c.begun = true
+	if c.out != nil {
+		return c.out.Write(p)
+	}
 	return c.ResponseWriter.Write(p)
 }
+
+// buffers are those of answers.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // Unwrap is for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
@@ -211,6 +220,15 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.route == nil {
 		a.noRoute(c, r, marshaler{r.Header.Get("Accept")})
 		return
+	}
+	if !c.route.long { // a stream is sent on at once
+		c.out = buffers.Get().(*bufio.Writer)
+		c.out.Reset(w)
+		defer func() {
+			_ = c.out.Flush()
+			c.out.Reset(nil)
+			buffers.Put(c.out)
+		}()
 	}
 	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
 	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
