@@ -123,6 +123,11 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		}
 		return nil
 	}
+	if page := document.Carried(m.ProtoReflect()); page != nil {
+		if err := c.visit.Body(ctx, int64(len(page))); err != nil {
+			return err
+		}
+	}
 	meta := document.MetadataOf(m)
 	if rv := meta.GetResourceVersion(); rv != "" {
 		w.Header().Set("ETag", `"`+rv+`"`)
@@ -142,6 +147,7 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 type call struct {
 	http.ResponseWriter
 	out   *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
+	visit *edge.Visit
 	route *route
 	path  string
 	begun bool // something was written
@@ -208,6 +214,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
+	c.visit = visit
 	if err := prepare(ctx, w, r, c.route, visit); err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		a.WriteError(w, err)
