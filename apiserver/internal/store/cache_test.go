@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -544,4 +545,17 @@ func TestReconnect(t *testing.T) {
 			t.Fatalf("attempt %d comes after %s", attempt, d)
 		}
 	}
+}
+
+// An API server that takes a question and never answers is away. The time of the question is not a deadline of the reader.
+func TestQuestionWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := new(Store).shared(t.Context(), "newest", func(ctx context.Context) (uint64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		if !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
