@@ -29,7 +29,15 @@ const (
 //
 // It is linear in the document: at most 400 bytes are allocated for each of its bytes, whatever it says, and no more than MaxValues are read.
 func Read(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
-	r := &reader{data: data}
+	return read(&reader{data: data, maxValues: MaxValues, maxText: maxText}, isYAML)
+}
+
+// ReadLocal is Read for a file of the user's own, such as a list of all objects of a cluster: it may have as many values as it likes, but not by aliases.
+func ReadLocal(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
+	return read(&reader{data: data, maxValues: max(MaxValues, len(data)), maxText: max(maxText, len(data))}, isYAML)
+}
+
+func read(r *reader, isYAML bool) (map[string]any, field.ErrorList) {
 	var root any
 	var ok bool
 	if isYAML {
@@ -51,6 +59,8 @@ type reader struct {
 	pos    int // in JSON
 	values int
 	text   int // bytes
+
+	maxValues, maxText int
 }
 
 // place is where a value stands in the document. Places stay on the stack of the functions that read; a path is made for what is reported only.
@@ -102,8 +112,8 @@ func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 		return nil, false
 	}
-	if r.values++; r.values > MaxValues {
-		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
+	if r.values++; r.values > r.maxValues {
+		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
 		return nil, false
 	}
 	switch r.next() {

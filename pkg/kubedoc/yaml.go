@@ -30,8 +30,8 @@ func (r *reader) readYAML() (root any, ok bool) {
 		r.wrong(nil, mistake.InvalidUTF8, "text that is not UTF-8")
 		return nil, false
 	}
-	if indicators(r.data) > MaxValues {
-		r.wrong(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", MaxValues))
+	if indicators(r.data) > r.maxValues {
+		r.wrong(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
 		return nil, false
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.data))
@@ -78,8 +78,8 @@ func (r *reader) yamlValue(n *yaml.Node, at *place, depth int) (any, bool) {
 	}
 	r.values++
 	r.text += len(n.Value)
-	if r.values > MaxValues || r.text > maxText {
-		r.wrong(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, MaxValues, maxText>>20))
+	if r.values > r.maxValues || r.text > r.maxText {
+		r.wrong(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, r.maxValues, r.maxText>>20))
 		return nil, false
 	}
 	switch n.Kind {

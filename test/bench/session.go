@@ -38,12 +38,12 @@ type session struct {
 }
 
 // newSession starts a control plane with two simulated nodes and the CRDs of raygate.
-func newSession(ctx context.Context, name string, o Options, report *Report, logf func(string, ...any)) (s *session, err error) {
+func newSession(ctx context.Context, name string, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
 	dir, err := os.MkdirTemp("", "raygate-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	s = &session{name: name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
+	s := &session{name: name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
 	defer func() {
 		if err != nil {
 			s.close()

@@ -28,7 +28,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/test/raytest"
 
@@ -200,7 +201,7 @@ func (d restEntry) do(ctx context.Context, method, path string, req proto.Messag
 	}
 	var content []byte
 	if body != nil {
-		content, _ = modelv2.AppendJSON(nil, body)
+		content, _ = document.JSON(body)
 		if d.contentType == typeYAML {
 			content, _ = yaml.JSONToYAML(content)
 		}
@@ -231,12 +232,11 @@ func decodeAnswer(answer []byte, isYAML bool, into proto.Message) error {
 	if len(mistakes) > 0 {
 		return mistakes.ToAggregate()
 	}
-	modelv2.Fill(into, tree)
-	again, err := modelv2.Tree(into)
-	if err == nil && !reflect.DeepEqual(tree, again) {
-		err = fmt.Errorf("the answer has what its message has not:\n%s", cmp.Diff(tree, again))
+	convert.FillKnown(into, tree)
+	if again := convert.Tree(into); !reflect.DeepEqual(tree, again) {
+		return fmt.Errorf("the answer has what its message has not:\n%s", cmp.Diff(tree, again))
 	}
-	return err
+	return nil
 }
 
 func restError(answer []byte, contentType string) error {
@@ -379,7 +379,7 @@ func demo(t *testing.T, name string) *raygatev2.RayCluster {
 		t.Fatal(err)
 	}
 	cluster := &raygatev2.RayCluster{}
-	modelv2.Fill(cluster, tree)
+	convert.FillKnown(cluster, tree)
 	cluster.Status = nil
 	return cluster
 }

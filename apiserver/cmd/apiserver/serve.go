@@ -58,7 +58,7 @@ func run(ctx context.Context, o *Options) error {
 	}
 	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
-	serving.Go(func() error { return a.grpc.Serve(listeners["grpc"]) })
+	serving.Go(func() error { return a.grpc.Serve(a.edge.Listener(listeners["grpc"])) })
 	for name, server := range map[string]*http.Server{"http": api, "metrics": metrics} {
 		l := listeners[name]
 		if l == nil {

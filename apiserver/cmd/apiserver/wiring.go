@@ -50,6 +50,7 @@ const (
 type app struct {
 	opts     *Options
 	stores   []stores // in the order of kinds
+	edge     *edge.Edge
 	grpc     *grpc.Server
 	rest     *rest.Server
 	health   *health.Server
@@ -103,7 +104,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.drain = drain
 	chain := interceptor.Chain(chainOf(stop, table, metrics))
 
-	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
+	a.edge, a.grpc = entry, grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.Channel(chain)
 	dashboards, err := dashboardproxy.New(dashboardproxy.Options{

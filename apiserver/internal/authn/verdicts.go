@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 )
@@ -91,6 +92,9 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 		answer, err := ask(ctx)
 		if err != nil {
 			v.away.Store(new(v.clock.Now().Add(awayPause)))
+			if ctx.Err() != nil { // the time of the question, and of no caller
+				err = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
+			}
 			return nil, err
 		}
 		v.away.Store(nil)

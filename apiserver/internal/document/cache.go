@@ -9,15 +9,15 @@ import (
 // Form is an encoded form of an object.
 type Form int
 
-// The forms that are kept. The full JSON is the stored object itself.
+// The forms that are kept. The full JSON of an object is the stored one.
 const (
 	ProtoFull Form = iota
 	ProtoBasic
+	JSONFull // only with Modified
 	JSONBasic
-	// ModifiedFull and ModifiedBasic are whole messages of a watch, which are the same for all watchers.
-	ModifiedFull
-	ModifiedBasic
-	forms
+	// Modified and the form of the object is a whole message of a watch, which is the same for all watchers. By REST it is a frame.
+	Modified
+	forms = 2 * Modified
 )
 
 // Views are the encoded forms of one version of one object. The zero value is ready for use; it must not be copied after that.

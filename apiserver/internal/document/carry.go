@@ -1,10 +1,15 @@
 package document
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/raygate/raygate/clients/go/convert"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -12,13 +17,71 @@ import (
 // protos and never leaves the process.
 const carried = protowire.MaxValidNumber
 
-// Frame puts JSON into the form in which messages carry it, so that carrying costs no copy. The JSON is the end of what it returns.
-func Frame(data []byte) []byte {
-	raw := protowire.AppendTag(make([]byte, 0, len(data)+16), carried, protowire.BytesType)
-	return protowire.AppendBytes(raw, data)
+// Frame puts JSON, given in parts, into the form in which messages carry it, so that carrying costs no copy. The JSON is the end of what it returns.
+func Frame(parts ...[]byte) []byte {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	raw := protowire.AppendTag(make([]byte, 0, size+16), carried, protowire.BytesType)
+	raw = protowire.AppendVarint(raw, uint64(size))
+	for _, part := range parts {
+		raw = append(raw, part...)
+	}
+	return raw
 }
 
-// Carry makes m, which holds what headers are made of, stand for an object whose framed JSON is frame. The bytes are shared.
+// FrameWith is Frame for the JSON of m, which has at least one field, with one more: the JSON of an object, or a list of them.
+func FrameWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[]byte) ([]byte, error) {
+	head, err := JSON(m)
+	if err != nil {
+		return nil, err
+	}
+	open, separator, end := "", []byte(","), "}"
+	if field.IsList() {
+		open, end = "[", "]}"
+	}
+	parts := make([][]byte, 0, 2*len(objects)+2)
+	parts = append(parts, fmt.Appendf(head[:len(head)-1], `,%q:%s`, field.JSONName(), open))
+	for n, object := range objects {
+		if n > 0 {
+			parts = append(parts, separator)
+		}
+		parts = append(parts, object)
+	}
+	return Frame(append(parts, []byte(end))...), nil
+}
+
+// JSON returns a message as Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers. A message that carries its JSON is just that;
+// the bytes are shared.
+func JSON(m proto.Message) ([]byte, error) {
+	if data := Carried(m.ProtoReflect()); data != nil {
+		return data, nil
+	}
+	tree, md, out := convert.Tree(m), m.ProtoReflect().Descriptor(), &bytes.Buffer{}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)       // commands are full of <, > and &
+	for i := range md.Fields().Len() { // in the order of the message: what a line is about comes first
+		name := md.Fields().Get(i).JSONName()
+		value, ok := tree[name]
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(out, ",%q:", name)
+		if err := encoder.Encode(value); err != nil {
+			return nil, fmt.Errorf("encoding %s of a %s: %w", name, md.Name(), err)
+		}
+		out.Truncate(out.Len() - 1) // a line break
+	}
+	data := append(out.Bytes(), '}')
+	if data[0] == '}' {
+		return []byte("{}"), nil
+	}
+	data[0] = '{'
+	return data, nil
+}
+
+// Carry makes m, of which headers and the like are made, stand for the JSON that frame holds. The bytes are shared.
 func Carry(m proto.Message, frame []byte) { m.ProtoReflect().SetUnknown(frame) }
 
 // Carried returns the JSON that a message carries; nil if it carries none.

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // What all views hold together stays within the limit, and what is asked for again and again stays.
@@ -103,5 +106,40 @@ func TestCarry(t *testing.T) {
 	got := &structpb.ListValue{}
 	if err := proto.Unmarshal(wire, got); err != nil || len(got.Values) != 2 || got.Values[1].GetStringValue() != "a" {
 		t.Errorf("the client reads %v, %v", got, err)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	page := &raygatev2.ListClustersResponse{Kind: "RayClusterList", ApiVersion: "<&>", Metadata: &raygatev2.ListMeta{ResourceVersion: "7"}, TotalSize: 2}
+	const head = `{"apiVersion":"<&>","kind":"RayClusterList","metadata":{"resourceVersion":"7"},"totalSize":2`
+	event := &raygatev2.WatchClustersResponse{Type: "ADDED", ResumeToken: "t"}
+	for name, tc := range map[string]struct {
+		message proto.Message
+		field   protoreflect.Name
+		objects []string
+		want    string
+	}{
+		"empty":            {&raygatev2.DeleteClusterResponse{}, "", nil, "{}"},
+		"ordinary":         {page, "", nil, head + "}"},
+		"64-bit integers":  {&raygatev2.ObjectMeta{Generation: 1 << 60, Labels: map[string]string{"b": "\x01", "a": ""}}, "", nil, `{"generation":1152921504606846976,"labels":{"a":"","b":"\u0001"}}`},
+		"page of none":     {page, "items", nil, head + `,"items":[]}`},
+		"page of two":      {page, "items", []string{`{"a":1}`, `{"b":2}`}, head + `,"items":[{"a":1},{"b":2}]}`},
+		"message of watch": {event, "cluster", []string{`{"a":1}`}, `{"type":"ADDED","resumeToken":"t","cluster":{"a":1}}`},
+	} {
+		if tc.field != "" {
+			objects := make([][]byte, len(tc.objects))
+			for n, text := range tc.objects {
+				objects[n] = []byte(text)
+			}
+			frame, err := FrameWith(tc.message, tc.message.ProtoReflect().Descriptor().Fields().ByName(tc.field), objects...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.message = proto.Clone(tc.message)
+			Carry(tc.message, frame)
+		}
+		if got, err := JSON(tc.message); err != nil || string(got) != tc.want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, tc.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,7 @@ type Edge struct {
 	room         *room
 	unidentified chan struct{}
 	refused      *prometheus.CounterVec
+	conns        sync.Map // see Listener
 }
 
 // New returns an Edge.

@@ -123,7 +123,7 @@ func start(t *testing.T, o Options) (*grpc.ClientConn, *service) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = server.Serve(l) }()
+	go func() { _ = server.Serve(e.Listener(l)) }()
 	t.Cleanup(server.Stop)
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -491,5 +491,68 @@ func TestMethodOf(t *testing.T) {
 	}
 	if fmt.Sprint(MethodOf("/raygate.v2.ClusterService")) != fmt.Sprint(Method{}) {
 		t.Error("a service is no method")
+	}
+}
+
+// TestAnswerThatNobodyTakes has a client that asks and does not read: its call stays in flight, and at the end it loses the connection.
+func TestAnswerThatNobodyTakes(t *testing.T) {
+	conn, svc := start(t, Options{StallTime: 5 * time.Second, Limits: Limits{CallerCalls: 1}})
+	close(svc.leave)
+	get := func(name string) grpc.ClientStream {
+		stream, err := conn.NewStream(as(t, "ada"), &grpc.StreamDesc{ServerStreams: true}, raygatev2.ClusterService_GetCluster_FullMethodName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(stream.SendMsg(&raygatev2.GetClusterRequest{Name: name}), stream.CloseSend()); err != nil {
+			t.Fatal(err)
+		}
+		return stream
+	}
+	long := strings.Repeat("x", 1<<20)
+	stalled := get(long)
+	<-svc.entered
+	if err := get("short").RecvMsg(&raygatev2.GetClusterResponse{}); problem(err) != "ResourceExhausted TOO_MANY_REQUESTS retry" {
+		t.Errorf("beside the answer that is not taken: %v", err)
+	}
+	for end := time.Now().Add(25 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		answer := &raygatev2.GetClusterResponse{}
+		err := get(long).RecvMsg(answer) // by another connection
+		if err == nil && answer.GetCluster().GetMetadata().GetName() == long {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the answer that is not taken is still in flight: %v", err)
+		}
+	}
+	if err := stalled.RecvMsg(&raygatev2.GetClusterResponse{}); status.Code(err) != codes.Unavailable {
+		t.Errorf("the client that did not read gets %v", err)
+	}
+}
+
+// Long answers have room beside others, or are refused.
+func TestRoomForAnswers(t *testing.T) {
+	conn, svc := start(t, Options{Limits: Limits{CallerBytes: 1 << 20}})
+	close(svc.leave)
+	clusters := raygatev2.NewClusterServiceClient(conn)
+	get := &raygatev2.GetClusterRequest{Name: strings.Repeat("x", 700<<10)}
+	stalled, err := conn.NewStream(as(t, "ada"), &grpc.StreamDesc{ServerStreams: true}, raygatev2.ClusterService_GetCluster_FullMethodName)
+	if err := errors.Join(err, stalled.SendMsg(get), stalled.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	<-svc.entered
+	if _, err := clusters.GetCluster(as(t, "ada"), get); problem(err) != "ResourceExhausted TOO_MANY_BYTES retry" {
+		t.Errorf("beside an answer that is not taken: %v", err)
+	}
+	for err == nil {
+		err = stalled.RecvMsg(&raygatev2.GetClusterResponse{})
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("the answer, once it is taken: %v", err)
+	}
+	for range 20 { // one after the other, all have room
+		got, err := clusters.GetCluster(as(t, "ada"), get)
+		if err != nil || got.GetCluster().GetMetadata().GetName() != get.GetName() {
+			t.Fatal(err)
+		}
 	}
 }

@@ -22,8 +22,10 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Errors that end streams.
+// Errors that end streams, and the connections of ErrNotTaken.
 var (
+	// ErrNotTaken is for a client that has asked and does not take the answer.
+	ErrNotTaken = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing of the answer for too long"}
 	// ErrStalled is for a client that takes nothing.
 	ErrStalled = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing for too long: connect again and resume with the last resume_token"}
 	// ErrStreamAge is for a stream that is as old as it may be.
@@ -149,7 +151,7 @@ func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 		case err != nil:
 			return err
 		}
-		return s.SendMsg(answer)
+		return r.edge.deliver(ctx, s, visit, answer)
 	}
 }
 
@@ -268,7 +270,7 @@ func (b *rawBody) decode(into any) error {
 	return nil
 }
 
-// rawCodec leaves requests as they are, for decode; all else is that of gRPC's own codec for protobuf.
+// rawCodec leaves requests as they are, for decode, and answers whose delivery is watched; all else is that of gRPC's own codec for protobuf.
 type rawCodec struct{}
 
 // Name implements encoding.CodecV2.
@@ -276,6 +278,9 @@ func (rawCodec) Name() string { return "proto" }
 
 // Marshal implements encoding.CodecV2. Bytes that a message carries encoded, and nothing else, are sent as they are: they are shared by all who get them.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if parts, ok := v.(mem.BufferSlice); ok {
+		return parts, nil
+	}
 	if m, ok := v.(proto.Message); ok {
 		if ready := m.ProtoReflect().GetUnknown(); len(ready) > 0 && proto.Size(m) == len(ready) {
 			return mem.BufferSlice{mem.SliceBuffer(ready)}, nil

@@ -20,7 +20,7 @@ type Limits struct {
 	// Calls that are short, and calls that stay open (watches, waiting), at once.
 	Calls, CallerCalls int
 	Long, CallerLong   int
-	// Bytes of request bodies that are being read or worked on.
+	// Bytes of request bodies that are being read or worked on, and of long answers until they are taken.
 	Bytes, CallerBytes int64
 	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
 	CallerRate  float64
@@ -146,15 +146,16 @@ func (c *counts) add(long bool, n int) {
 	}
 }
 
-// Body takes room for n bytes of the body, first of the caller's and then of everybody's, and waits for it a little.
+// Body takes room for the n bytes of a request, or of an answer in place of that, first of the caller's and then of everybody's, and waits for it a little.
 func (v *Visit) Body(ctx context.Context, n int64) error {
+	v.Shrink(0)
 	n = min(n, v.room.limits.CallerBytes, v.room.limits.Bytes)
 	if err := acquire(ctx, v.own.bytes, n); err != nil {
-		return full("TOO_MANY_BYTES", "you have as many bytes of requests in flight as one caller may", time.Second)
+		return full("TOO_MANY_BYTES", "you have as many bytes in flight as one caller may", time.Second)
 	}
 	if err := acquire(ctx, v.room.bytes, n); err != nil {
 		v.own.bytes.Release(n)
-		return full("OVERLOADED", "the gateway has as many bytes of requests in flight as it may", time.Second)
+		return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
 	}
 	v.bytes = n
 	return nil

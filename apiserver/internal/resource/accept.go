@@ -14,9 +14,9 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 	"github.com/raygate/raygate/pkg/validation"
@@ -54,24 +54,16 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 	if !body.IsValid() {
 		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
-	in, err := r.accept(document.BodyOf(ctx), body.Interface(), namespace, name)
-	if err != nil {
-		return nil, rpcstatus.BadField(string(field.Name()), "%v", err)
-	}
-	return in, nil
+	return r.accept(document.BodyOf(ctx), body.Interface(), namespace, name), nil
 }
 
 // accept is read for an object that came by REST, or else in a message.
-func (r *Resource) accept(rest *document.Body, message proto.Message, namespace, name string) (*input, error) {
+func (r *Resource) accept(rest *document.Body, message proto.Message, namespace, name string) *input {
 	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
 	if rest != nil && rest.Tree != nil {
 		in.tree, in.form = rest.Tree, rest.Mistakes
 	} else {
-		in.partial = true
-		var err error
-		if in.tree, err = modelv2.Tree(message); err != nil {
-			return nil, err
-		}
+		in.partial, in.tree = true, convert.Tree(message)
 	}
 	delete(in.tree, "status")
 	if meta, ok := in.tree["metadata"].(map[string]any); ok {
@@ -88,7 +80,7 @@ func (r *Resource) accept(rest *document.Body, message proto.Message, namespace,
 		meta["name"] = name
 		in.typed.SetName(name)
 	}
-	return in, nil
+	return in
 }
 
 // checkPlace compares what the object says of its kind and its place with where it was sent. What it does not say is taken from there.

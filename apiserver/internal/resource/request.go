@@ -32,6 +32,9 @@ func readOptions(ctx context.Context) (store.ReadOptions, error) {
 
 // checkNamespace refuses what cannot be a namespace; the API server would be asked for a path that does not exist.
 func checkNamespace(namespace string) error {
+	if isLabel(namespace) {
+		return nil
+	}
 	if namespace == "" {
 		return rpcstatus.BadField("namespace", "required")
 	}
@@ -41,9 +44,25 @@ func checkNamespace(namespace string) error {
 	return nil
 }
 
+// isLabel tells whether s is a DNS label for sure. A regular expression would take a tenth of the time of a get.
+func isLabel(s string) bool {
+	if s == "" || len(s) > validation.DNS1123LabelMaxLength || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
 func checkName(namespace, name string) error {
 	if err := checkNamespace(namespace); err != nil {
 		return err
+	}
+	if isLabel(name) {
+		return nil
 	}
 	if name == "" {
 		return rpcstatus.BadField("name", "required")

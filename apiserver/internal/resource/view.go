@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/clients/go/convert"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -21,30 +21,47 @@ const maxBasicAnnotation = 1024
 func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	m := resp.ProtoReflect()
 	field := r.objectField(m.Descriptor())
+	if document.BodyOf(ctx) == nil || field.IsList() {
+		return r.embed(ctx, resp, full, items...)
+	}
+	// By REST the object is all there is to see. What stands for it has what headers are made of.
+	data, err := r.encoded(items[0], formOf(true, full))
+	if err != nil {
+		return err
+	}
+	object := r.message.New()
+	meta := &raygatev2.ObjectMeta{Namespace: items[0].Namespace, Name: items[0].Name, ResourceVersion: items[0].ResourceVersion}
+	object.Set(object.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
+	document.Carry(object.Interface(), document.Frame(data))
+	m.Set(field, protoreflect.ValueOfMessage(object))
+	return nil
+}
+
+// embed is answer for a response of which other fields are seen, too.
+func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	field := r.objectField(resp.ProtoReflect().Descriptor())
 	byREST := document.BodyOf(ctx) != nil
-	var encoded []byte
-	for _, item := range items {
-		if byREST {
-			carrier, err := r.carrier(item, full)
-			if err != nil {
-				return err
-			}
-			if field.IsList() {
-				m.Mutable(field).List().Append(protoreflect.ValueOfMessage(carrier))
-			} else {
-				m.Set(field, protoreflect.ValueOfMessage(carrier))
-			}
-			continue
-		}
-		data, err := r.protobuf(item, full)
-		if err != nil {
+	encoded, size := make([][]byte, len(items)), 0
+	for n, item := range items {
+		var err error
+		if encoded[n], err = r.encoded(item, formOf(byREST, full)); err != nil {
 			return err
 		}
-		encoded = document.AppendField(encoded, field.Number(), data)
+		size += len(encoded[n]) + 16
 	}
-	if encoded != nil {
-		m.SetUnknown(encoded)
+	if byREST {
+		frame, err := document.FrameWith(resp, field, encoded...)
+		document.Carry(resp, frame)
+		return err
 	}
+	all := make([]byte, 0, size)
+	for _, data := range encoded {
+		all = document.AppendField(all, field.Number(), data)
+	}
+	resp.ProtoReflect().SetUnknown(all)
 	return nil
 }
 
@@ -58,43 +75,37 @@ func (r *Resource) objectField(md protoreflect.MessageDescriptor) protoreflect.F
 	panic(fmt.Sprintf("%s has no field for a %s", md.FullName(), r.Checks.Kind))
 }
 
-// carrier returns a message that stands for the item on the way to REST: what headers are made of, and the JSON.
-func (r *Resource) carrier(item *store.Item, full bool) (protoreflect.Message, error) {
-	frame := item.Frame()
-	if !full {
-		var err error
-		frame, err = r.Views.Get(&item.Views, document.JSONBasic, func() ([]byte, error) {
-			tree, err := r.basicTree(item)
-			if err != nil {
-				return nil, err
-			}
-			data, err := json.Marshal(tree)
-			return document.Frame(data), err
-		})
-		if err != nil {
-			return nil, err
-		}
+// formOf is the form in which objects are sent.
+func formOf(byREST, full bool) document.Form {
+	form := document.ProtoFull
+	if byREST {
+		form = document.JSONFull
 	}
-	m := r.message.New()
-	meta := &raygatev2.ObjectMeta{Namespace: item.Namespace, Name: item.Name, ResourceVersion: item.ResourceVersion}
-	m.Set(m.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
-	document.Carry(m.Interface(), frame)
-	return m, nil
+	if !full {
+		form++
+	}
+	return form
 }
 
-// protobuf returns the item as an encoded message.
-func (r *Resource) protobuf(item *store.Item, full bool) ([]byte, error) {
-	form, view := document.ProtoFull, (*store.Item).Tree
-	if !full {
-		form, view = document.ProtoBasic, r.basicTree
+// encoded returns the item in a form.
+func (r *Resource) encoded(item *store.Item, form document.Form) ([]byte, error) {
+	if form == document.JSONFull {
+		return item.JSON(), nil
 	}
 	return r.Views.Get(&item.Views, form, func() ([]byte, error) {
+		view := (*store.Item).Tree
+		if form != document.ProtoFull {
+			view = r.basicTree
+		}
 		tree, err := view(item)
 		if err != nil {
 			return nil, err
 		}
+		if form == document.JSONBasic {
+			return json.Marshal(tree)
+		}
 		m := r.message.New().Interface()
-		modelv2.Fill(m, tree)
+		convert.FillKnown(m, tree)
 		return proto.Marshal(m)
 	})
 }

@@ -51,11 +51,12 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		if e.Item == nil {
 			return m, nil
 		}
-		return m, r.answer(ctx, m, full, e.Item)
+		return m, r.embed(ctx, m, full, e.Item)
 	}
-	ready := message.ProtoReflect().New() // encoded before send returns, so that one is enough
+	form := document.Modified + formOf(byREST, full)
+	ready := message.ProtoReflect().New() // encoded or copied before send returns, so that one is enough
 	return st.Watch(ctx, o, func(e store.Event) error {
-		if e.Type != store.Modified || byREST {
+		if e.Type != store.Modified {
 			m, err := encode(e)
 			if err != nil {
 				return err
@@ -63,26 +64,23 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 			return send(m)
 		}
 		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
-		data, err := r.Views.Get(&e.Item.Views, modifiedForm(full), func() ([]byte, error) {
+		data, err := r.Views.Get(&e.Item.Views, form, func() ([]byte, error) {
 			m, err := encode(e)
-			if err != nil {
-				return nil, err
+			if err != nil || byREST {
+				return m.ProtoReflect().GetUnknown(), err
 			}
 			return proto.Marshal(m)
 		})
 		if err != nil {
 			return err
 		}
+		if byREST { // where they are headers of an event
+			set(ready.Interface(), "type", eventTypes[e.Type])
+			set(ready.Interface(), "resume_token", e.Token)
+		}
 		ready.SetUnknown(data)
 		return send(ready.Interface())
 	})
-}
-
-func modifiedForm(full bool) document.Form {
-	if full {
-		return document.ModifiedFull
-	}
-	return document.ModifiedBasic
 }
 
 var eventTypes = map[store.EventType]string{

@@ -331,7 +331,7 @@ func TestGoodRequests(t *testing.T) {
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},
 		"watch as SSE":          {"GET", "/apis/v2/clusters:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t2\nevent: SYNCED\ndata: {\"type\":\"SYNCED\"", ""},
-		"watch of jobs as SSE":  {"GET", "/apis/v2/namespaces/default/jobs:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t1\nevent: ADDED\ndata: {\"type\":\"ADDED\",\"job\":{\"metadata\":{\"name\":\"demo\"}},\"resumeToken\":\"t1\"}\n\nid: t2", ""},
+		"watch of jobs as SSE":  {"GET", "/apis/v2/namespaces/default/jobs:watch", "", []string{"Accept", "text/event-stream"}, 200, "text/event-stream", "id: t1\nevent: ADDED\ndata: {\"type\":\"ADDED\",\"resumeToken\":\"t1\",\"job\":{\"metadata\":{\"name\":\"demo\"}}}\n\nid: t2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := call(h, tc.method, tc.target, tc.body, tc.headers...)

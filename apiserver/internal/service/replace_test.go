@@ -11,10 +11,10 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -70,7 +70,7 @@ func TestReplaceJudgesTheChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := &raygatev2.RayCluster{}
-			modelv2.Fill(in, tree)
+			convert.FillKnown(in, tree)
 			var warned []string
 			r := resource.New(Clusters, resource.Options{In: func(string) (resource.Store, error) { return oneCluster{now: stored(t, old)}, nil }, Authorizer: authz.AllowAll{}, Warn: func(_ context.Context, text string) {
 				warned = append(warned, text[len(text)-len("RC-034)"):len(text)-1])

@@ -213,7 +213,7 @@ func (c *watchCache) put(item *Item) {
 	case found:
 		prev = c.items[at]
 		c.items[at] = item
-		c.views.Forget(&prev.Views)
+		c.forget(prev)
 	default:
 		c.items = slices.Insert(c.items, at, item)
 	}
@@ -229,16 +229,21 @@ func (c *watchCache) remove(key types.NamespacedName, version, resume uint64) {
 	}
 	prev := c.items[at]
 	c.items = slices.Delete(c.items, at, at+1)
-	c.views.Forget(&prev.Views)
-	if rk, ok := requestKeyOf(prev); ok && c.byReqID[rk] == key {
-		delete(c.byReqID, rk)
-	}
+	c.forget(prev)
 	c.append(change{prev: prev, version: version, resume: resume})
 }
 
 func (c *watchCache) index(item *Item) {
 	if rk, ok := requestKeyOf(item); ok {
 		c.byReqID[rk] = item.key
+	}
+}
+
+// forget drops what is kept of a version of an object that is not the present one any more.
+func (c *watchCache) forget(prev *Item) {
+	c.views.Forget(&prev.Views)
+	if rk, ok := requestKeyOf(prev); ok && c.byReqID[rk] == prev.key {
+		delete(c.byReqID, rk)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -398,6 +399,29 @@ func TestPendingWritesLeaveOldestFirst(t *testing.T) {
 	}
 }
 
+// Request ids live as long as the versions of objects that carry them, in the cache and among the writes that are pending.
+func TestRequestIDsDoNotLeak(t *testing.T) {
+	made := func(name, id string, rv int) *Item {
+		return itemOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, ResourceVersion: strconv.Itoa(rv), Annotations: map[string]string{AnnotationRequestID: id},
+		}})
+	}
+	s := newTestStore(t, Options{}, made("changed", "0", 1))
+	for n := 101; n < 200; n++ {
+		must(t, s.cache.Update(made("changed", strconv.Itoa(n), n)))
+		must(t, s.cache.Update(made("deleted", "of-"+strconv.Itoa(n), n)))
+		must(t, s.cache.Delete(made("deleted", "of-"+strconv.Itoa(n), n)))
+		item := made("changed", "pending-"+strconv.Itoa(n), n)
+		s.note(&pendingWrite{key: item.key, item: item})
+	}
+	if got := len(s.cache.byReqID); got != 1 {
+		t.Errorf("the cache knows %d request ids of one object", got)
+	}
+	if got := len(s.pending.byRequest); got != 1 {
+		t.Errorf("%d request ids are pending for one object", got)
+	}
+}
+
 // The change log is bounded by the bytes that it keeps from being freed, not by its length alone.
 func TestChangeLogIsBoundedInBytes(t *testing.T) {
 	large := func(rv int) *Item {
@@ -521,4 +545,17 @@ func TestReconnect(t *testing.T) {
 			t.Fatalf("attempt %d comes after %s", attempt, d)
 		}
 	}
+}
+
+// An API server that takes a question and never answers is away. The time of the question is not a deadline of the reader.
+func TestQuestionWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := new(Store).shared(t.Context(), "newest", func(ctx context.Context) (uint64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		if !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

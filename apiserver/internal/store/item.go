@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -26,10 +27,9 @@ type Item struct {
 	// Views hold encoded forms of this version; see document.Cache.
 	Views document.Views
 
-	raw   []byte
-	frame []byte // of which raw is the end
-	key   types.NamespacedName
-	rv    uint64
+	raw []byte
+	key types.NamespacedName
+	rv  uint64
 }
 
 // ParseItem reads the JSON of an object.
@@ -66,12 +66,12 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 		}
 		return value.Raw
 	})
-	i.setJSON(appendMembers(make([]byte, 0, len(data)-len(meta.Raw)+len(trimmed)), root, func(key, value gjson.Result) string {
+	i.raw = appendMembers(make([]byte, 0, len(data)-len(meta.Raw)+len(trimmed)), root, func(key, value gjson.Result) string {
 		if key.Str == "metadata" {
 			return string(trimmed)
 		}
 		return value.Raw
-	}))
+	})
 	i.TypeMeta = metav1.TypeMeta{APIVersion: root.Get("apiVersion").String(), Kind: root.Get("kind").String()}
 	if err := json.Unmarshal(trimmed, &i.ObjectMeta); err != nil {
 		return fmt.Errorf("reading metadata: %w", err)
@@ -106,19 +106,11 @@ func (i *Item) ofKind(gvk schema.GroupVersionKind) {
 	}
 	i.APIVersion, i.Kind = gvk.ToAPIVersionAndKind()
 	head := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,`, i.APIVersion, i.Kind)
-	i.setJSON(append(head, i.raw[1:]...))
-}
-
-func (i *Item) setJSON(data []byte) {
-	i.frame = document.Frame(data)
-	i.raw = i.frame[len(i.frame)-len(data):]
+	i.raw = slices.Concat(head, i.raw[1:])
 }
 
 // JSON returns the stored object, which must not be changed.
 func (i *Item) JSON() []byte { return i.raw }
-
-// Frame returns the JSON in the form that document.Carry takes.
-func (i *Item) Frame() []byte { return i.frame }
 
 // At returns the value at a path of gjson's syntax, such as status.state.
 func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
@@ -134,7 +126,7 @@ func (i *Item) Key() types.NamespacedName { return i.key }
 
 // DeepCopyObject implements runtime.Object. The JSON is shared: it never changes.
 func (i *Item) DeepCopyObject() runtime.Object {
-	out := &Item{TypeMeta: i.TypeMeta, raw: i.raw, frame: i.frame, key: i.key, rv: i.rv}
+	out := &Item{TypeMeta: i.TypeMeta, raw: i.raw, key: i.key, rv: i.rv}
 	i.DeepCopyInto(&out.ObjectMeta)
 	return out
 }
@@ -151,7 +143,7 @@ func (l *itemList) DeepCopyObject() runtime.Object {
 	out := &itemList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy(), Items: make([]Item, len(l.Items))}
 	for n := range l.Items {
 		one := &l.Items[n]
-		out.Items[n] = Item{TypeMeta: one.TypeMeta, raw: one.raw, frame: one.frame, key: one.key, rv: one.rv}
+		out.Items[n] = Item{TypeMeta: one.TypeMeta, raw: one.raw, key: one.key, rv: one.rv}
 		one.DeepCopyInto(&out.Items[n].ObjectMeta)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -57,7 +58,11 @@ func (s *Store) shared(ctx context.Context, name string, ask func(context.Contex
 	answer := s.asking.DoChan(name, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 		defer cancel()
-		return ask(ctx)
+		version, err := ask(ctx)
+		if err != nil && ctx.Err() != nil { // the time of the question, and of no reader
+			err = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
+		}
+		return version, err
 	})
 	select {
 	case <-ctx.Done():

@@ -135,12 +135,8 @@ func (w *watcher) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(batch) > 0 {
-			moved = atOnce // but a heartbeat has its turn also when changes never pause, for the sake of OnHeartbeat
-		} else {
-			w.resume = max(w.resume, version)
-		}
-		select {
+		w.resume = max(w.resume, version)
+		select { // a heartbeat has its turn also when changes never pause, for the sake of OnHeartbeat
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C():
@@ -168,7 +164,7 @@ func (w *watcher) heartbeat() error {
 	return w.send(Event{Type: Heartbeat, Token: resumeToken(w.resume), Age: w.s.cache.age()})
 }
 
-// read takes the next changes from the log; without any it returns the version reached and the channel that tells of more.
+// read takes the next changes from the log. It returns the version reached with them and the channel that tells of more.
 func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	c := w.s.cache
 	c.mu.RLock()
@@ -176,12 +172,12 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	if w.next < c.first {
 		return nil, 0, nil, ErrSlowWatcher
 	}
-	rest := c.log[min(w.next-c.first, uint64(len(c.log))):]
+	rest, version, moved := c.log[min(w.next-c.first, uint64(len(c.log))):], c.version, c.moved
 	if len(rest) > watchBatch {
-		rest = rest[:watchBatch]
+		rest, version, moved = rest[:watchBatch], 0, atOnce
 	}
 	w.next += uint64(len(rest))
-	return slices.Clip(rest), c.version, c.moved, nil // the log only grows, and is copied when its beginning is cut off
+	return slices.Clip(rest), version, moved, nil // the log only grows, and is copied when its beginning is cut off
 }
 
 func (w *watcher) sendChange(ch change) error {

@@ -22,22 +22,33 @@ func newOf[T any](pointer T) T {
 
 // Fill writes the JSON of a resource into the message that mirrors it. Integers in tree are int64, as sigs.k8s.io/json and unstructured objects have
 // them. What is null, or has no field in the message, is left out; a value of another type than its field is an error that names the path.
-func Fill(m proto.Message, tree map[string]any) error { return fillMessage(m.ProtoReflect(), tree) }
+func Fill(m proto.Message, tree map[string]any) error {
+	return filler{}.message(m.ProtoReflect(), tree)
+}
 
-func fillMessage(m protoreflect.Message, tree map[string]any) error {
+// FillKnown is Fill for what is stored: a value of another type than its field is left out as well. The API server has checked it by a schema, which may
+// be newer than the message.
+func FillKnown(m proto.Message, tree map[string]any) {
+	_ = filler{lenient: true}.message(m.ProtoReflect(), tree)
+}
+
+// filler fills messages. When it is lenient, values that do not fit are left out.
+type filler struct{ lenient bool }
+
+func (f filler) message(m protoreflect.Message, tree map[string]any) error {
 	for name, value := range tree {
 		fd := m.Descriptor().Fields().ByJSONName(name)
 		if fd == nil || value == nil {
 			continue
 		}
-		if err := fillField(m, fd, value); err != nil {
+		if err := f.field(m, fd, value); err != nil && !f.lenient {
 			return within(name, err)
 		}
 	}
 	return nil
 }
 
-func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
+func (f filler) field(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
 	switch {
 	case fd.IsList():
 		items, ok := value.([]any)
@@ -49,11 +60,12 @@ func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value an
 		}
 		list := m.Mutable(fd).List()
 		for i, item := range items {
-			v, err := valueOf(item, fd, list.NewElement)
-			if err != nil {
+			switch v, err := f.value(item, fd, list.NewElement); {
+			case err == nil:
+				list.Append(v)
+			case !f.lenient:
 				return within("["+strconv.Itoa(i)+"]", err)
 			}
-			list.Append(v)
 		}
 	case fd.IsMap():
 		members, ok := value.(map[string]any)
@@ -65,14 +77,15 @@ func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value an
 		}
 		to := m.Mutable(fd).Map()
 		for key, member := range members {
-			v, err := valueOf(member, fd.MapValue(), to.NewValue)
-			if err != nil {
+			switch v, err := f.value(member, fd.MapValue(), to.NewValue); {
+			case err == nil:
+				to.Set(protoreflect.ValueOfString(key).MapKey(), v)
+			case !f.lenient:
 				return within("["+key+"]", err)
 			}
-			to.Set(protoreflect.ValueOfString(key).MapKey(), v)
 		}
 	default:
-		v, err := valueOf(value, fd, func() protoreflect.Value { return m.NewField(fd) })
+		v, err := f.value(value, fd, func() protoreflect.Value { return m.NewField(fd) })
 		if err != nil {
 			return err
 		}
@@ -81,12 +94,12 @@ func fillField(m protoreflect.Message, fd protoreflect.FieldDescriptor, value an
 	return nil
 }
 
-func valueOf(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) {
+func (f filler) value(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) {
 	var none protoreflect.Value
 	switch fd.Kind() { //nolint:exhaustive // the messages have fields of these kinds
 	case protoreflect.MessageKind:
 		out := empty()
-		return out, fillOne(out.Message(), value)
+		return out, f.one(out.Message(), value)
 	case protoreflect.StringKind:
 		switch v := value.(type) {
 		case string:
@@ -125,7 +138,7 @@ func valueOf(value any, fd protoreflect.FieldDescriptor, empty func() protorefle
 	return none, fmt.Errorf("fields of kind %s have no JSON here", fd.Kind())
 }
 
-func fillOne(m protoreflect.Message, value any) error {
+func (f filler) one(m protoreflect.Message, value any) error {
 	if stamp, ok := m.Interface().(*timestamppb.Timestamp); ok {
 		text, _ := value.(string)
 		t, err := time.Parse(time.RFC3339, text)
@@ -143,7 +156,7 @@ func fillOne(m protoreflect.Message, value any) error {
 		document.Fields = kubedoc.FromJSON(tree).Fields
 		return nil
 	}
-	return fillMessage(m, tree)
+	return f.message(m, tree)
 }
 
 // integer takes 3 and 3.0, which are one to JSON.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -99,8 +100,11 @@ func memberTree(value *structpb.Value) any {
 	return value.AsInterface()
 }
 
-// number gives integers the type that they have in unstructured objects.
+// number gives integers the type that they have in unstructured objects. What JSON has no number for becomes text, which nobody takes for one.
 func number(f float64) any {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
 	if n := int64(f); float64(n) == f && n <= maxExact && n >= -maxExact {
 		return n
 	}

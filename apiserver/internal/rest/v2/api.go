@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
@@ -49,15 +51,28 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
-	mux    *runtime.ServeMux
-	zipped http.Handler // mux, compressing
 	routes routes
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	a.mux = runtime.NewServeMux(
+	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
+	if err != nil {
+		return nil, fmt.Errorf("making the compression: %w", err)
+	}
+	for _, s := range o.Services {
+		mux := a.newMux() // of its own: a mux tries one pattern after the other
+		if err := s.Register(ctx, mux, o.Conn); err != nil {
+			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
+		}
+		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(mux))...)
+	}
+	return a, nil
+}
+
+func (a *API) newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
@@ -68,24 +83,15 @@ func New(ctx context.Context, o Options) (*API, error) {
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(a.errorHandler),
-		runtime.WithRoutingErrorHandler(a.routingError),
+		runtime.WithRoutingErrorHandler(func(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
+			a.noRoute(w, r, m)
+		}),
+		runtime.WithWriteContentLength(),
 		runtime.WithStreamErrorHandler(a.streamError),
 		runtime.WithForwardResponseOption(responseHeaders),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	for _, s := range o.Services {
-		if err := s.Register(ctx, a.mux, o.Conn); err != nil {
-			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
-		}
-		a.routes = append(a.routes, routesOf(s.Descriptor)...)
-	}
-	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
-	if err != nil {
-		return nil, fmt.Errorf("making the compression: %w", err)
-	}
-	a.zipped = zip(a.mux)
-	return a, nil
 }
 
 // incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
@@ -117,6 +123,11 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		}
 		return nil
 	}
+	if page := document.Carried(m.ProtoReflect()); page != nil {
+		if err := c.visit.Body(ctx, int64(len(page))); err != nil {
+			return err
+		}
+	}
 	meta := document.MetadataOf(m)
 	if rv := meta.GetResourceVersion(); rv != "" {
 		w.Header().Set("ETag", `"`+rv+`"`)
@@ -135,6 +146,8 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 // call is a request on its way through the mux.
 type call struct {
 	http.ResponseWriter
+	out   *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
+	visit *edge.Visit
 	route *route
 	path  string
 	begun bool // something was written
@@ -162,8 +175,14 @@ func (c *call) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	c.begun = true
+	if c.out != nil {
+		return c.out.Write(p)
+	}
 	return c.ResponseWriter.Write(p)
 }
+
+// buffers are those of answers.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // Unwrap is for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
@@ -195,6 +214,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
+	c.visit = visit
 	if err := prepare(ctx, w, r, c.route, visit); err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		a.WriteError(w, err)
@@ -204,12 +224,21 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
-	handler := a.zipped
-	if c.route != nil && c.route.long { // a stream is sent on at once
-		handler = a.mux
+	if c.route == nil {
+		a.noRoute(c, r, marshaler{r.Header.Get("Accept")})
+		return
+	}
+	if !c.route.long { // a stream is sent on at once
+		c.out = buffers.Get().(*bufio.Writer)
+		c.out.Reset(w)
+		defer func() {
+			_ = c.out.Flush()
+			c.out.Reset(nil)
+			buffers.Put(c.out)
+		}()
 	}
 	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
-	handler.ServeHTTP(c, r.WithContext(ctx))
+	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
 }
 
 // refuse answers a request whose body stays where it is.

@@ -117,6 +117,12 @@ func unsupportedType(header string) error {
 	return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "the content type " + strings.ToValidUTF8(header, "?") + " is not supported: send application/json or application/yaml, in UTF-8"}
 }
 
+// accepted are the types by which clients ask for ours.
+var accepted = map[string]string{
+	typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
+	typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
+}
+
 // settleAccept reduces the Accept header, which the mux compares letter by letter, to one of our types.
 func settleAccept(r *http.Request) {
 	chosen := typeJSON
@@ -125,10 +131,7 @@ func settleAccept(r *http.Request) {
 		if err != nil {
 			continue
 		}
-		if t := map[string]string{
-			typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
-			typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
-		}[mediaType]; t != "" {
+		if t := accepted[mediaType]; t != "" {
 			chosen = t
 			break
 		}

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -113,8 +113,7 @@ func (m marshaler) marshalMessage(msg proto.Message) ([]byte, error) {
 // messageJSON writes a message of ours, or a google.rpc.Status. protojson varies its spacing on purpose, which nobody needs to see.
 func messageJSON(msg proto.Message) ([]byte, error) {
 	if _, ok := msg.(*spb.Status); !ok {
-		// On the wire a message is somewhat shorter than its JSON, and as long where it carries JSON.
-		return modelv2.AppendJSON(make([]byte, 0, proto.Size(msg)*5/4), msg)
+		return document.JSON(msg)
 	}
 	data, err := protojson.Marshal(msg)
 	if err != nil {
@@ -202,7 +201,7 @@ func (m marshaler) decode(b *body, v any) error {
 		return malformed(mistakes)
 	}
 	if _, isObject := msg.(interface{ GetMetadata() *raygatev2.ObjectMeta }); isObject {
-		modelv2.Fill(msg, map[string]any{"metadata": tree["metadata"]}) // for the log, which wants its name
+		convert.FillKnown(msg, map[string]any{"metadata": tree["metadata"]}) // for the log, which wants its name
 		b.document = document.Body{Tree: tree, Mistakes: mistakes}
 		return nil
 	}

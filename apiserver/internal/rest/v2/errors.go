@@ -77,23 +77,17 @@ func retryAfter(st *status.Status) int {
 	return int((delay + time.Second - 1) / time.Second)
 }
 
-// routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
-func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	allow := a.methodsOf(r)
-	if len(allow) == 0 && code == http.StatusMethodNotAllowed {
-		code = http.StatusNotFound // a verb that there is not, behind a name
-	}
-	switch code {
-	case http.StatusMethodNotAllowed:
+// noRoute answers a request that no route fits: 404, or 405 with the methods that do fit.
+func (a *API) noRoute(w http.ResponseWriter, r *http.Request, m runtime.Marshaler) {
+	path := cleanPath(r)
+	if allow := a.methodsOf(r); len(allow) > 0 && !slices.Contains(allow, r.Method) {
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		a.writeError(w, m, &rpcstatus.Error{
-			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + cleanPath(r) + ": use " + strings.Join(allow, ", "),
+			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + path + ": use " + strings.Join(allow, ", "),
 		})
-	case http.StatusNotFound:
-		a.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + cleanPath(r) + "; see /docs"})
-	default:
-		a.writeError(w, m, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path " + cleanPath(r) + " cannot be read"})
+		return
 	}
+	a.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + path + "; see /docs"})
 }
 
 func cleanPath(r *http.Request) string {
@@ -104,7 +98,7 @@ func cleanPath(r *http.Request) string {
 	return path
 }
 
-// methodsOf asks the mux which methods it would take on a path, because it does not tell.
+// methodsOf returns the methods that there are on the path of a request.
 func (a *API) methodsOf(r *http.Request) []string {
 	var allow []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {

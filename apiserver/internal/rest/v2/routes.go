@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"net/http"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
@@ -18,30 +19,38 @@ type route struct {
 	method   string
 	pattern  string // as annotated, for metrics
 	segments []string
-	verb     string
+	verb     string // with its colon
 	query    parameters
 	stream   bool // the answer has no end
 	text     bool // the answer is a log: its bytes as they are
 	long     bool // the call stays open, also one that waits
+	handler  http.Handler
 }
 
-func routesOf(services ...protoreflect.ServiceDescriptor) routes {
+// routesOf returns the routes of a service, which mux serves, and zipped where compression makes sense: a stream is sent on at once.
+func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) routes {
 	var all routes
-	for _, service := range services {
-		for i := range service.Methods().Len() {
-			rpc := service.Methods().Get(i)
-			rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
-			if !ok || rule == nil {
-				continue
+	for i := range service.Methods().Len() {
+		rpc := service.Methods().Get(i)
+		rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
+		if !ok || rule == nil {
+			continue
+		}
+		for _, rule := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+			method, pattern := edge.HTTPRule(rule)
+			end := len(pattern)
+			if at := strings.Index(pattern, ":"); at >= 0 {
+				end = at
 			}
-			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
-				method, pattern := edge.HTTPRule(r)
-				path, verb, _ := strings.Cut(pattern, ":")
-				all = append(all, route{
-					method: method, pattern: pattern, segments: strings.Split(path, "/"), verb: verb, query: parametersOf(rpc.Input(), r, pattern),
-					stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil, long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
-				})
+			r := route{
+				method: method, pattern: pattern, segments: strings.Split(pattern[:end], "/"), verb: pattern[end:], query: parametersOf(rpc.Input(), rule, pattern),
+				stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil,
+				long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long, handler: zipped,
 			}
+			if r.long {
+				r.handler = mux
+			}
+			all = append(all, r)
 		}
 	}
 	return all
@@ -49,31 +58,26 @@ func routesOf(services ...protoreflect.ServiceDescriptor) routes {
 
 // match returns the route of a request, nil if there is none.
 func (all routes) match(method, path string) *route {
+	parts := strings.Split(path, "/")
 	for i := range all {
-		if all[i].method == method && all[i].matches(path) {
+		if all[i].method == method && len(all[i].segments) == len(parts) && all[i].matches(parts) {
 			return &all[i]
 		}
 	}
 	return nil
 }
 
-func (r *route) matches(path string) bool {
-	if r.verb != "" {
-		var ok bool
-		if path, ok = strings.CutSuffix(path, ":"+r.verb); !ok {
-			return false
-		}
-	} else if strings.Contains(path[strings.LastIndex(path, "/")+1:], ":") {
+// matches compares the parts of a path with as many segments.
+func (r *route) matches(parts []string) bool {
+	last := len(parts) - 1
+	name, ok := strings.CutSuffix(parts[last], r.verb)
+	if !ok || r.verb == "" && strings.Contains(name, ":") {
 		return false
 	}
-	parts := strings.Split(path, "/")
-	if len(parts) != len(r.segments) {
-		return false
-	}
-	for i, s := range r.segments {
+	for i, s := range r.segments[:last] {
 		if !strings.HasPrefix(s, "{") && s != parts[i] {
 			return false
 		}
 	}
-	return true
+	return strings.HasPrefix(r.segments[last], "{") || r.segments[last] == name
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -79,7 +80,7 @@ func Document(doc manifest.Document, o validation.Options) Result {
 	if h.Kind == "" {
 		return Result{Unreadable: h.Unreadable, Findings: r.findings}
 	}
-	apply(r, checks, doc.JSON, o)
+	apply(r, checks, doc, o)
 	return Result{Checked: true, Findings: r.findings}
 }
 
@@ -88,13 +89,11 @@ func Document(doc manifest.Document, o validation.Options) Result {
 func Form(doc manifest.Document) Header {
 	r, checks, h := begin(doc)
 	if h.Kind != "" {
-		_, form, err := decode(checks, doc.JSON)
+		_, form, err := decode(checks, doc)
 		if err != nil {
 			r.add(Error, "", err.Error(), "")
 		}
-		for _, v := range validation.Violations(form) {
-			r.add(Error, v.Field, v.Message, "")
-		}
+		r.addAll(form)
 	}
 	h.Findings = r.findings
 	return h
@@ -103,53 +102,41 @@ func Form(doc manifest.Document) Header {
 // begin reads the head of a document.
 func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 	r := &reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
-	if doc.Problem != nil {
-		r.add(Error, "", doc.Problem.Error(), "")
-		return r, validation.Checks{}, Header{Unreadable: doc.Unreadable}
+	if doc.Unreadable {
+		r.addAll(doc.Mistakes)
+		return r, validation.Checks{}, Header{Unreadable: true}
 	}
 	// What every object has. Mistakes in it are told by the strict decoding.
-	var h struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   struct {
-			Namespace    string `json:"namespace"`
-			Name         string `json:"name"`
-			GenerateName string `json:"generateName"`
-		} `json:"metadata"`
-	}
-	// A wrong type in the header leaves it partly filled, which is good enough for a heading.
-	headerErr := kjson.UnmarshalCaseSensitivePreserveInts(doc.JSON, &h)
-	r.base.Kind, r.base.Namespace, r.base.Name = h.Kind, h.Metadata.Namespace, cmp.Or(h.Metadata.Name, h.Metadata.GenerateName)
-	if h.Kind == "" || h.APIVersion == "" {
-		message := "is no Kubernetes object: apiVersion and kind are needed"
-		if headerErr != nil {
-			message += ", as text, in an object" // the error itself is about Go types
-		}
-		r.add(Error, "", message, "")
+	u := unstructured.Unstructured{Object: doc.Tree}
+	kind, apiVersion := u.GetKind(), u.GetAPIVersion()
+	r.base.Kind, r.base.Namespace, r.base.Name = kind, u.GetNamespace(), cmp.Or(u.GetName(), u.GetGenerateName())
+	if kind == "" || apiVersion == "" {
+		r.add(Error, "", "is no Kubernetes object: apiVersion and kind are needed, as text, in an object", "")
 		return r, validation.Checks{}, Header{}
 	}
-	group, version, _ := strings.Cut(h.APIVersion, "/")
-	checks, known := validation.ForKind(h.Kind)
+	group, version, _ := strings.Cut(apiVersion, "/")
+	checks, known := validation.ForKind(kind)
 	switch {
 	case group != rayv1.GroupVersion.Group:
+		r.addAll(doc.Mistakes)
 		r.add(Note, "", "skipped, not a Ray object", "")
 		return r, checks, Header{}
 	case !known:
-		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", h.Kind), "")
+		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", kind), "")
 		return r, checks, Header{}
 	case version == oldVersion:
 		// KubeRay serves it, and its fields are those of v1.
-		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", h.APIVersion, rayv1.GroupVersion), "")
+		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", apiVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
-		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", h.APIVersion, rayv1.GroupVersion), "")
+		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", apiVersion, rayv1.GroupVersion), "")
 		return r, checks, Header{}
 	}
-	return r, checks, Header{Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: r.base.Name}
+	return r, checks, Header{Kind: kind, Namespace: r.base.Namespace, Name: r.base.Name}
 }
 
 // apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.
-func apply(r *reporter, checks validation.Checks, data []byte, o validation.Options) {
-	object, form, err := decode(checks, data)
+func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options) {
+	object, form, err := decode(checks, doc)
 	if err != nil {
 		r.add(Error, "", err.Error(), "")
 		return
@@ -170,27 +157,24 @@ func apply(r *reporter, checks validation.Checks, data []byte, o validation.Opti
 
 // decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their
 // paths. Of an object with mistakes it returns what could be read. The error is for what has no form at all.
-func decode(checks validation.Checks, data []byte) (object validation.Object, form field.ErrorList, err error) {
+func decode(checks validation.Checks, doc manifest.Document) (object validation.Object, form field.ErrorList, err error) {
 	// The types of Kubernetes parse quantities and times on the way; none of them may end the program.
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.New("the object cannot be decoded")
 		}
 	}()
-	tree, form := kubedoc.Read(data, false)
-	if tree == nil {
-		return nil, nil, errors.New(form[0].Detail)
-	}
 	readable := checks.New()
-	wrong := kubedoc.Join(kubedoc.Decode(tree, readable, nil), validation.GroupsWithoutName(tree))
-	form = append(form, wrong...)
+	wrong := kubedoc.Join(kubedoc.Decode(doc.Tree, readable, nil), validation.GroupsWithoutName(doc.Tree))
+	form = slices.Concat(doc.Mistakes, wrong)
 	if len(wrong) > 0 {
 		return readable, form, nil
 	}
 	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
 	// tree has no numbers of a thousand digits any more, which quantities would take their time for.
 	object = checks.New()
-	if data, err = json.Marshal(tree); err != nil {
+	data, err := json.Marshal(doc.Tree)
+	if err != nil {
 		return nil, nil, fmt.Errorf("encoding the object: %w", err)
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, object); err != nil {
@@ -216,6 +200,13 @@ func goProblem(err error) *field.Error {
 type reporter struct {
 	base     Finding
 	findings []Finding
+}
+
+// addAll adds mistakes in the form.
+func (r *reporter) addAll(form field.ErrorList) {
+	for _, v := range validation.Violations(form) {
+		r.add(Error, v.Field, v.Message, "")
+	}
 }
 
 func (r *reporter) add(severity Severity, path, message, rule string) {

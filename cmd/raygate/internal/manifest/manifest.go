@@ -4,7 +4,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,7 +15,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
 // Stdin is the file name that stands for standard input.
@@ -42,11 +44,11 @@ type Document struct {
 	Line int
 	// Item counts the items of a list from 1; 0 means that the document is no list.
 	Item int
-	// JSON is the object. Nil if Problem is set.
-	JSON []byte
-	// Problem is why the document cannot be read as an object: broken syntax, a repeated key.
-	Problem error
-	// Unreadable tells that the document is no YAML or JSON at all, and not just one with a repeated key.
+	// Tree is the object, as package kubedoc reads it. Nil if the document is none.
+	Tree map[string]any
+	// Mistakes are those in the text of the object, such as a repeated key.
+	Mistakes field.ErrorList
+	// Unreadable tells that the document is no YAML or JSON at all.
 	Unreadable bool
 }
 
@@ -119,8 +121,8 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Documents splits a file into its objects. Empty documents are left out; the items of a list come one by one. A document
-// that cannot be read is returned with its Problem.
+// Documents splits a file into its objects. Empty documents are left out; the items of a list come one by one. A document that cannot be read is returned
+// with its mistakes.
 func Documents(s Source) []Document {
 	var documents []Document
 	index := 0
@@ -131,86 +133,55 @@ func Documents(s Source) []Document {
 		}
 		index++
 		doc := Document{Source: s.Name, Index: index, Line: part.line + bytes.Count(text[:before], []byte("\n"))}
-		object, err := toJSON(text)
-		if err != nil {
-			doc.Problem = inFile(err, part.line)
-			doc.Unreadable = !errors.Is(err, errRepeatedKey)
-			documents = append(documents, doc)
+		content := bytes.TrimSpace(text[before:])
+		if string(content) == "null" || string(content) == "~" {
 			continue
 		}
-		if bytes.Equal(object, []byte("null")) {
-			continue
-		}
-		documents = append(documents, items(doc, object)...)
+		doc.Tree, doc.Mistakes = read(text, part.line)
+		doc.Unreadable = doc.Tree == nil && doc.Mistakes[0].Origin != mistake.WrongType
+		documents = append(documents, items(doc)...)
 	}
 	return documents
 }
 
-// toJSON refuses repeated keys, which a lenient reader would drop.
-func toJSON(text []byte) (object []byte, err error) {
-	// The parser has panicked on odd input before; a tool that reads anything must not.
-	defer func() {
-		if r := recover(); r != nil {
-			object, err = nil, errors.New("the text cannot be parsed as YAML")
-		}
-	}()
+// read reads the document that begins at a line of its file.
+func read(text []byte, line int) (map[string]any, field.ErrorList) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("the text is not UTF-8; save the file in that encoding")
+		return nil, field.ErrorList{kubedoc.Problem(nil, mistake.InvalidUTF8, "the text is not UTF-8; save the file in that encoding")}
 	}
-	// JSON keeps its repeated keys, so that the decoder can tell their paths. YAML cannot.
-	if trimmed := bytes.TrimSpace(text); trimmed[0] == '{' && json.Valid(trimmed) {
-		return trimmed, nil
+	isJSON := bytes.TrimSpace(text)[0] == '{' && json.Valid(text)
+	tree, mistakes := kubedoc.ReadLocal(text, !isJSON)
+	for _, m := range mistakes {
+		m.Detail = lineOf.ReplaceAllStringFunc(m.Detail, func(words string) string {
+			at := strings.LastIndexByte(words, ' ') + 1
+			n, _ := strconv.Atoi(words[at:])
+			return words[:at] + strconv.Itoa(n+line-1)
+		})
 	}
-	object, err = yaml.YAMLToJSONStrict(text)
-	if err == nil {
-		return object, nil
-	}
-	words := strings.NewReplacer("yaml: ", "", "unmarshal errors:\n", "", "\n", ";").Replace(err.Error())
-	problem := problemError{text: strings.Join(strings.Fields(words), " ")}
-	if _, err := yaml.YAMLToJSON(text); err == nil { // which is less strict about keys only
-		problem.kind = errRepeatedKey
-	}
-	return nil, problem
+	return tree, mistakes
 }
 
-var errRepeatedKey = errors.New("a key is repeated")
-
-// problemError is what the parser says, in fewer words.
-type problemError struct {
-	text string
-	kind error
-}
-
-// Error implements error.
-func (p problemError) Error() string { return p.text }
-
-// Unwrap returns errRepeatedKey or nil.
-func (p problemError) Unwrap() error { return p.kind }
-
-var lineOf = regexp.MustCompile(`\bline (\d+)`)
-
-// inFile makes lines of a document that begins at line first lines of its file.
-func inFile(err error, first int) error {
-	return errors.New(lineOf.ReplaceAllStringFunc(err.Error(), func(text string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(text, "line "))
-		return fmt.Sprintf("line %d", n+first-1)
-	}))
-}
+// lineOf is where a mistake in YAML names the line of its document.
+var lineOf = regexp.MustCompile(`^(not YAML: )?line \d+`)
 
 // items returns the objects of a list, or the object itself.
-func items(doc Document, object []byte) []Document {
-	var list struct {
-		Kind  string            `json:"kind"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := json.Unmarshal(object, &list); err != nil || !strings.HasSuffix(list.Kind, "List") || list.Items == nil {
-		doc.JSON = object
+func items(doc Document) []Document {
+	kind, _ := doc.Tree["kind"].(string)
+	list, ok := doc.Tree["items"].([]any)
+	if !ok || !strings.HasSuffix(kind, "List") {
 		return []Document{doc}
 	}
-	documents := make([]Document, 0, len(list.Items))
-	for i, item := range list.Items {
+	documents := make([]Document, 0, len(list))
+	for i, item := range list {
 		d := doc
-		d.Item, d.JSON = i+1, item
+		d.Item, d.Mistakes = i+1, nil
+		d.Tree, _ = item.(map[string]any)
+		for _, m := range doc.Mistakes {
+			if path, within := strings.CutPrefix(m.Field, fmt.Sprintf("items[%d].", i)); within {
+				m.Field = path
+				d.Mistakes = append(d.Mistakes, m)
+			}
+		}
 		documents = append(documents, d)
 	}
 	return documents

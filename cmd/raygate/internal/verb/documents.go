@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
@@ -67,12 +66,8 @@ func (s *session) document(doc manifest.Document, form check.Header) (*document,
 		return nil, fmt.Errorf("%s:%d: unknown kind %q", doc.Source, doc.Line, form.Kind)
 	}
 	d := &document{where: fmt.Sprintf("%s:%d %s/%s", doc.Source, doc.Line, k.Singular, form.Name), kind: k, namespace: s.namespace, message: k.New()}
-	var tree map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(doc.JSON, &tree); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.where, err)
-	}
-	tree["apiVersion"] = check.Version // an older one has the same fields
-	if err := convert.Fill(d.message, tree); err != nil {
+	doc.Tree["apiVersion"] = check.Version // an older one has the same fields
+	if err := convert.Fill(d.message, doc.Tree); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.where, err)
 	}
 	switch own := form.Namespace; {

@@ -1,10 +1,10 @@
-package v2_test
+package convert_test
 
 import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
@@ -100,7 +100,7 @@ func exampleCluster(t testing.TB) *rayv1.RayCluster {
 		t.Fatal(mistakes.ToAggregate())
 	}
 	m := kinds[0].empty()
-	modelv2.Fill(m, tree)
+	convert.FillKnown(m, tree)
 	return toRay(t, kinds[0], m).(*rayv1.RayCluster)
 }
 

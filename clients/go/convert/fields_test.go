@@ -1,4 +1,4 @@
-package v2_test
+package convert_test
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package v2_test
+package convert_test
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	modelv2 "github.com/raygate/raygate/apiserver/internal/model/v2"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -56,18 +56,14 @@ func fromRay(t testing.TB, kind modelled, object validation.Object) proto.Messag
 		t.Fatal(err)
 	}
 	m := kind.empty()
-	modelv2.Fill(m, tree)
+	convert.FillKnown(m, tree)
 	return m
 }
 
 func toRay(t testing.TB, kind modelled, m proto.Message) validation.Object {
 	t.Helper()
-	tree, err := modelv2.Tree(m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	object := kind.checks.New()
-	if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
+	if errs := kubedoc.Decode(convert.Tree(m), object, nil); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
 	return object
@@ -113,7 +109,7 @@ func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto
 	if again := fromRay(t, kind, back); !proto.Equal(m, again) {
 		t.Fatalf("message -> resource -> message (-want +got):\n%s", cmp.Diff(m, again, protocmp.Transform()))
 	}
-	asJSON, err := modelv2.AppendJSON(nil, m)
+	asJSON, err := json.Marshal(convert.Tree(m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +123,7 @@ func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto
 			t.Fatalf("reading %s: %v", text, mistakes)
 		}
 		decoded := kind.empty()
-		modelv2.Fill(decoded, tree)
+		convert.FillKnown(decoded, tree)
 		if !proto.Equal(m, decoded) { // asked first because Diff takes long to find none
 			t.Fatalf("message -> text -> message (-want +got):\n%s", cmp.Diff(m, decoded, protocmp.Transform()))
 		}
@@ -138,10 +134,7 @@ func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto
 // checkJSONIsTheResources is what lets the output be piped to kubectl apply.
 func checkJSONIsTheResources(t *testing.T, kind modelled, object validation.Object, m proto.Message) {
 	t.Helper()
-	tree, err := modelv2.Tree(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := convert.Tree(m)
 	if errs := kubedoc.Decode(tree, kind.checks.New(), nil); len(errs) > 0 { // which makes numbers of large integers
 		t.Fatal(errs.ToAggregate())
 	}
@@ -249,7 +242,7 @@ func TestIntegersThatAStructCannotHold(t *testing.T) {
 }
 
 // What the API server stores may be newer than the messages.
-func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
+func TestFillKnownLeavesOutWhatItDoesNotKnow(t *testing.T) {
 	tree, err := kubedoc.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
 		"spec":{"rayVersion":7,"suspend":"perhaps","workerGroupSpecs":[{"groupName":"a","newest":true},"odd",{"replicas":3000000000}],"headGroupSpec":null},
 		"status":{"lastUpdateTime":"noon","desiredCPU":4,"endpoints":{"a":"1","b":2.5},"conditions":{"no":"list"}}}`))
@@ -257,7 +250,7 @@ func TestFillLeavesOutWhatItDoesNotKnow(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := &raygatev2.RayCluster{}
-	modelv2.Fill(got, tree)
+	convert.FillKnown(got, tree)
 	want := &raygatev2.RayCluster{
 		Kind: "RayCluster", Metadata: &raygatev2.ObjectMeta{Name: "demo"},
 		Spec:   &raygatev2.RayClusterSpec{RayVersion: "7", WorkerGroupSpecs: []*raygatev2.WorkerGroupSpec{{GroupName: new("a")}, {}}},
@@ -279,8 +272,8 @@ func TestStartParamsTellEmptyFromAbsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &raygatev2.RayClusterSpec{}
-			modelv2.Fill(m, tree)
-			data, err := modelv2.AppendJSON(nil, m)
+			convert.FillKnown(m, tree)
+			data, err := json.Marshal(convert.Tree(m))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -312,10 +305,7 @@ func FuzzDecode(f *testing.F) {
 		if proto.Unmarshal(data, m) != nil {
 			return
 		}
-		tree, err := modelv2.Tree(m)
-		if err != nil {
-			return
-		}
+		tree := convert.Tree(m)
 		object := kind.checks.New()
 		if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
 			for _, e := range errs {
@@ -330,8 +320,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzFill: no JSON breaks the way from what is stored to a message.
-func FuzzFill(f *testing.F) {
+// FuzzFillKnown: no JSON breaks the way from what is stored to a message.
+func FuzzFillKnown(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"a":null}},"spec":{"workerGroupSpecs":[null,{"template":[1]}]},"status":{"lastUpdateTime":"2026-01-31T12:00:00.5Z"}}`), uint8(0))
 	f.Fuzz(func(_ *testing.T, data []byte, which uint8) {
 		tree, err := kubedoc.ParseTree(data)
@@ -339,14 +329,12 @@ func FuzzFill(f *testing.F) {
 			return
 		}
 		m := kinds[int(which)%len(kinds)].empty()
-		modelv2.Fill(m, tree)
-		if _, err := modelv2.Tree(m); err != nil {
-			return
-		}
+		convert.FillKnown(m, tree)
+		convert.Tree(m)
 	})
 }
 
-func BenchmarkFill(b *testing.B) {
+func BenchmarkFillKnown(b *testing.B) {
 	data, err := json.Marshal(exampleCluster(b))
 	if err != nil {
 		b.Fatal(err)
@@ -357,7 +345,7 @@ func BenchmarkFill(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		modelv2.Fill(&raygatev2.RayCluster{}, tree)
+		convert.FillKnown(&raygatev2.RayCluster{}, tree)
 	}
 }
 
