@@ -165,3 +165,35 @@ func TestServeDrains(t *testing.T) {
 	}
 	eventually(t, "the other worker to be ready", func() bool { return r.Ready(second) })
 }
+
+// TestServeCrash: a Pod that is killed refuses connections at once, its node sees that later, and its replica goes elsewhere.
+func TestServeCrash(t *testing.T) {
+	head, first, second := rayPod("h", headNode), rayPod("w1", "worker"), rayPod("w2", "worker")
+	r := testRuntime(t, head)
+	all := &pods{}
+	all.set(head, first)
+	r.opts.Pods = all.of
+	if code, text, err := request(t, r, head, 8265, "PUT", servesim.Path, serveConfig); code != 200 || err != nil {
+		t.Fatalf("PUT: %d %s %v", code, text, err)
+	}
+	eventually(t, "the worker to be ready", func() bool { return r.Ready(first) })
+	if code, text, err := request(t, r, first, 9000, "GET", "/a", ""); code != 200 || err != nil {
+		t.Fatalf("route: %d %s %v", code, text, err)
+	}
+	all.set(head, first, second)
+	if r.Crash(first) {
+		t.Error("its node has noticed at once")
+	}
+	eventually(t, "connections to be refused", func() bool {
+		_, _, err := request(t, r, first, 9000, "GET", "/a", "")
+		return errors.Is(err, podnet.ErrRefused)
+	})
+	if r.Ready(first) {
+		t.Error("a Pod without processes is ready")
+	}
+	eventually(t, "the other worker to be ready", func() bool { return r.Ready(second) })
+	eventually(t, "its node to notice", func() bool { return r.Crash(first) })
+	if !r.Crash(rayPod("unknown", "worker")) {
+		t.Error("a Pod of which nothing is real lives on")
+	}
+}
