@@ -23,8 +23,9 @@ type Plan struct {
 	// DeleteChildren says that all Services and the Gateway API objects of the service are to be deleted, and DeleteRouting that the
 	// latter are.
 	DeleteChildren, DeleteRouting bool
-	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are.
-	Services string
+	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are. Serve is that for
+	// the serve Service where it is another; empty where it is not.
+	Services, Serve string
 	// ClusterServices are clusters that need a Service of their own.
 	ClusterServices []string
 	// Gateway asks for the Gateway, and Route for an HTTPRoute with these backends; nil leaves it as it is.
@@ -224,6 +225,9 @@ func (s *step) services() {
 	switch {
 	case s.inSteps():
 		s.plan.Services = s.activeName()
+		if p != nil && s.in.Routing.Weights[s.pendingName()] == 100 {
+			s.plan.Serve = s.pendingName() // the old one is about to lose its last replica
+		}
 	case p != nil && (s.serving() || s.ready(s.pendingName(), p)):
 		s.plan.Services = s.pendingName()
 	case a != nil:
@@ -252,11 +256,26 @@ func (s *step) ready(name string, c *Cluster) bool {
 		s.waits = waitsFor(name, c)
 		return false
 	}
-	if a := s.active(); a != nil && a.Pods > 0 && c.Pods == 0 {
-		s.waits = "no Pod of cluster " + name + " takes requests yet"
-		return false
+	if a := s.active(); a != nil && a.Pods > 0 {
+		s.waits = s.unreachable(name, c)
 	}
-	return true
+	return s.waits == ""
+}
+
+// EndpointLag is how long those who keep the endpoints of Services may take to see what the operator has seen: each has watches of its own.
+// A Service that is led to Pods of which they do not know yet has no endpoint at all.
+const EndpointLag = 2 * time.Second
+
+// unreachable says why requests to a cluster would not arrive; empty if they would.
+func (s *step) unreachable(name string, c *Cluster) string {
+	if c.Pods == 0 {
+		return "no Pod of cluster " + name + " takes requests yet"
+	}
+	if settled := c.ServingSince.Add(EndpointLag); s.in.Now.Before(settled) {
+		s.lookAt(settled)
+		return "the Pods of cluster " + name + " have just begun to take requests"
+	}
+	return ""
 }
 
 // deploy sends a cluster the configuration of the spec, unless it keeps its own, and the capacity.

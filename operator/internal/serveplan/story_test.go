@@ -112,7 +112,7 @@ func (s *story) input() Input {
 				v.Applications[app] = rayv1.AppStatus{Status: st}
 			}
 			if len(m.apps) > 0 && s.now.Sub(m.first) >= 2*time.Second {
-				c.Pods = 1
+				c.Pods, c.ServingSince = 1, m.first.Add(2*time.Second)
 			}
 			v.Deployed = m.text == s.rs.Spec.ServeConfigV2
 			c.Serve = v
@@ -154,9 +154,15 @@ func (s *story) pass() Plan {
 		s.note("no route")
 		s.weights = nil
 	}
-	if p.Services != "" && (s.head != p.Services || s.serve != p.Services) {
-		s.note("serve %s", p.Services)
-		s.head, s.serve = p.Services, p.Services
+	if p.Services != "" {
+		serve := p.Services
+		if p.Serve != "" {
+			serve = p.Serve
+		}
+		if s.serve != serve {
+			s.note("serve %s", serve)
+		}
+		s.head, s.serve = p.Services, serve
 	}
 	s.route(p.Route)
 	for _, d := range p.Deploy {
@@ -346,6 +352,9 @@ func TestUpgradeInSteps(t *testing.T) {
 	var shifted time.Time
 	s.until("upgraded", func() bool {
 		st := s.rs.Status
+		if m := s.clusters[s.serve]; m.capacity == 0 {
+			t.Error("clients of the serve Service meet a cluster without capacity")
+		}
 		if tr := st.PendingServiceStatus.TrafficRoutedPercent; tr != nil {
 			if *tr > last && last > 0 && s.now.Sub(shifted) < 5*time.Second {
 				t.Errorf("from %d to %d after %s", last, *tr, s.now.Sub(shifted))
@@ -361,7 +370,7 @@ func TestUpgradeInSteps(t *testing.T) {
 	})
 	s.expect("create demo-c2", "route demo-c1=100 demo-c2=0", "deploy demo-c2 new 0", "deploy demo-c2 same 50",
 		"route demo-c1=75 demo-c2=25", "route demo-c1=50 demo-c2=50", "deploy demo-c1 kept 50", "deploy demo-c2 same 100",
-		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "deploy demo-c1 kept 0", "route demo-c2=100", "serve demo-c2", "delete demo-c1")
+		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "serve demo-c2", "deploy demo-c1 kept 0", "route demo-c2=100", "delete demo-c1")
 	if a := s.rs.Status.ActiveServiceStatus; *a.TargetCapacity != 100 || *a.TrafficRoutedPercent != 100 || s.is(rayv1.RayServiceRollbackInProgress) {
 		t.Errorf("active %+v", a)
 	}
@@ -492,6 +501,19 @@ func TestWeaknesses(t *testing.T) {
 		lost.Clusters["demo-c1"] = old
 		if p := Next(lost); p.Services != "demo-c2" {
 			t.Errorf("nothing is lost, but the Services lead to %s", p.Services)
+		}
+	})
+	t.Run("no switch to Pods that the controllers of endpoints may not know yet", func(t *testing.T) {
+		for name, kind := range map[string]func(*rayv1.RayServiceSpec){"at once": strategy(rayv1.RayServiceNewCluster), "in steps": inSteps(50, 25, 1)} {
+			s := ready(kind)
+			s.edit(image("b"))
+			begun := func() bool { return s.input().Clusters["demo-c2"].Pods > 0 }
+			s.until("taking requests", begun)
+			since := s.input().Clusters["demo-c2"].ServingSince
+			s.until("used", func() bool { return s.serve == "demo-c2" || s.weights["demo-c2"] > 0 })
+			if d := s.now.Sub(since); d < EndpointLag {
+				t.Errorf("%s: requests after %s", name, d)
+			}
 		}
 	})
 	t.Run("the old cluster goes in the middle of steps", func(t *testing.T) {

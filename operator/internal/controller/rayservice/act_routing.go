@@ -30,6 +30,9 @@ func (a *act) services(ctx context.Context, s *scope) error {
 	if !s.took(a.said, whatService, head) {
 		return head.Err
 	}
+	if other := s.clusters[s.plan.Serve]; other != nil {
+		rc = other
+	}
 	desired := service.ServiceServe(s.service, rc)
 	if len(desired.Spec.Ports) == 0 {
 		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")

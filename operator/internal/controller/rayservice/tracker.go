@@ -96,6 +96,8 @@ type tracked struct {
 	failures int
 	refused  string
 	probed   *probed
+	// servingSince is since when Pods of it take requests; zero while none does.
+	servingSince time.Time
 }
 
 // deployment is a configuration on its way to a cluster.
@@ -137,6 +139,20 @@ func (t *tracker) with(service, cluster types.UID, do func(*tracked)) {
 func (t *tracker) known(service, cluster types.UID) (k tracked) {
 	t.with(service, cluster, func(found *tracked) { k = *found })
 	return k
+}
+
+// serving notes whether Pods of a cluster take requests, and returns since when they do.
+func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time) {
+	t.with(service, cluster, func(k *tracked) {
+		switch {
+		case !is:
+			k.servingSince = time.Time{}
+		case k.servingSince.IsZero():
+			k.servingSince = t.clock.Now()
+		}
+		since = k.servingSince
+	})
+	return since
 }
 
 // watch has Serve on a cluster asked from now on. It reports whether the answer has changed since the decision.
