@@ -23,6 +23,8 @@ type request struct{ verb, resource string }
 type countingProxy struct {
 	listener net.Listener
 	server   *http.Server
+	// note is called with each request; nil is allowed.
+	note func(*http.Request)
 
 	mu     sync.Mutex
 	counts map[request]int
@@ -52,6 +54,9 @@ func newCountingProxy(config *rest.Config) (*countingProxy, error) {
 			p.mu.Lock()
 			p.counts[q]++
 			p.mu.Unlock()
+		}
+		if p.note != nil {
+			p.note(r)
 		}
 		forward.ServeHTTP(w, r)
 	})}
