@@ -61,6 +61,7 @@ type pod struct {
 	starting sync.Mutex     // held while the head is made
 	stop     chan struct{}  // closed when everything has to end
 	grace    time.Duration  // set before stop is closed
+	hook     time.Duration  // set before stop is closed: how long its preStop hook sleeps
 	crashed  bool           // set before stop is closed: its node notices later
 	stopping bool           // stop is closed
 	work     sync.WaitGroup // containers, and processes of exec
@@ -127,6 +128,9 @@ func (r *Runtime) Stop(p *corev1.Pod, grace time.Duration) bool {
 	if !ok {
 		return true
 	}
+	if len(p.Spec.Containers) > 0 && !e.stopping {
+		e.hook = HookTime(p.Spec.Containers[0])
+	}
 	r.end(e, grace)
 	select {
 	case <-e.done:
@@ -186,9 +190,9 @@ func (r *Runtime) drain(e *pod) {
 	r.mu.Lock()
 	s := r.serves[e.cluster]
 	r.mu.Unlock()
-	if e.grace > 0 && s != nil && s.Listening(string(e.uid)) {
+	if last := min(e.grace, e.hook); last > 0 && s != nil && s.Listening(string(e.uid)) {
 		r.refresh(e, false)
-		time.Sleep(min(e.grace, drainTime))
+		time.Sleep(last)
 	}
 	r.mu.Lock()
 	e.ended = true

@@ -3,6 +3,8 @@ package podrun
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +21,6 @@ const (
 	defaultServePort = 8000
 	storageVariable  = "RAY_external_storage_namespace"
 
-	// drainTime is how long a Pod with a proxy goes on after its deletion: who found it among the endpoints of a Service may still come.
-	drainTime = 2 * time.Second
 	// noticeTime is how long a kubelet may take to see that a container has ended by itself: it looks once in a second.
 	noticeTime = time.Second
 	// finishTime limits requests that are under way when a proxy ends.
@@ -38,6 +38,26 @@ type serving struct {
 type proxy struct {
 	server   *http.Server
 	listener *podnet.Listener
+}
+
+var sleeps = regexp.MustCompile(`\bsleep\s+(\d+)`)
+
+// HookTime is how long the preStop hook of a container sleeps; 0 without one. So long a proxy goes on after the deletion of its Pod: who has
+// found it among the endpoints of a Service may still come. Ray ends when it is asked to.
+func HookTime(c corev1.Container) time.Duration {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+		return 0
+	}
+	switch hook := c.Lifecycle.PreStop; {
+	case hook.Sleep != nil:
+		return time.Duration(hook.Sleep.Seconds) * time.Second
+	case hook.Exec != nil:
+		if m := sleeps.FindStringSubmatch(strings.Join(hook.Exec.Command, " ")); m != nil {
+			seconds, _ := strconv.Atoi(m[1]) // digits, or too many of them
+			return time.Duration(seconds) * time.Second
+		}
+	}
+	return 0
 }
 
 // close ends the proxy. What is under way is finished first if it ends gracefully.

@@ -133,9 +133,34 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeDrains: a Pod that is deleted answers those who are on their way, and its replica goes elsewhere.
+func TestHookTime(t *testing.T) {
+	sleep := func(h corev1.LifecycleHandler) corev1.Container {
+		return corev1.Container{Lifecycle: &corev1.Lifecycle{PreStop: &h}}
+	}
+	exec := func(command ...string) corev1.Container {
+		return sleep(corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: command}})
+	}
+	for name, tc := range map[string]struct {
+		container corev1.Container
+		want      time.Duration
+	}{
+		"no hook":      {corev1.Container{}, 0},
+		"only a start": {corev1.Container{Lifecycle: &corev1.Lifecycle{}}, 0},
+		"sleep":        {sleep(corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3}}), 3 * time.Second},
+		"command":      {exec("sleep", "5"), 5 * time.Second},
+		"shell":        {exec("bash", "-c", "sleep 7; ray stop"), 7 * time.Second},
+		"another":      {exec("ray", "stop"), 0},
+	} {
+		if got := HookTime(tc.container); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestServeDrains: a Pod that is deleted answers those who are on their way while its preStop hook sleeps, and its replica goes elsewhere.
 func TestServeDrains(t *testing.T) {
 	head, first, second := rayPod("h", headNode), rayPod("w1", "worker"), rayPod("w2", "worker")
+	first.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 2}}}
 	r := testRuntime(t, head)
 	all := &pods{}
 	all.set(head, first)
