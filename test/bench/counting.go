@@ -48,6 +48,9 @@ func newCountingProxy(config *rest.Config) (*countingProxy, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1, // events of a watch must not wait in a buffer
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { // mostly a caller that is gone
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
 	}
 	p.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q, ok := classify(r); ok {

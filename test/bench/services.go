@@ -90,6 +90,13 @@ func inSteps(spec *rayv1.RayServiceSpec) {
 	}
 }
 
+// patient keeps workers that are deleted until nobody comes to them any more.
+func patient(spec *rayv1.RayServiceSpec) {
+	spec.RayClusterSpec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{
+		PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}}},
+	}
+}
+
 func tolerant(spec *rayv1.RayServiceSpec) {
 	spec.RayClusterSpec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{RedisAddress: "redis:6379"}
 }
@@ -114,7 +121,7 @@ type event struct {
 
 // lostRequests lets events happen to services, one after the other, while requests come at a constant rate.
 func (s *session) lostRequests(ctx context.Context, namespace string, q *questions) error {
-	plain, stepped, lasting := benchService(namespace, "plain", serviceWorkers), benchService(namespace, "stepped", serviceWorkers, inSteps), benchService(namespace, "lasting", serviceWorkers, tolerant)
+	plain, stepped, lasting := benchService(namespace, "plain", serviceWorkers, patient), benchService(namespace, "stepped", serviceWorkers, inSteps), benchService(namespace, "lasting", serviceWorkers, tolerant)
 	plane := s.newDataPlane(ctx, client.ObjectKeyFromObject(stepped))
 	defer plane.stop()
 	if err := s.create(ctx, []client.Object{plain, stepped, lasting}); err != nil {
@@ -141,7 +148,8 @@ func (s *session) lostRequests(ctx context.Context, namespace string, q *questio
 		{"upgrade in steps of 25 percent", 25, plane.pick, func(ctx context.Context) error { return s.replace(ctx, stepped, "2.53.0") }, none, true},
 		{"rollback from the middle of an upgrade in steps", 25, plane.pick, func(ctx context.Context) error { return s.rollBack(ctx, stepped) }, none, true},
 		{"graceful deletion of a worker", 10, to(plain), func(ctx context.Context) error { return s.loseWorker(ctx, plain, false) }, none, false},
-		{"SIGKILL of a worker", 10, to(plain), func(ctx context.Context) error { return s.loseWorker(ctx, plain, true) }, nil, false},
+		{"the same without a preStop hook", 5, to(lasting), func(ctx context.Context) error { return s.loseWorker(ctx, lasting, false) }, nil, false},
+		{"SIGKILL of a worker", 5, to(plain), func(ctx context.Context) error { return s.loseWorker(ctx, plain, true) }, nil, false},
 		{"SIGKILL of the head with fault tolerance", 10, to(lasting), func(ctx context.Context) error { return s.loseHead(ctx, lasting) }, nil, false},
 	} {
 		q.reset()
