@@ -141,17 +141,22 @@ func serveApplication(fields map[string]json.RawMessage) ServeApplication {
 	return a
 }
 
-// ProbeTimeout is how long ServeProxyHealthy waits for an answer unless its context ends before.
-const ProbeTimeout = 2 * time.Second
+// How long ServeProxyHealthy waits for an answer unless its context ends before: of the proxy itself, and through an API server, which may
+// be busy.
+const (
+	ProbeTimeout        = 2 * time.Second
+	ProxiedProbeTimeout = 5 * time.Second
+)
 
 // ServeProxyHealthy asks an HTTP proxy of Ray Serve whether it takes requests. base is where the proxy listens, and transport may be
 // nil, as in Config. Any answer but 200 is a no; an error means that there was no answer of the proxy.
 func ServeProxyHealthy(ctx context.Context, base *url.URL, transport http.RoundTripper) (bool, error) {
 	const name = "ServeProxyHealthy"
+	timeout := ProxiedProbeTimeout
 	if transport == nil {
-		transport = sharedTransport
+		transport, timeout = sharedTransport, ProbeTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("-", "healthz").String(), nil)
 	if err != nil {

@@ -36,7 +36,17 @@ func TestAcceptance(t *testing.T) {
 		made int // clusters
 	}{
 		"the autoscaler changes replicas": {inSteps(50, 50), autoscaled, 2},
-		"another application":             {strategy(rayv1.RayServiceNewCluster), moreApplications, 1},
+		"many small steps": {inSteps(20, 5), func(s *stage) {
+			s.edit(image("b"))
+			s.ends()
+			if strings.Contains(s.told(), "Warning") {
+				s.t.Errorf("a warning:\n%s", s.told())
+			}
+			if n := strings.Count(s.told(), "Normal UpdatedHTTPRoute"); n < 20 {
+				s.t.Errorf("%d changes of the HTTPRoute", n)
+			}
+		}, 2},
+		"another application": {strategy(rayv1.RayServiceNewCluster), moreApplications, 1},
 		"a worker group more amid an upgrade": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
 			s.begins("b")
 			s.edit(oneGroupMore)

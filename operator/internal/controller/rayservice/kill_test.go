@@ -124,10 +124,15 @@ func killStories() map[string]killStory {
 			s.edit(newConfig)
 			s.until("up to date", s.settled)
 		}, 1, false},
-		"rollback":                         {inSteps(50, 50), func(s *stage) { s.edit(image(halfway(s))); first(s) }, 2, false},
-		"a third spec in a rollback":       {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("c")); another(s) }, 3, false},
-		"a rollback that is taken back":    {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("b")); another(s) }, 2, false},
-		"another strategy amid steps":      {inSteps(50, 50), func(s *stage) { halfway(s); s.edit(strategy(rayv1.RayServiceNewCluster)); another(s) }, 2, false},
+		"rollback":                      {inSteps(50, 50), func(s *stage) { s.edit(image(halfway(s))); first(s) }, 2, false},
+		"a third spec in a rollback":    {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("c")); another(s) }, 3, false},
+		"a rollback that is taken back": {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("b")); another(s) }, 2, false},
+		"another strategy amid steps": {inSteps(50, 50), func(s *stage) {
+			halfway(s)
+			s.edit(strategy(rayv1.RayServiceNewCluster))
+			another(s)
+			s.until("at full capacity", func(rs *rayv1.RayService) bool { return rs.Status.ActiveServiceStatus.TargetCapacity == nil })
+		}, 2, false},
 		"an upgrade that is taken back":    {strategy(rayv1.RayServiceNewCluster), func(s *stage) { s.edit(image(begun(s))); first(s) }, 2, false},
 		"a new cluster that does not come": {strategy(rayv1.RayServiceNewCluster), func(s *stage) { begun(s); s.edit(image("c")); another(s) }, 3, false},
 		"a first cluster that does not":    {strategy(rayv1.RayServiceUpgradeNone), firstReplaced, 2, false},

@@ -187,7 +187,7 @@ func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p p
 		t.probes.Unobserve(*old, string(cluster))
 	}
 	return t.probes.Observe(p, string(cluster), poll.Query[bool]{
-		Interval: t.pace.Probe, Timeout: dashboard.ProbeTimeout + time.Second, Revision: p.ip,
+		Interval: t.pace.Probe, Timeout: dashboard.ProxiedProbeTimeout + time.Second, Revision: p.ip,
 		Ask: func(ctx context.Context) (bool, error) { return t.probe(ctx, pod) },
 	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(rs) }})
 }
