@@ -154,8 +154,12 @@ func serveApplication(fields map[string]json.RawMessage) ServeApplication {
 	return a
 }
 
-// ProbeTimeout is how long ServeProxyHealthy waits for an answer unless its context ends before.
-const ProbeTimeout = 2 * time.Second
+// How long ServeProxyHealthy waits for an answer unless its context ends before: of the proxy itself, and through an API server, which may
+// be busy.
+const (
+	ProbeTimeout        = 2 * time.Second
+	ProxiedProbeTimeout = 5 * time.Second
+)
 
 // probeTransport reaches proxies that speak TLS. Their certificates are for the names that users call, and not for the address of a Pod: they are not
 // verified, as by probes of Kubernetes. Nothing secret is sent.
@@ -193,13 +197,14 @@ func ParseHTTPOptions(text json.RawMessage) ServeHTTPOptions {
 // nil, as in Config. Any answer but 200 is a no; an error means that there was no answer of the proxy.
 func ServeProxyHealthy(ctx context.Context, base *url.URL, transport http.RoundTripper) (bool, error) {
 	const name = "ServeProxyHealthy"
-	switch {
-	case transport == nil && base.Scheme == "https":
-		transport = probeTransport
-	case transport == nil:
-		transport = sharedTransport
+	timeout := ProxiedProbeTimeout
+	if transport == nil {
+		transport, timeout = sharedTransport, ProbeTimeout
+		if base.Scheme == "https" {
+			transport = probeTransport
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("-", "healthz").String(), nil)
 	if err != nil {

@@ -23,6 +23,8 @@ type request struct{ verb, resource string }
 type countingProxy struct {
 	listener net.Listener
 	server   *http.Server
+	// note is called with each request; nil is allowed.
+	note func(*http.Request)
 
 	mu     sync.Mutex
 	counts map[request]int
@@ -46,12 +48,18 @@ func newCountingProxy(config *rest.Config) (*countingProxy, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1, // events of a watch must not wait in a buffer
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { // mostly a caller that is gone
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
 	}
 	p.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q, ok := classify(r); ok {
 			p.mu.Lock()
 			p.counts[q]++
 			p.mu.Unlock()
+		}
+		if p.note != nil {
+			p.note(r)
 		}
 		forward.ServeHTTP(w, r)
 	})}

@@ -38,6 +38,8 @@ type Options struct {
 	IdleClusters int
 	// Jobs is the number of RayJobs of the scenario jobs.
 	Jobs int
+	// Services is the number of idle RayServices of the scenario services, and Requests of those that are sent before.
+	Services, Requests int
 	// BigWorkers is the number of workers that the large cluster of the scenario starve goes up to.
 	BigWorkers int
 	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
@@ -66,6 +68,7 @@ var scenarios = []scenario{
 	{"starve", starve},
 	{"idle", idle},
 	{"jobs", jobs},
+	{"services", services},
 	{"gateway", gateway},
 	{"webhooks", webhooks},
 }
@@ -85,10 +88,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
 	fs.IntVar(&o.Jobs, "jobs", 200, "RayJobs in the scenario jobs")
+	fs.IntVar(&o.Services, "services", 100, "idle RayServices in the scenario services")
+	fs.IntVar(&o.Requests, "requests", 20000, "requests to RayServices in the scenario services, at least")
 	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it, as do those of the scenario webhooks")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle and starve, which make thousands of Pods, have twice as long, and jobs, which runs as many processes, four times")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve and services have twice as long, and jobs, which runs as many processes, four times")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
@@ -104,7 +109,7 @@ func (o *Options) Validate() error {
 	if o.Output != "table" && o.Output != "json" {
 		problems = append(problems, fmt.Errorf("--output: %q is neither table nor json", o.Output))
 	}
-	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "jobs": o.Jobs - 3, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
+	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "jobs": o.Jobs - 3, "services": o.Services, "requests": o.Requests - 99, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("--%s is too small", flag))
 		}
@@ -169,7 +174,7 @@ func run(ctx context.Context, o Options, out, progress io.Writer) error {
 
 func runScenario(ctx context.Context, s scenario, o Options, report *Report, progress io.Writer) (err error) {
 	limit := o.Timeout
-	if s.name == "idle" || s.name == "starve" {
+	if s.name == "idle" || s.name == "starve" || s.name == "services" {
 		limit *= 2
 	}
 	if s.name == "jobs" {

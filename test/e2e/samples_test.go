@@ -53,6 +53,10 @@ func TestSamples(t *testing.T) {
 				helloRuns(t, manifest)
 				return
 			}
+			if file == "rayservice.minimal.yaml" {
+				modelIsServed(t, manifest)
+				return
+			}
 			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
 				kubectl(t, manifest, "apply", "--server-side", "--dry-run=server", "-n", namespace(t), "-f", "-")
 				return
@@ -92,6 +96,24 @@ func helloRuns(t *testing.T, manifest []byte) {
 		t.Errorf("the log is %q, want %q", got, want)
 	}
 	awaitEnd(t, ns, "hello", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
+}
+
+// modelIsServed does what README.md shows next.
+func modelIsServed(t *testing.T, manifest []byte) {
+	t.Helper()
+	ns := namespace(t)
+	rest(t, "POST", servicesOf(ns), "application/yaml", manifest).want(t, 201)
+	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=120s", "", nil).want(t, 200)
+	path := "/api/v1/namespaces/" + ns + "/services/minimal-serve-svc:serve/proxy/"
+	if got := kubectl(t, nil, "get", "--raw", path); !strings.Contains(got, `"application":"hello"`) {
+		t.Errorf("answer %s", got)
+	}
+	kubectl(t, nil, "patch", "rayservice", "minimal", "-n", ns, "--type=json", "-p",
+		`[{"op": "replace", "path": "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/image", "value": "rayproject/ray:2.53.0"}]`)
+	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=120s", "", nil).want(t, 200)
+	if got := kubectl(t, nil, "get", "--raw", path); !strings.Contains(got, `"application":"hello"`) {
+		t.Errorf("answer %s", got)
+	}
 }
 
 func wantState(state rayv1.ClusterState) func(*rayv1.RayCluster) error {

@@ -61,6 +61,8 @@ type pod struct {
 	starting sync.Mutex     // held while the head is made
 	stop     chan struct{}  // closed when everything has to end
 	grace    time.Duration  // set before stop is closed
+	hook     time.Duration  // set before stop is closed: how long its preStop hook sleeps
+	crashed  bool           // set before stop is closed: its node notices later
 	stopping bool           // stop is closed
 	work     sync.WaitGroup // containers, and processes of exec
 	done     chan struct{}  // closed when everything has ended
@@ -126,7 +128,29 @@ func (r *Runtime) Stop(p *corev1.Pod, grace time.Duration) bool {
 	if !ok {
 		return true
 	}
+	if len(p.Spec.Containers) > 0 && !e.stopping {
+		e.hook = HookTime(p.Spec.Containers[0])
+	}
 	r.end(e, grace)
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Crash ends everything of the Pod at once, as SIGKILL does, and reports whether its node has noticed: until then the Pod looks alive.
+// Changed tells when to ask again.
+func (r *Runtime) Crash(p *corev1.Pod) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.pods[p.UID]
+	if !ok {
+		return true // nothing of it is real
+	}
+	e.crashed = e.crashed || !e.stopping
+	r.end(e, 0)
 	select {
 	case <-e.done:
 		return true
@@ -153,6 +177,9 @@ func (r *Runtime) end(e *pod, grace time.Duration) {
 		e.work.Wait()
 		r.opts.Containers.KillPod(string(e.uid))
 		r.opts.Proxy.Remove(string(e.uid))
+		if e.crashed {
+			time.Sleep(noticeTime)
+		}
 		close(e.done)
 		r.opts.Changed(e.key)
 	}()
@@ -163,15 +190,16 @@ func (r *Runtime) drain(e *pod) {
 	r.mu.Lock()
 	s := r.serves[e.cluster]
 	r.mu.Unlock()
-	if s != nil && s.Listening(string(e.uid)) {
+	if last := min(e.grace, e.hook); last > 0 && s != nil && s.Listening(string(e.uid)) {
 		r.refresh(e, false)
-		time.Sleep(min(e.grace, drainTime))
+		time.Sleep(last)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	e.ended = true
-	if e.proxy != nil {
-		e.proxy.close()
+	x := e.proxy
+	r.mu.Unlock()
+	if x != nil {
+		x.close(e.grace > 0)
 	}
 }
 
@@ -231,9 +259,10 @@ func (r *Runtime) Close() {
 		<-e.done
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.serves {
-		s.Close()
+	serves := slices.Collect(maps.Values(r.serves))
+	r.mu.Unlock()
+	for _, s := range serves {
+		s.Close() // not under the lock: a Serve asks for its nodes under its own
 	}
 }
 

@@ -1,7 +1,10 @@
 package podrun
 
 import (
+	"context"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +21,10 @@ const (
 	defaultServePort = 8000
 	storageVariable  = "RAY_external_storage_namespace"
 
-	// drainTime is how long a Pod with a proxy goes on after its deletion: who found it among the endpoints of a Service may still come.
-	drainTime = 2 * time.Second
+	// noticeTime is how long a kubelet may take to see that a container has ended by itself: it looks once in a second.
+	noticeTime = time.Second
+	// finishTime limits requests that are under way when a proxy ends.
+	finishTime = time.Second
 )
 
 // serving is Ray Serve on the Pods of one Ray cluster.
@@ -35,7 +40,33 @@ type proxy struct {
 	listener *podnet.Listener
 }
 
-func (p *proxy) close() {
+var sleeps = regexp.MustCompile(`\bsleep\s+(\d+)`)
+
+// HookTime is how long the preStop hook of a container sleeps; 0 without one. So long a proxy goes on after the deletion of its Pod: who has
+// found it among the endpoints of a Service may still come. Ray ends when it is asked to.
+func HookTime(c corev1.Container) time.Duration {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+		return 0
+	}
+	switch hook := c.Lifecycle.PreStop; {
+	case hook.Sleep != nil:
+		return time.Duration(hook.Sleep.Seconds) * time.Second
+	case hook.Exec != nil:
+		if m := sleeps.FindStringSubmatch(strings.Join(hook.Exec.Command, " ")); m != nil {
+			seconds, _ := strconv.Atoi(m[1]) // digits, or too many of them
+			return time.Duration(seconds) * time.Second
+		}
+	}
+	return 0
+}
+
+// close ends the proxy. What is under way is finished first if it ends gracefully.
+func (p *proxy) close(gracefully bool) {
+	if gracefully {
+		ctx, cancel := context.WithTimeout(context.Background(), finishTime)
+		defer cancel()
+		_ = p.server.Shutdown(ctx)
+	}
 	_ = p.server.Close()
 	_ = p.listener.Close()
 }
@@ -122,11 +153,19 @@ func (r *Runtime) serve(head *corev1.Pod, storage string) *servesim.Serve {
 func (r *Runtime) nodes(cluster types.NamespacedName) []servesim.Node {
 	var out []servesim.Node
 	for _, p := range r.opts.Pods(cluster) {
-		if p.Status.Phase == corev1.PodRunning {
+		if p.Status.Phase == corev1.PodRunning && !r.ended(p.UID) {
 			out = append(out, servesim.Node{ID: string(p.UID), IP: p.Status.PodIP, Head: IsHead(p), Leaving: p.DeletionTimestamp != nil})
 		}
 	}
 	return out
+}
+
+// ended reports whether the processes of a Pod have ended, of which its status may not tell yet.
+func (r *Runtime) ended(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	return e != nil && e.ended
 }
 
 func (r *Runtime) changed(cluster types.NamespacedName) {

@@ -133,9 +133,34 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeDrains: a Pod that is deleted answers those who are on their way, and its replica goes elsewhere.
+func TestHookTime(t *testing.T) {
+	sleep := func(h corev1.LifecycleHandler) corev1.Container {
+		return corev1.Container{Lifecycle: &corev1.Lifecycle{PreStop: &h}}
+	}
+	exec := func(command ...string) corev1.Container {
+		return sleep(corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: command}})
+	}
+	for name, tc := range map[string]struct {
+		container corev1.Container
+		want      time.Duration
+	}{
+		"no hook":      {corev1.Container{}, 0},
+		"only a start": {corev1.Container{Lifecycle: &corev1.Lifecycle{}}, 0},
+		"sleep":        {sleep(corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3}}), 3 * time.Second},
+		"command":      {exec("sleep", "5"), 5 * time.Second},
+		"shell":        {exec("bash", "-c", "sleep 7; ray stop"), 7 * time.Second},
+		"another":      {exec("ray", "stop"), 0},
+	} {
+		if got := HookTime(tc.container); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestServeDrains: a Pod that is deleted answers those who are on their way while its preStop hook sleeps, and its replica goes elsewhere.
 func TestServeDrains(t *testing.T) {
 	head, first, second := rayPod("h", headNode), rayPod("w1", "worker"), rayPod("w2", "worker")
+	first.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 2}}}
 	r := testRuntime(t, head)
 	all := &pods{}
 	all.set(head, first)
@@ -164,4 +189,36 @@ func TestServeDrains(t *testing.T) {
 		t.Error("a Pod that leaves is ready")
 	}
 	eventually(t, "the other worker to be ready", func() bool { return r.Ready(second) })
+}
+
+// TestServeCrash: a Pod that is killed refuses connections at once, its node sees that later, and its replica goes elsewhere.
+func TestServeCrash(t *testing.T) {
+	head, first, second := rayPod("h", headNode), rayPod("w1", "worker"), rayPod("w2", "worker")
+	r := testRuntime(t, head)
+	all := &pods{}
+	all.set(head, first)
+	r.opts.Pods = all.of
+	if code, text, err := request(t, r, head, 8265, "PUT", servesim.Path, serveConfig); code != 200 || err != nil {
+		t.Fatalf("PUT: %d %s %v", code, text, err)
+	}
+	eventually(t, "the worker to be ready", func() bool { return r.Ready(first) })
+	if code, text, err := request(t, r, first, 9000, "GET", "/a", ""); code != 200 || err != nil {
+		t.Fatalf("route: %d %s %v", code, text, err)
+	}
+	all.set(head, first, second)
+	if r.Crash(first) {
+		t.Error("its node has noticed at once")
+	}
+	eventually(t, "connections to be refused", func() bool {
+		_, _, err := request(t, r, first, 9000, "GET", "/a", "")
+		return errors.Is(err, podnet.ErrRefused)
+	})
+	if r.Ready(first) {
+		t.Error("a Pod without processes is ready")
+	}
+	eventually(t, "the other worker to be ready", func() bool { return r.Ready(second) })
+	eventually(t, "its node to notice", func() bool { return r.Crash(first) })
+	if !r.Crash(rayPod("unknown", "worker")) {
+		t.Error("a Pod of which nothing is real lives on")
+	}
 }

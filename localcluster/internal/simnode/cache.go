@@ -81,6 +81,9 @@ func stripContainers(in []corev1.Container) []corev1.Container {
 		if podrun.IsReal(c) {
 			stripped.Command, stripped.Args = c.Command, c.Args // by which it is known
 		}
+		if podrun.HookTime(c) > 0 {
+			stripped.Lifecycle = &corev1.Lifecycle{PreStop: c.Lifecycle.PreStop}
+		}
 		if podrun.ProbesServe(c) {
 			stripped.ReadinessProbe = c.ReadinessProbe
 		}

@@ -42,6 +42,8 @@ type Runtime interface {
 	Ready(pod *corev1.Pod) bool
 	// Stop ends what is real of a Pod and reports whether it has ended; when it has, Changed is called.
 	Stop(pod *corev1.Pod, grace time.Duration) (ended bool)
+	// Crash ends what is real of a Pod at once, and reports whether the node has noticed; when it has, Changed is called.
+	Crash(pod *corev1.Pod) (noticed bool)
 	// Forget is called when a Pod is gone.
 	Forget(uid types.UID)
 	// KeepOnly is called once at the start with the Pods that there are.
@@ -243,6 +245,8 @@ func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus
 	case hasEnded(pod):
 		s.runtime.Stop(pod, 0)
 		return nil
+	case crashes(pod) && !s.runtime.Crash(pod):
+		return nil // Changed brings it back
 	case hasReal(pod):
 		return withProcesses(pod, ip, hostIP, s.runtime.Containers(pod, ip), time.Now())
 	}

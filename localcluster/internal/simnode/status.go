@@ -52,6 +52,12 @@ func exitCode(pod *corev1.Pod) (int32, bool) {
 	return int32(code), err == nil
 }
 
+// crashes reports whether a Pod that runs is to end by itself.
+func crashes(pod *corev1.Pod) bool {
+	_, ok := exitCode(pod)
+	return ok && isRunning(pod)
+}
+
 func isRunning(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != ""
 }

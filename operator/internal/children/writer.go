@@ -87,6 +87,9 @@ type Child struct {
 	MayBeUsers bool
 	// AsFound says that a child that is there is used as it is, and never changed.
 	AsFound bool
+	// Variant tells apart what one generation of the owner asks for, where that changes by itself: to patch a child to another variant is no
+	// sign of something that changes it back. 0 is one of them.
+	Variant uint32
 	// Gone is an object of the name that was just removed, which the cache may still show.
 	Gone types.UID
 }
@@ -140,7 +143,8 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
-	brake := w.patched.Wait(a.key, a.generation)
+	asked := a.generation ^ int64(c.Variant)<<31
+	brake := w.patched.Wait(a.key, asked)
 	exists := r.Object != nil
 	done, err := w.put(ctx, owner, c, r.Object, brake > 0 || c.AsFound)
 	if err != nil {
@@ -157,7 +161,7 @@ func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Ch
 	case done == Create:
 		r.After = overlay.Timeout // see attempt
 	case done == Update:
-		w.patched.Failed(a.key, a.generation, struct{}{})
+		w.patched.Failed(a.key, asked, struct{}{})
 	}
 	if done == Create || done == Update {
 		r.Done = done

@@ -119,6 +119,33 @@ func TestBrakeEndsWithAChangedOwner(t *testing.T) {
 	}
 }
 
+// TestBrakeLetsVariantsPass: an upgrade in steps changes the weights of an HTTPRoute many times for one generation of its owner.
+func TestBrakeLetsVariantsPass(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	w, _, patches := roles(t)
+	ensure := func(variant uint32, verb string) Result {
+		return w.Ensure(t.Context(), rc, Child{Variant: variant, Desired: &rbacv1.Role{
+			ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{verb}, Resources: []string{"pods"}}},
+		}})
+	}
+	ensure(0, "v0")
+	const variants = 4 * freePatches
+	for i := range uint32(variants) {
+		if r := ensure(1+i%3, fmt.Sprint("v", 1+i%3)); r.Done != Update || r.Failure != nil {
+			t.Fatalf("variant %d gets %+v", i, r)
+		}
+	}
+	if *patches != variants {
+		t.Errorf("%d patches", *patches)
+	}
+	for i := range 3 * freePatches { // something else, and not the owner, wants another
+		ensure(9, fmt.Sprint("of ", i))
+	}
+	if r := ensure(9, "of nobody"); *patches != variants+freePatches || r.Failure == nil {
+		t.Errorf("%d patches of one variant, failure %+v", *patches-variants, r.Failure)
+	}
+}
+
 // TestConflictWaitsForTheWatch: what somebody else wrote is not in the cache yet, and a patch of the version that is would fail again.
 func TestConflictWaitsForTheWatch(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")

@@ -53,6 +53,8 @@ type Cluster struct {
 	HeadReady bool
 	// Pods is the number of Pods that can take requests: ready, and with the label that the Services select.
 	Pods int
+	// ServingSince is since when there have been such Pods, as far as this process knows; zero while there are none.
+	ServingSince time.Time
 	// DeleteAfter is when it is to be deleted; zero if nobody has decided so.
 	DeleteAfter time.Time
 	// Status is a copy of its status.

@@ -261,11 +261,26 @@ func (s *step) ready(name string, c *Cluster) bool {
 		s.waits = waitsFor(name, c)
 		return false
 	}
-	if a := s.active(); a != nil && a.Pods > 0 && c.Pods == 0 {
-		s.waits = "no Pod of cluster " + name + " takes requests yet"
-		return false
+	if a := s.active(); a != nil && a.Pods > 0 {
+		s.waits = s.unreachable(name, c)
 	}
-	return true
+	return s.waits == ""
+}
+
+// EndpointLag is how long those who keep the endpoints of Services may take to see what the operator has seen: each has watches of its own.
+// A Service that is led to Pods of which they do not know yet has no endpoint at all.
+const EndpointLag = 2 * time.Second
+
+// unreachable says why requests to a cluster would not arrive; empty if they would.
+func (s *step) unreachable(name string, c *Cluster) string {
+	if c.Pods == 0 {
+		return "no Pod of cluster " + name + " takes requests yet"
+	}
+	if settled := c.ServingSince.Add(EndpointLag); s.in.Now.Before(settled) {
+		s.lookAt(settled)
+		return "the Pods of cluster " + name + " have just begun to take requests"
+	}
+	return ""
 }
 
 // deploy sends a cluster the configuration of the spec, unless it keeps its own, and the capacity.

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
@@ -160,6 +161,9 @@ func (s *step) state() Upgrade {
 		Surge: orElse(o.MaxSurgePercent, 100), Step: orElse(o.StepSizePercent, 0), Interval: time.Duration(orElse(o.IntervalSeconds, 0)) * time.Second,
 		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Unrouted: s.unrouted(),
 	}
+	if s.in.ServeService == s.activeName() {
+		u.ServiceWaits = "Service " + names.ServiceServeService(s.in.Service) + " still leads to cluster " + s.activeName()
+	}
 	for _, t := range []*metav1.Time{st.ActiveServiceStatus.LastTrafficMigratedTime, st.PendingServiceStatus.LastTrafficMigratedTime} {
 		if t != nil && t.After(u.Shifted) {
 			u.Shifted = t.Time
@@ -185,10 +189,8 @@ func (s *step) notReady(name string, c *Cluster, capacity int32, deployed bool) 
 		return waitsFor(name, c)
 	case v.Capacity != capacity || !v.Settled:
 		return "cluster " + name + " has not all replicas yet"
-	case c.Pods == 0:
-		return "no Pod of cluster " + name + " takes requests yet"
 	}
-	return ""
+	return s.unreachable(name, c)
 }
 
 // unrouted says why traffic cannot be moved.

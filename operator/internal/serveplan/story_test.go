@@ -124,7 +124,7 @@ func (s *story) input() Input {
 				v.Applications[app] = rayv1.AppStatus{Status: st}
 			}
 			if len(m.apps) > 0 && s.now.Sub(m.first) >= 2*time.Second {
-				c.Pods = 1
+				c.Pods, c.ServingSince = 1, m.first.Add(2*time.Second)
 			}
 			v.Deployed = m.text == s.rs.Spec.ServeConfigV2
 			c.Serve = v
@@ -379,6 +379,9 @@ func TestUpgradeInSteps(t *testing.T) {
 	var shifted time.Time
 	s.until("upgraded", func() bool {
 		st := s.rs.Status
+		if m := s.clusters[s.serve]; m.capacity == 0 {
+			t.Error("clients of the serve Service meet a cluster without capacity")
+		}
 		if tr := st.PendingServiceStatus.TrafficRoutedPercent; tr != nil {
 			if *tr > last && last > 0 && s.now.Sub(shifted) < 5*time.Second {
 				t.Errorf("from %d to %d after %s", last, *tr, s.now.Sub(shifted))
@@ -525,6 +528,19 @@ func TestWeaknesses(t *testing.T) {
 		lost.Clusters["demo-c1"] = old
 		if p := Next(lost); p.Services != "demo-c2" {
 			t.Errorf("nothing is lost, but the Services lead to %s", p.Services)
+		}
+	})
+	t.Run("no switch to Pods that the controllers of endpoints may not know yet", func(t *testing.T) {
+		for name, kind := range map[string]func(*rayv1.RayServiceSpec){"at once": strategy(rayv1.RayServiceNewCluster), "in steps": inSteps(50, 25, 1)} {
+			s := ready(kind)
+			s.edit(image("b"))
+			begun := func() bool { return s.input().Clusters["demo-c2"].Pods > 0 }
+			s.until("taking requests", begun)
+			since := s.input().Clusters["demo-c2"].ServingSince
+			s.until("used", func() bool { return s.serve == "demo-c2" || s.weights["demo-c2"] > 0 })
+			if d := s.now.Sub(since); d < EndpointLag {
+				t.Errorf("%s: requests after %s", name, d)
+			}
 		}
 	})
 	t.Run("the old cluster goes in the middle of steps", func(t *testing.T) {

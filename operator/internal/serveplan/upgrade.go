@@ -23,6 +23,9 @@ type Upgrade struct {
 	// ActiveWaits and PendingWaits say why a cluster cannot take more traffic yet, and empty if it can: all applications run with all
 	// replicas at the capacity of now.
 	ActiveWaits, PendingWaits string
+	// ServiceWaits says why the old cluster still gets requests, from clients that do not know the Gateway; empty if it does not. It keeps
+	// its last replicas for them.
+	ServiceWaits string
 	// PendingDeployed says that the new cluster has the configuration of the spec.
 	PendingDeployed bool
 	// PendingDown says that the new cluster does not answer requests, and PendingGone that it will not do so soon. ActiveDown is the same
@@ -71,6 +74,8 @@ func (u Upgrade) forward(m *Move) {
 		}
 	case u.Unrouted != "":
 		m.Waits = u.Unrouted
+	case u.PendingTraffic == 100 && u.ServiceWaits != "":
+		m.Waits = u.ServiceWaits
 	case u.ActiveCapacity+u.PendingCapacity > 100:
 		if u.drained(m) {
 			m.ActiveCapacity = max(u.activeTraffic(), u.ActiveCapacity-u.Surge)

@@ -122,6 +122,7 @@ func TestWaits(t *testing.T) {
 		"traffic before the interval":        {Shares{100, 50, 25}, func(u *Upgrade) { u.Shifted = now.Add(-4 * time.Second) }, "the interval between two moves is not over"},
 		"traffic without a route":            {Shares{100, 50, 0}, func(u *Upgrade) { u.Unrouted = "no route" }, "no route"},
 		"the old cluster before the drain":   {Shares{100, 50, 50}, func(u *Upgrade) { u.Shifted = now.Add(-time.Second) }, "the interval between two moves is not over"},
+		"the last capacity of the Service":   {Shares{50, 100, 100}, func(u *Upgrade) { u.ServiceWaits = "the Service leads there" }, "the Service leads there"},
 		"no surge":                           {Shares{100, 0, 0}, func(u *Upgrade) { u.Surge = 0 }, "maxSurgePercent or stepSizePercent is 0"},
 		"no step":                            {Shares{100, 50, 0}, func(u *Upgrade) { u.Step = 0 }, "maxSurgePercent or stepSizePercent is 0"},
 		"back before the old one is ready":   {Shares{100, 50, 50}, func(u *Upgrade) { u.Rollback, u.ActiveWaits = true, "shop is DEPLOYING" }, "shop is DEPLOYING"},

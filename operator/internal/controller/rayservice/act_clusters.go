@@ -73,7 +73,8 @@ func (a *act) scheduleDeletions(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, name := range sorted(s.plan.Schedule) {
 		updated := s.clusters[name].DeepCopy()
-		annotate(updated, rayv1.AnnotationDeleteAfter, s.plan.Schedule[name].UTC().Format(time.RFC3339))
+		at := s.plan.Schedule[name].Add(time.Second - 1).Truncate(time.Second) // whole seconds are written, and none is taken away
+		annotate(updated, rayv1.AnnotationDeleteAfter, at.UTC().Format(time.RFC3339))
 		errs = append(errs, a.patchCluster(ctx, s, s.clusters[name], updated, false))
 	}
 	return errors.Join(errs...)

@@ -13,13 +13,6 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-func (s *stage) cluster(name string) *rayv1.RayCluster {
-	s.t.Helper()
-	rc := &rayv1.RayCluster{}
-	s.must(s.store.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, rc))
-	return rc
-}
-
 func (s *stage) gateway() (*gatewayv1.Gateway, *gatewayv1.HTTPRoute) {
 	s.t.Helper()
 	g, r := &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}

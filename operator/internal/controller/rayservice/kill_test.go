@@ -31,18 +31,18 @@ func TestStories(t *testing.T) {
 }
 
 // TestOperatorIsKilledAnywhere plays each story as often as the operator writes in it, and kills it each time at another write, before or
-// after that has its effect.
+// after that has its effect. Writes that stories have in common are those of one story only.
 func TestOperatorIsKilledAnywhere(t *testing.T) {
 	for name, story := range killStories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			total := 0
-			for killAt := 0; killAt <= total; killAt++ {
+			total, begun := 0, 0
+			for killAt := 0; killAt <= total; killAt = max(killAt, begun) + 1 {
 				for _, applied := range []bool{false, true} {
 					s := newStage(t, killAt, applied, storyService(story.spec))
 					story.play(s)
 					if killAt == 0 {
-						total = max(total, s.writes)
+						total, begun = max(total, s.writes), s.begun
 					}
 					s.check(story.clusters, story.gone, fmt.Sprintf("killed at write %d, applied %t", killAt, applied))
 					s.stop()
@@ -51,20 +51,69 @@ func TestOperatorIsKilledAnywhere(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d writes", total)
+			t.Logf("%d writes", total-begun)
 		})
 	}
 }
 
 // killStories are what happens to services.
 func killStories() map[string]killStory {
+	another := func(s *stage) {
+		s.until("upgraded", func(rs *rayv1.RayService) bool {
+			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName != s.first
+		})
+	}
+	first := func(s *stage) {
+		s.until("back", func(rs *rayv1.RayService) bool {
+			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName == s.first
+		})
+	}
 	upgraded := func(s *stage) {
 		s.comesUp()
 		s.edit(image("b"))
 		s.edit(newConfig)
-		s.until("upgraded", func(rs *rayv1.RayService) bool {
-			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName != s.first
+		another(s)
+	}
+	// halfway returns the image of before.
+	halfway := func(s *stage) string {
+		s.comesUp()
+		old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
+		s.edit(image("b"))
+		s.until("half way", func(rs *rayv1.RayService) bool {
+			tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent
+			return tr != nil && *tr == 50
 		})
+		s.itBegins()
+		return old
+	}
+	goingBack := func(s *stage) {
+		s.edit(image(halfway(s)))
+		s.until("going back", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceRollbackInProgress) })
+		s.itBegins()
+	}
+	// begun has a second cluster, which does not come up.
+	begun := func(s *stage) string {
+		s.comesUp()
+		old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
+		s.set(s.downs, "b", true)
+		s.edit(image("b"))
+		s.itBegins()
+		s.until("begun", func(*rayv1.RayService) bool { return len(s.clusters()) == 2 })
+		return old
+	}
+	sleeps := func(s *stage) {
+		s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+		s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+		if left := s.clusters(); len(left) > 0 {
+			s.t.Errorf("suspended with %v", left)
+		}
+		s.set(s.downs, "b", false)
+		s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+		s.until("ready again", s.settled)
+	}
+	deleted := func(s *stage) {
+		s.must(s.store.Delete(context.Background(), s.get()))
+		s.until("gone", func(rs *rayv1.RayService) bool { return rs == nil })
 	}
 	return map[string]killStory{
 		"upgrade at once":  {strategy(rayv1.RayServiceNewCluster), upgraded, 2, false},
@@ -75,35 +124,86 @@ func killStories() map[string]killStory {
 			s.edit(newConfig)
 			s.until("up to date", s.settled)
 		}, 1, false},
-		"rollback": {inSteps(50, 50), func(s *stage) {
-			s.comesUp()
-			old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
-			s.edit(image("b"))
-			s.until("half way", func(rs *rayv1.RayService) bool {
-				tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent
-				return tr != nil && *tr == 50
-			})
-			s.edit(image(old))
-			s.until("back", func(rs *rayv1.RayService) bool {
-				return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName == s.first
-			})
+		"rollback":                      {inSteps(50, 50), func(s *stage) { s.edit(image(halfway(s))); first(s) }, 2, false},
+		"a third spec in a rollback":    {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("c")); another(s) }, 3, false},
+		"a rollback that is taken back": {inSteps(50, 50), func(s *stage) { goingBack(s); s.edit(image("b")); another(s) }, 2, false},
+		"another strategy amid steps": {inSteps(50, 50), func(s *stage) {
+			halfway(s)
+			s.edit(strategy(rayv1.RayServiceNewCluster))
+			another(s)
+			s.until("at full capacity", func(rs *rayv1.RayService) bool { return rs.Status.ActiveServiceStatus.TargetCapacity == nil })
 		}, 2, false},
-		"suspension": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
+		"an upgrade that is taken back":    {strategy(rayv1.RayServiceNewCluster), func(s *stage) { s.edit(image(begun(s))); first(s) }, 2, false},
+		"a new cluster that does not come": {strategy(rayv1.RayServiceNewCluster), func(s *stage) { begun(s); s.edit(image("c")); another(s) }, 3, false},
+		"a first cluster that does not":    {strategy(rayv1.RayServiceUpgradeNone), firstReplaced, 2, false},
+		"a worker group more": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
 			s.comesUp()
-			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
-			s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
-			if left := s.clusters(); len(left) > 0 {
-				s.t.Errorf("suspended with %v", left)
-			}
-			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
-			s.until("ready again", s.settled)
-		}, 2, false},
-		"deletion": {inSteps(50, 50), func(s *stage) {
-			s.comesUp()
-			s.must(s.store.Delete(context.Background(), s.get()))
-			s.until("gone", func(rs *rayv1.RayService) bool { return rs == nil })
-		}, 1, true},
+			s.itBegins()
+			s.edit(oneGroupMore)
+			s.until("larger", s.hasGroups(2))
+			first(s)
+		}, 1, false},
+		"the head is lost":                {strategy(rayv1.RayServiceNewCluster), headLost, 1, false},
+		"suspension":                      {strategy(rayv1.RayServiceNewCluster), func(s *stage) { s.comesUp(); s.itBegins(); sleeps(s) }, 2, false},
+		"suspension amid an upgrade":      {strategy(rayv1.RayServiceNewCluster), func(s *stage) { begun(s); sleeps(s) }, 3, false},
+		"suspension amid steps":           {inSteps(50, 50), func(s *stage) { halfway(s); sleeps(s) }, 3, false},
+		"deletion":                        {inSteps(50, 50), func(s *stage) { s.comesUp(); s.itBegins(); deleted(s) }, 1, true},
+		"deletion amid an upgrade":        {strategy(rayv1.RayServiceNewCluster), func(s *stage) { begun(s); deleted(s) }, 2, true},
+		"deletion amid steps":             {inSteps(50, 50), func(s *stage) { halfway(s); deleted(s) }, 2, true},
+		"a service that does not come up": {strategy(rayv1.RayServiceNewCluster), givenUp, 2, false},
 	}
+}
+
+// firstReplaced repairs the image of a service that was never up.
+func firstReplaced(s *stage) {
+	s.set(s.downs, "b", true)
+	s.edit(image("b"))
+	s.until("begun", func(*rayv1.RayService) bool { return len(s.clusters()) == 1 })
+	s.edit(image("c"))
+	s.comesUp()
+}
+
+func oneGroupMore(spec *rayv1.RayServiceSpec) {
+	g := spec.RayClusterSpec.WorkerGroupSpecs[0].DeepCopy()
+	g.GroupName = "more"
+	spec.RayClusterSpec.WorkerGroupSpecs = append(spec.RayClusterSpec.WorkerGroupSpecs, *g)
+}
+
+// hasGroups reports whether the active cluster has so many worker groups.
+func (s *stage) hasGroups(n int) func(*rayv1.RayService) bool {
+	return func(rs *rayv1.RayService) bool {
+		return len(s.cluster(rs.Status.ActiveServiceStatus.RayClusterName).Spec.WorkerGroupSpecs) == n
+	}
+}
+
+func headLost(s *stage) {
+	s.comesUp()
+	s.itBegins()
+	before := len(s.dash(s.first).Configs())
+	s.dash(s.first).ForgetApplications()
+	s.until("deployed again", func(*rayv1.RayService) bool { return len(s.dash(s.first).Configs()) > before })
+	s.until("ready", s.settled)
+}
+
+// givenUp is a service that does not come up in time, and is repaired, suspended and resumed.
+func givenUp(s *stage) {
+	s.set(s.downs, "b", true)
+	s.edit(image("b"))
+	s.until("begun", func(*rayv1.RayService) bool { return len(s.clusters()) == 1 })
+	rs := s.get()
+	rs.Annotations = map[string]string{rayv1.AnnotationInitializingTimeout: "1s"}
+	s.must(s.store.Update(context.Background(), rs))
+	s.until("given up", func(rs *rayv1.RayService) bool {
+		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout && len(s.clusters()) == 0
+	})
+	rs = s.get()
+	rs.Annotations = nil
+	s.must(s.store.Update(context.Background(), rs))
+	s.edit(image("c"))
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+	s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+	s.comesUp()
 }
 
 // check looks at the end of a story.

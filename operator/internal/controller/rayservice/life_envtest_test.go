@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -235,6 +236,17 @@ func TestRefusedAndForeignServices(t *testing.T) {
 	})
 	foreign := w.service("foreign", func(s *rayv1.RayServiceSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })
 	w.Create(foreign)
+	for _, other := range []string{rayv1.ManagedByKubeRayOperator, "example.com/other"} {
+		foreign.Spec.ManagedBy = &other
+		if err := w.Client.Update(t.Context(), foreign); !apierrors.IsInvalid(err) {
+			t.Errorf("managedBy becomes %s: %v", other, err)
+		}
+	}
+	tooLong := strings.Repeat("n", 48)
+	w.Create(w.service(tooLong))
+	w.Eventually("the refusal of a name", func() bool {
+		return condition(w.get(tooLong), rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed
+	})
 	w.Create(w.service(strings.Repeat("n", 47)))
 	w.eventually(strings.Repeat("n", 47), "ready", serving)
 	if rs := w.get("foreign"); len(rs.Finalizers)+len(rs.Status.Conditions) > 0 || w.written("create cluster foreign")+w.written("create cluster refused") != 0 {

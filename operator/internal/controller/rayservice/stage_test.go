@@ -73,6 +73,7 @@ type stage struct {
 	mu      sync.Mutex
 	dashes  map[string]*dashboardfake.Dashboard // by cluster
 	writes  int
+	begun   int  // writes before that which the story is about
 	killAt  int  // the number of the write; 0 for never
 	applied bool // the write has its effect before the operator dies
 	dead    bool
@@ -81,7 +82,8 @@ type stage struct {
 	log     []string
 	uid     int
 	suffix  int
-	downs   map[string]bool                    // clusters whose heads are not ready
+	downs   map[string]bool                    // clusters whose heads are not ready, by their names or their images
+	ill     map[string]bool                    // clusters whose proxies are not healthy
 	asked   map[dashboard.ServeHTTPOptions]int // proxies
 }
 
@@ -95,7 +97,7 @@ func (s *stage) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 func newStage(t *testing.T, killAt int, applied bool, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{
-		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, applied: applied, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{},
+		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, applied: applied, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{}, ill: map[string]bool{},
 		asked: map[dashboard.ServeHTTPOptions]int{},
 	}
 	for _, o := range objects {
@@ -238,7 +240,9 @@ func (s *stage) healthy(ctx context.Context, p dashboards.Pod) (bool, error) {
 	s.asked[p.HTTP]++
 	s.mu.Unlock()
 	d, err := s.dash(cluster).ServeDetails(ctx)
-	return err == nil && len(d.Applications) > 0, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return err == nil && len(d.Applications) > 0 && !s.ill[cluster], err
 }
 
 // mortal counts what a dashboard is asked to do.
@@ -355,7 +359,7 @@ func (s *stage) runCluster(rc *rayv1.RayCluster) {
 	s.t.Helper()
 	ctx := context.Background()
 	s.mu.Lock()
-	down := s.downs[rc.Name]
+	down := s.downs[rc.Name] || s.downs[rc.Spec.HeadGroupSpec.Template.Spec.Containers[0].Image]
 	s.mu.Unlock()
 	want := metav1.ConditionTrue
 	if down {
@@ -466,6 +470,28 @@ func image(name string) func(*rayv1.RayServiceSpec) {
 }
 
 func newConfig(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config2 }
+
+// set changes what is wrong with clusters.
+func (s *stage) set(what map[string]bool, name string, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what[name] = is
+}
+
+// cluster is one that is there.
+func (s *stage) cluster(name string) *rayv1.RayCluster {
+	s.t.Helper()
+	rc := &rayv1.RayCluster{}
+	s.must(s.store.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, rc))
+	return rc
+}
+
+// itBegins notes that what follows is what the story is about: writes before are those of other stories too.
+func (s *stage) itBegins() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = s.writes
+}
 
 // clusters are the names of those that are there.
 func (s *stage) clusters() []string {

@@ -48,6 +48,7 @@ func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 		}
 		s.sites[name] = site
 		c := s.in.Clusters[name]
+		c.ServingSince = o.tracker.serving(s.service.UID, rc.UID, c.Pods > 0)
 		c.Serve = serveOf(s, answer, o.tracker.known(s.service.UID, rc.UID))
 		if c.Serve.Deployed && !c.Serve.Known {
 			o.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)

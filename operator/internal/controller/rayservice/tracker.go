@@ -97,6 +97,8 @@ type tracked struct {
 	failures int
 	refused  string
 	probed   *probed
+	// servingSince is since when Pods of it take requests; zero while none does.
+	servingSince time.Time
 }
 
 // deployment is a configuration on its way to a cluster.
@@ -140,6 +142,20 @@ func (t *tracker) known(service, cluster types.UID) (k tracked) {
 	return k
 }
 
+// serving notes whether Pods of a cluster take requests, and returns since when they do.
+func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time) {
+	t.with(service, cluster, func(k *tracked) {
+		switch {
+		case !is:
+			k.servingSince = time.Time{}
+		case k.servingSince.IsZero():
+			k.servingSince = t.clock.Now()
+		}
+		since = k.servingSince
+	})
+	return since
+}
+
 // watch has Serve on a cluster asked from now on. It reports whether the answer has changed since the decision.
 func (t *tracker) watch(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, every time.Duration, decided serveAnswer) (changed bool) {
 	got := t.serves.Observe(cluster, string(service), poll.Query[*dashboard.ServeDetails]{
@@ -172,7 +188,7 @@ func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p p
 		t.probes.Unobserve(*old, string(cluster))
 	}
 	return t.probes.Observe(p, string(cluster), poll.Query[bool]{
-		Interval: t.pace.Probe, Timeout: dashboard.ProbeTimeout + time.Second, Revision: p.ip,
+		Interval: t.pace.Probe, Timeout: dashboard.ProxiedProbeTimeout + time.Second, Revision: p.ip,
 		Ask: func(ctx context.Context) (bool, error) { return t.probe(ctx, pod) },
 	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(rs) }})
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// requestRate is how many requests are sent in a second, whether earlier ones are answered or not.
+	requestRate = 100
+	// requestLimit is how long an answer may take; one that takes longer is lost.
+	requestLimit = 10 * time.Second
+)
+
+// load sends requests to the application shop of RayServices, through the Service proxy of the API server.
+type load struct {
+	client    *http.Client
+	host      string
+	namespace string
+	logf      func(format string, args ...any)
+}
+
+func newLoad(config *rest.Config, namespace string, logf func(string, ...any)) (*load, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("making client: %w", err)
+	}
+	client.Timeout = requestLimit
+	return &load{client: client, host: config.Host, namespace: namespace, logf: logf}, nil
+}
+
+// goal is where a request goes: the name of a Service, and what the requests of the same label have in common.
+type goal struct{ service, label string }
+
+// tally is what became of requests.
+type tally struct{ sent, lost int }
+
+// during sends requests at the constant rate from now until do has ended and as many were sent as are wanted at least. It returns what became
+// of them by label.
+func (l *load) during(ctx context.Context, atLeast int, pick func() goal, do func(context.Context) error) (map[string]tally, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- do(ctx) }()
+
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	tallies := map[string]tally{}
+	begin := time.Now()
+	tick := time.NewTicker(time.Second / requestRate)
+	defer tick.Stop()
+	var err error
+	for sent, done := 0, false; err == nil && (!done || sent < atLeast); {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case err = <-ended:
+			done = true
+		case <-tick.C:
+			sent++
+			all.Go(func() {
+				at, t := time.Since(begin), pick()
+				failure := l.ask(ctx, t.service)
+				mu.Lock()
+				defer mu.Unlock()
+				count := tallies[t.label]
+				count.sent++
+				if failure != nil {
+					count.lost++
+					if count.lost <= 5 {
+						l.logf("lost after %.2f s, %s (%s): %v", at.Seconds(), t.service, t.label, failure)
+					}
+				}
+				tallies[t.label] = count
+			})
+		}
+	}
+	all.Wait()
+	return tallies, err
+}
+
+// ask sends one request, and returns nil when the application has answered.
+func (l *load) ask(ctx context.Context, service string) error {
+	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s:8000/proxy/shop", l.host, l.namespace, service)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	return answered(resp.StatusCode, data)
+}
+
+// answered tells why an answer is not that of the application.
+func answered(code int, data []byte) error {
+	var answer struct{ Application string }
+	if code != http.StatusOK || json.Unmarshal(data, &answer) != nil || answer.Application != shop {
+		return fmt.Errorf("HTTP %d: %.200s", code, data)
+	}
+	return nil
+}
+
+// total sums up tallies.
+func total(tallies map[string]tally) tally {
+	var sum tally
+	for _, t := range tallies {
+		sum.sent += t.sent
+		sum.lost += t.lost
+	}
+	return sum
+}
