@@ -92,7 +92,7 @@ var phrases = []string{"Please use a different submission_id", "does not exist",
 
 // acted are the fields whose values clients act on: these are compared, not only their types.
 var acted = []string{
-	"authentication_mode", "deleted", "deploy_mode", "driver_exit_code", "entrypoint", "error_type", "external_scaler_enabled", "import_path", "is_active", "logs", "name", "num_replicas",
+	"authentication_mode", "deleted", "driver_exit_code", "entrypoint", "error_type", "external_scaler_enabled", "import_path", "is_active", "name", "num_replicas",
 	"proxy_location", "route_prefix", "source", "state", "status", "status_trigger", "stopped", "target_capacity", "target_num_replicas", "type", "user_config",
 }
 
@@ -125,7 +125,11 @@ func shape(path string, value any) []string {
 	case nil:
 		return []string{path + " is null"}
 	}
-	if slices.Contains(acted, path[strings.LastIndex(path, ".")+1:]) {
+	switch field := path[strings.LastIndex(path, ".")+1:]; {
+	case field == "logs":
+		return []string{path + " has " + wordsOf(value)}
+	case strings.HasPrefix(path, ".target_groups"): // names of actors, and nothing that clients act on
+	case slices.Contains(acted, field):
 		text, err := json.Marshal(value)
 		if err != nil {
 			return []string{path + " is " + err.Error()}
@@ -139,6 +143,18 @@ func shape(path string, value any) []string {
 		return []string{path + " is a boolean"}
 	}
 	return []string{path + " is a number"}
+}
+
+// wordsOf are the lines of a log that are the program's, in any order: what Ray adds is told apart, and comes at any time.
+func wordsOf(log any) string {
+	text, _ := log.(string)
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "INFO job_manager.py") && !strings.HasPrefix(line, "Running entrypoint for job ") {
+			lines = append(lines, line)
+		}
+	}
+	return fmt.Sprintf("%q", lines)
 }
 
 // valueAt is the text at a path of fields, empty where there is none.
@@ -175,7 +191,7 @@ func (o *observer) tail(name, id string) {
 		if err != nil {
 			var closed websocket.CloseError
 			errors.As(err, &closed)
-			o.seen[name] = []string{fmt.Sprintf("closed with %d", closed.Code), fmt.Sprintf("text %q", text.String())}
+			o.seen[name] = []string{fmt.Sprintf("closed with %d", closed.Code), wordsOf(text.String())}
 			return
 		}
 		if kind != websocket.MessageText {

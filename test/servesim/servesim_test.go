@@ -123,7 +123,7 @@ func (w *world) health(node string) string {
 func TestNotStarted(t *testing.T) {
 	w := newWorld(t, "h1")
 	_, text := w.call(w, "GET", Path, "")
-	want := `{"applications":{},"controller_info":{},"deploy_mode":"MULTI_APP","proxies":{},"target_capacity":null}` + "\n"
+	want := `{"applications":{},"controller_info":{},"proxies":{},"target_capacity":null}` + "\n"
 	if text != want {
 		t.Error(cmp.Diff(want, text))
 	}
