@@ -12,7 +12,6 @@ import (
 
 // A program that fails is tried as often as the RayJob says, each time on a cluster of its own.
 func TestFailingJobIsRetried(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.job("demo", rayv1.K8sJobMode, hello, func(j *rayv1.RayJob) {
@@ -43,7 +42,6 @@ func TestFailingJobIsRetried(t *testing.T) {
 
 // A job on a cluster that others use is stopped through the gateway; the cluster stays.
 func TestJobIsStopped(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("shared", 0)
@@ -62,7 +60,6 @@ func TestJobIsStopped(t *testing.T) {
 
 // A RayCronJob makes RayJobs that run.
 func TestCronJobFires(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	spec := clusterSpec(0)

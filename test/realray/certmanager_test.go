@@ -186,7 +186,6 @@ func (m certManager) authority(ctx context.Context, c *unstructured.Unstructured
 
 // Ray processes talk to each other by mutual TLS, with certificates that have the addresses of their Pods.
 func TestMutualTLS(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.startCertManager()

@@ -18,7 +18,7 @@ import (
 
 // Real Ray nodes start from the Pods that the operator builds, find each other, pass their probes, and the real autoscaler, with the rights
 // that the operator grants it, changes the RayCluster in both directions.
-func TestClusterWithAutoscaler(t *testing.T) {
+func TestCoreAutoscaler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", 1, autoscaled(rayv1.AutoscalerVersionV2))

@@ -23,7 +23,6 @@ import (
 // The head of a cluster whose GCS is stored in Redis is lost. Its workers and actors live on, and when the cluster is deleted nothing stays in
 // Redis.
 func TestHeadIsLostWithRedis(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	const password = "open sesame"
@@ -67,7 +66,6 @@ func TestHeadIsLostWithRedis(t *testing.T) {
 
 // The same with the store that is part of Ray, on a volume.
 func TestHeadIsLostWithRocksDB(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "volume")
@@ -132,7 +130,6 @@ func (w *world) headIsLost(rc *rayv1.RayCluster) {
 
 // Ray asks for the token that the operator has made; the operator, the gateway and the nodes have it.
 func TestTokenAuthentication(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", 1, func(rc *rayv1.RayCluster) { rc.Spec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken} })
@@ -179,7 +176,6 @@ func observeToken(o *observer, token string) {
 
 // A worker that is evicted is replaced, and so is one whose node says nothing any more.
 func TestWorkersAreLost(t *testing.T) {
-	extended(t)
 	w := newWorld(t) // not beside others: it stops a node
 	rc := w.cluster("demo", 1, func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.Template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "raygate-real-0"}

@@ -14,7 +14,7 @@ import (
 const hello = "python " + scripts + "/hello.py"
 
 // A program runs in each submission mode, and the gateway gives its log.
-func TestJobInEachMode(t *testing.T) {
+func TestCoreJobModes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode, rayv1.InteractiveMode} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -18,7 +18,6 @@ import (
 
 // A cluster with containers of the user's own goes through its life: clients, a worker that is deleted, suspension, a changed template.
 func TestClusterLife(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", 1, func(rc *rayv1.RayCluster) {
@@ -140,7 +139,6 @@ func (w *world) deleted(pod *corev1.Pod, container string) int32 {
 
 // The older autoscaler works with the same rights.
 func TestAutoscalerV1(t *testing.T) {
-	extended(t)
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", 1, autoscaled(rayv1.AutoscalerVersionV1), func(rc *rayv1.RayCluster) {

@@ -1,6 +1,7 @@
 package realray
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -25,7 +26,7 @@ import (
 )
 
 var (
-	suite = flag.String("suite", "", "which tests to run: core or all; empty leaves all out")
+	suite = flag.String("suite", "", "core is for the tests that are called TestCore, all for all of them; empty leaves all out")
 	local = flag.String("local", "", "folder of a local cluster with real nodes that runs already, rather than one of the test's own:\nraygate-local up --real-nodes=2 --without-raygate --dir FOLDER")
 )
 
@@ -67,7 +68,13 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	if *suite != "core" && *suite != "all" {
+	switch *suite {
+	case "core":
+		if err := flag.Set("test.run", cmp.Or(flag.Lookup("test.run").Value.String(), "^TestCore")); err != nil {
+			return 0, err
+		}
+	case "all":
+	default:
 		return 0, fmt.Errorf("-suite: %q is neither core nor all", *suite)
 	}
 	data, err := os.ReadFile("../../hack/ray-image/VERSION")
@@ -97,14 +104,6 @@ func run(m *testing.M) (int, error) {
 		}
 	}
 	return code, nil
-}
-
-// extended leaves a test out of the core.
-func extended(t *testing.T) {
-	t.Helper()
-	if *suite != "all" {
-		t.Skip("not of the core; see make test-ray-all")
-	}
 }
 
 // startLocalCluster starts real nodes in a folder that is always the same: a start cleans up after a run that was killed.

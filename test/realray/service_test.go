@@ -37,7 +37,7 @@ type said struct{ Words, Release string }
 
 // A RayService goes to another cluster, with a changed environment, and to another configuration in place, while requests come all the time.
 // None fails.
-func TestServiceSwitch(t *testing.T) {
+func TestCoreServiceSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	spec := clusterSpec(1)

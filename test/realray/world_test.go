@@ -155,11 +155,13 @@ func (w *world) tryKubectl(ctx context.Context, args ...string) (string, error) 
 	ctx, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), append([]string{"--kubeconfig", product.kubeconfig, "--namespace", w.ns}, args...)...)
-	out, err := cmd.CombinedOutput()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
 	if err != nil {
-		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+		err = fmt.Errorf("kubectl %s: %w: %s%s", strings.Join(args, " "), err, out.String(), errs.String())
 	}
-	return string(out), err
+	return out.String(), err
 }
 
 func (w *world) kubectl(args ...string) string {
@@ -205,14 +207,21 @@ type reply struct {
 	body   []byte
 }
 
-// gateway sends a request to the gateway and demands success.
+// gateway sends a request to the gateway and demands success. While the gateway cannot reach a dashboard it says so, with 503, and is asked
+// again, as its clients do; what was accepted by then is there already.
 func (w *world) gateway(method, path string, body any) reply {
 	w.t.Helper()
-	r, err := send(w.t.Context(), method, product.rest+"/apis/v2/namespaces/"+w.ns+path, body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if r.code/100 != 2 {
+	var r reply
+	again := false
+	w.eventually(method+" "+path, func(ctx context.Context) (err error) {
+		r, err = send(ctx, method, product.rest+"/apis/v2/namespaces/"+w.ns+path, body)
+		if err == nil && (r.code == http.StatusServiceUnavailable || r.code == http.StatusGatewayTimeout) {
+			err = fmt.Errorf("HTTP %d: %s", r.code, r.body)
+		}
+		again = again || err != nil
+		return err
+	})
+	if r.code/100 != 2 && !(again && method == http.MethodPost && r.code == http.StatusConflict) {
 		w.t.Fatalf("%s %s: HTTP %d: %s", method, path, r.code, r.body)
 	}
 	return r
