@@ -184,7 +184,7 @@ func (o *observer) tail(name, id string) {
 		o.seen[name] = []string{fmt.Sprintf("code %d", resp.StatusCode)}
 		return
 	}
-	defer ws.CloseNow() //nolint:errcheck // the connection is given up
+	defer ws.CloseNow()
 	var text strings.Builder
 	for {
 		kind, data, err := ws.Read(ctx)
