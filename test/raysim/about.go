@@ -10,7 +10,11 @@ const (
 	APIVersion = "4"
 )
 
-func healthy(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "success") }
+// healthy answers for the GCS. The other health checks of Ray are those of the agents, on another port.
+func healthy(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/text; charset=utf-8") // as Ray has it
+	_, _ = w.Write([]byte("success"))
+}
 
 func (c *Cluster) version(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]string{

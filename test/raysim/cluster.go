@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -127,9 +128,7 @@ func (c *Cluster) routes() {
 	c.mux.HandleFunc("GET /api/authentication_mode", c.authenticationMode)
 	c.mux.HandleFunc("POST /api/authenticate", c.authenticate)
 	c.mux.Handle("/api/serve/", c.opts.Serve)
-	for _, path := range []string{"/api/healthz", "/api/gcs_healthz", "/api/local_raylet_healthz", "/-/healthz"} {
-		c.mux.HandleFunc("GET "+path, healthy)
-	}
+	c.mux.HandleFunc("GET /api/gcs_healthz", healthy)
 	c.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "This is a simulated Ray head: it has the job API and no pages.\n")
 	})
@@ -150,12 +149,26 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusMethodNotAllowed, "Method Not Allowed for browser traffic.")
 		return
 	}
-	// The collection is /api/jobs/ and nothing else: the mux would redirect.
-	if r.URL.Path == "/api/jobs" {
+	switch {
+	// The collections are /api/jobs/ and below /api/serve/ and nothing else: the mux would redirect.
+	case r.URL.Path == "/api/jobs" || r.URL.Path == "/api/serve" || !c.known(r):
 		plain(w, http.StatusNotFound, "404: Not Found")
-		return
+	case !c.has(r.Method, r):
+		plain(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+	default:
+		c.mux.ServeHTTP(w, r)
 	}
-	c.mux.ServeHTTP(w, r)
+}
+
+// has reports whether there is a handler of a method for the path of a request.
+func (c *Cluster) has(method string, r *http.Request) bool {
+	_, pattern := c.mux.Handler(&http.Request{Method: method, URL: r.URL})
+	return pattern != ""
+}
+
+// known reports whether there is a handler of any method.
+func (c *Cluster) known(r *http.Request) bool {
+	return slices.ContainsFunc([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, func(method string) bool { return c.has(method, r) })
 }
 
 // plain writes an answer that is no JSON, as all errors are.

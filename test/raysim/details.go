@@ -29,6 +29,7 @@ const (
 // The values of Details.ErrorType that the simulator sets.
 const (
 	ErrorRuntimeEnv   = "RUNTIME_ENV_SETUP_FAILURE"
+	ErrorSupervisor   = "JOB_SUPERVISOR_ACTOR_START_FAILURE"
 	ErrorCommandStart = "JOB_ENTRYPOINT_COMMAND_START_ERROR"
 	ErrorCommand      = "JOB_ENTRYPOINT_COMMAND_ERROR"
 )

@@ -85,6 +85,10 @@ func (j *job) logPath() string { return filepath.Join(j.dir, "job-driver.log") }
 
 // run takes the job from PENDING to its end.
 func (j *job) run(ctx context.Context, s submission) {
+	if s.unfit != nil {
+		j.finish(Failed, ErrorSupervisor, fmt.Sprintf("The supervisor of the job could not be started: %v.", s.unfit), nil)
+		return
+	}
 	work := filepath.Join(j.dir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		j.finish(Failed, ErrorCommandStart, fmt.Sprintf("The entrypoint could not be started: %v.", err), nil)

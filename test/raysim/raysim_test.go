@@ -253,9 +253,8 @@ func TestRefusedSubmissions(t *testing.T) {
 		"resources of wrong type":  {`{"entrypoint":"x","entrypoint_resources":{"a":"b"}}`, 400},
 		"fraction of a byte":       {`{"entrypoint":"x","entrypoint_memory":1.5}`, 400},
 		"runtime env as text":      {`{"entrypoint":"x","runtime_env":"pip"}`, 400},
-		"env var of wrong type":    {`{"entrypoint":"x","runtime_env":{"env_vars":{"A":1}}}`, 400},
-		"array":                    {`[]`, 400},
-		"null":                     {`null`, 400},
+		"array":                    {`[]`, 500},
+		"null":                     {`null`, 500},
 		"no JSON":                  {`{`, 500},
 		"nulls are left out":       {`{"entrypoint":"true","metadata":null,"retries":null}`, 200},
 		"numbers":                  {`{"entrypoint":"true","entrypoint_num_cpus":0.5,"entrypoint_num_gpus":0,"entrypoint_memory":10,"entrypoint_resources":{"a":1}}`, 200},
@@ -270,6 +269,17 @@ func TestRefusedSubmissions(t *testing.T) {
 				t.Errorf("an error is of type %s", header.Get("Content-Type"))
 			}
 		})
+	}
+}
+
+// TestUnfitRuntimeEnv: Ray accepts variables that are no text, and cannot start the job.
+func TestUnfitRuntimeEnv(t *testing.T) {
+	_, url := head(t, Options{})
+	if code, text, _ := call(t, "POST", url+"/api/jobs/", `{"submission_id":"j","entrypoint":"true","runtime_env":{"env_vars":{"A":1}}}`); code != 200 {
+		t.Fatalf("%d %s", code, text)
+	}
+	if d := await(t, url, "j", Failed); *d.ErrorType != ErrorSupervisor || d.DriverNodeID != nil {
+		t.Errorf("record %+v", d)
 	}
 }
 
@@ -294,13 +304,13 @@ func TestUnknownIDsAndPaths(t *testing.T) {
 	}{
 		{"GET", "/api/jobs/none", 404}, {"POST", "/api/jobs/none/stop", 404}, {"DELETE", "/api/jobs/none", 404},
 		{"GET", "/api/jobs/none/logs", 404}, {"GET", "/api/jobs/none/logs/tail", 404}, {"GET", "/api/jobs", 404}, {"POST", "/api/jobs", 404},
-		{"GET", "/api/nothing", 404}, {"GET", "/api/packages/gcs/none.zip", 404}, {"GET", "/api/jobs/", 200}, {"GET", "/api/gcs_healthz", 200}, {"GET", "/api/version", 200},
+		{"GET", "/api/nothing", 404}, {"PATCH", "/api/jobs/", 405}, {"GET", "/api/healthz", 404}, {"GET", "/api/packages/gcs/none.zip", 404}, {"GET", "/api/jobs/", 200}, {"GET", "/api/gcs_healthz", 200}, {"GET", "/api/version", 200},
 	} {
 		code, text, _ := call(t, c.method, url+c.path, "")
 		if code != c.code {
 			t.Errorf("%s %s: want %d, got %d %s", c.method, c.path, c.code, code, text)
 		}
-		if c.path == "/api/jobs/" && text != "[]\n" {
+		if c.path == "/api/jobs/" && c.code == 200 && text != "[]\n" {
 			t.Errorf("want an empty list, got %s", text)
 		}
 		if c.path == "/api/gcs_healthz" && text != "success" {

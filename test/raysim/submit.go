@@ -21,6 +21,8 @@ type submission struct {
 	EnvVars      map[string]string
 	WorkingDir   string
 	jobID        string // the older name of SubmissionID
+	// unfit is why the runtime environment is accepted and cannot be set up; nil when it can.
+	unfit error
 }
 
 func (c *Cluster) submit(w http.ResponseWriter, r *http.Request) {
@@ -34,6 +36,9 @@ func (c *Cluster) submit(w http.ResponseWriter, r *http.Request) {
 		return // the client is gone
 	case !json.Valid(body):
 		plain(w, http.StatusInternalServerError, "Traceback: the request body is not JSON")
+		return
+	case !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
+		plain(w, http.StatusInternalServerError, "500 Internal Server Error")
 		return
 	}
 	s, err := decodeSubmission(body)
@@ -133,11 +138,10 @@ func (s *submission) setRuntimeEnv(value json.RawMessage) error {
 	}
 	s.RuntimeEnv = value
 	if v, ok := fields["env_vars"]; ok {
-		vars, err := stringMap(v)
-		if err != nil {
-			return fmt.Errorf("env_vars: %w", err)
+		// Ray looks at the values only when it starts the job.
+		if s.EnvVars, s.unfit = stringMap(v); s.unfit != nil {
+			s.unfit = fmt.Errorf("env_vars: %w", s.unfit)
 		}
-		s.EnvVars = vars
 	}
 	if v, ok := fields["working_dir"]; ok {
 		if err := json.Unmarshal(v, &s.WorkingDir); err != nil {

@@ -86,9 +86,12 @@ func (a *app) advance(p *pass) (gone bool) {
 	}
 	if a.building != nil && p.due(*a.building) {
 		a.building = nil
-		if a.config.fails(failBuild) {
+		switch {
+		case !a.config.routable():
+			a.failure = "Traceback (most recent call last):\nValueError: route_prefix " + *a.config.route + " must start with /, must not end with it, and has no wildcards"
+		case a.config.fails(failBuild):
 			a.failure = "Deploying app '" + *a.config.Name + "' failed with exception:\nTraceback (most recent call last):\nModuleNotFoundError: No module named '" + a.config.ImportPath + "'"
-		} else {
+		default:
 			a.apply()
 		}
 	}

@@ -185,9 +185,6 @@ func (c *config) errors() []error {
 func (a *application) errors() []error {
 	var errs []error
 	say := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if p := a.route; p != nil && (!strings.HasPrefix(*p, "/") || *p != "/" && strings.HasSuffix(*p, "/") || strings.ContainsAny(*p, "{}")) {
-		say("route_prefix: %q must start with /, must not end with it, and has no wildcards", *p)
-	}
 	if !importable(a.ImportPath) {
 		say("import_path: %q must be module.attribute or module:attribute", a.ImportPath)
 	}
@@ -205,6 +202,12 @@ func (a *application) errors() []error {
 		}
 	}
 	return errs
+}
+
+// routable reports whether requests can be led there. Ray looks at it when it builds the application, and not before.
+func (a *application) routable() bool {
+	p := a.route
+	return p == nil || strings.HasPrefix(*p, "/") && (*p == "/" || !strings.HasSuffix(*p, "/")) && !strings.ContainsAny(*p, "{}")
 }
 
 // importable reports whether a path is module.attribute or module:attribute.

@@ -123,7 +123,7 @@ func (w *world) health(node string) string {
 func TestNotStarted(t *testing.T) {
 	w := newWorld(t, "h1")
 	_, text := w.call(w, "GET", Path, "")
-	want := `{"applications":{},"controller_info":{},"deploy_mode":"MULTI_APP","proxies":{},"target_capacity":null}` + "\n"
+	want := `{"applications":{},"controller_info":{},"proxies":{},"target_capacity":null}` + "\n"
 	if text != want {
 		t.Error(cmp.Diff(want, text))
 	}
@@ -290,8 +290,6 @@ func TestRefused(t *testing.T) {
 		"no import path":       {`{"applications":[{"name":"a"}]}`, 400},
 		"two colons":           {`{"applications":[{"import_path":"a:b:c"}]}`, 400},
 		"no attribute":         {`{"applications":[{"import_path":"a."}]}`, 400},
-		"route":                {app(`"route_prefix":"a"`), 400},
-		"route with end":       {app(`"route_prefix":"/a/"`), 400},
 		"route of wrong type":  {app(`"route_prefix":3`), 400},
 		"two of a name":        {`{"applications":[{"import_path":"m:a"},{"import_path":"m:a","route_prefix":"/b"}]}`, 400},
 		"two of a route":       {`{"applications":[{"import_path":"m:a"},{"import_path":"m:a","name":"b"}]}`, 400},
@@ -319,6 +317,18 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: accepted %t with %d", name, accepted, code)
 		}
 		w.show()
+	}
+}
+
+// TestImpossibleRoutes: Ray looks at routes when it builds an application.
+func TestImpossibleRoutes(t *testing.T) {
+	for _, route := range []string{"a", "/a/", "/{a}"} {
+		w := newWorld(t, "h1")
+		w.put(`{"applications":[{"name":"a","import_path":"m:app","route_prefix":"` + route + `"}]}`)
+		w.settle()
+		if a := w.show().Apps["a"]; a.Status != "DEPLOY_FAILED" || a.Route != nil || len(a.Deployments) > 0 {
+			t.Errorf("%s: %+v", route, a)
+		}
 	}
 }
 

@@ -245,6 +245,9 @@ func TestPython(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	})
+	if _, errs, code := m.run(t, "python", "-c", probes["as argument"][1], "http://localhost:52365/api/local_raylet_healthz"); code != 0 {
+		t.Errorf("agent: %d %s", code, errs)
+	}
 	for name, args := range probes {
 		if _, _, code := m.run(t, "python", args...); code != 1 {
 			t.Errorf("not healthy, address %s: %d", name, code)

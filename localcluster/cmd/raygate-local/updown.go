@@ -18,6 +18,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/controlplane"
 	"github.com/raygate/raygate/localcluster/internal/lockfile"
 	"github.com/raygate/raygate/localcluster/internal/proc"
+	"github.com/raygate/raygate/localcluster/internal/realnode"
 )
 
 const (
@@ -209,7 +210,7 @@ func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait,
 
 // owned is what a run makes below its folder. reset removes these and the folder
 // when nothing else is left: --dir may name a folder with other things in it.
-var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "egress.yaml", "egress.sock"}
+var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "egress.yaml", "egress.sock"}
 
 func reset(ctx context.Context, dir string) error {
 	if err := down(ctx, dir); err != nil {
@@ -218,6 +219,12 @@ func reset(ctx context.Context, dir string) error {
 	p, err := findPaths(dir)
 	if err != nil {
 		return err
+	}
+	if exists(p.realNodes()) {
+		// What a crash has left may be mounted there.
+		if err := realnode.Clean(p.realNodes()); err != nil {
+			return fmt.Errorf("forgetting data: %w", err)
+		}
 	}
 	for _, name := range owned {
 		if err := os.RemoveAll(p.data + "/" + name); err != nil {

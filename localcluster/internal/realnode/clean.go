@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,11 +92,21 @@ func makeCgroup(name string) error {
 		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("making cgroup: %w", err)
 		}
-		if err := inheritCPUs(root, name); err != nil {
+		if err := errors.Join(inheritCPUs(root, name), weigh(root, name)); err != nil {
 			return fmt.Errorf("making cgroup: %w", err)
 		}
 	}
 	return nil
+}
+
+// weigh gives all Pods of a node together the share of as many processes as this machine has CPUs: with version 1, processes that are in no
+// cgroup count each as much as a whole cgroup.
+func weigh(root, name string) error {
+	err := os.WriteFile(filepath.Join(root, name, "cpu.shares"), fmt.Appendf(nil, "%d\n", 1024*runtime.NumCPU()), 0o600)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // of another controller, or of version 2
+	}
+	return err
 }
 
 // inheritCPUs: with version 1 a new cgroup of the controller cpuset has no CPU and no memory.

@@ -15,14 +15,16 @@ func k8sJobScript(job *rayv1.RayJob) (string, error) {
 	if !strings.HasPrefix(address, "http://") {
 		address = "http://" + address
 	}
-	return attachingScript(job, address, address)
+	return attachingScript(job, address, address+gcsHealth)
 }
 
-// sidecarScript talks to the dashboard of its own Pod.
-func sidecarScript(job *rayv1.RayJob, port string, restart bool) (string, error) {
-	address, probed := "http://127.0.0.1:"+port, "http://localhost:"+port
+// sidecarScript talks to the dashboard of its own Pod. It starts with Ray, and the dashboard refuses a job while the agent of the head, which
+// runs it, has not come up. KubeRay 1.7 does not wait for that, and the job of a slow head fails.
+func sidecarScript(job *rayv1.RayJob, port, agentPort string, restart bool) (string, error) {
+	address := "http://127.0.0.1:" + port
+	probed := []string{"http://localhost:" + port + gcsHealth, "http://localhost:" + agentPort + agentHealth}
 	if restart {
-		return attachingScript(job, address, probed)
+		return attachingScript(job, address, probed...)
 	}
 	submit, err := submitLine(job, address, false)
 	if err != nil {
@@ -31,7 +33,7 @@ func sidecarScript(job *rayv1.RayJob, port string, restart bool) (string, error)
 	return words(waitLine(probed), submit), nil
 }
 
-func attachingScript(job *rayv1.RayJob, address, probed string) (string, error) {
+func attachingScript(job *rayv1.RayJob, address string, probed ...string) (string, error) {
 	submit, err := submitLine(job, address, true)
 	if err != nil {
 		return "", err
@@ -44,12 +46,21 @@ func attachingScript(job *rayv1.RayJob, address, probed string) (string, error) 
 	), nil
 }
 
-// probe succeeds when the GCS is healthy. It is in Python, which every image with Ray has, unlike wget or curl.
+// probe succeeds when what it asks is healthy. It is in Python, which every image with Ray has, unlike wget or curl.
 const probe = `python -c "import sys, urllib.request as r; sys.exit(b'success' not in r.urlopen(sys.argv[1], timeout=10).read())"`
 
-func waitLine(address string) string {
-	return words("until", probe, word(address+"/api/gcs_healthz"),
-		`>/dev/null 2>&1 ; do echo "Waiting for the dashboard of the Ray cluster" ; sleep 2 ; done ;`)
+// What is healthy: the GCS as the dashboard sees it, and the agent of a node.
+const (
+	gcsHealth   = "/api/gcs_healthz"
+	agentHealth = "/api/local_raylet_healthz"
+)
+
+func waitLine(probed []string) string {
+	checks := make([]string, len(probed))
+	for i, url := range probed {
+		checks[i] = words(probe, word(url), ">/dev/null 2>&1")
+	}
+	return words("until", strings.Join(checks, " && "), `; do echo "Waiting for the dashboard of the Ray cluster" ; sleep 2 ; done ;`)
 }
 
 // submitLine does not quote the entrypoint: as with KubeRay, the shell of the submitter splits it into words, and `ray job

@@ -14,8 +14,7 @@ import (
 // get it. With restart, the feature gate SidecarSubmitterRestart, Kubernetes runs it again after a failure and it then
 // attaches to the job that runs; without, its exit code is that of the job, and it is tried once.
 func Sidecar(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options, restart bool) (corev1.Container, error) {
-	port := strconv.Itoa(int(dashboardPort(rc)))
-	script, err := sidecarScript(job, port, restart)
+	script, err := sidecarScript(job, strconv.Itoa(int(dashboardPort(rc))), strconv.Itoa(int(pod.AgentPort(rc.Spec.HeadGroupSpec.RayStartParams))), restart)
 	if err != nil {
 		return corev1.Container{}, err
 	}

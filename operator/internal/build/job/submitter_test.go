@@ -39,7 +39,7 @@ func ranCommands(t *testing.T, script string, fails ...string) (calls []string, 
 	log := filepath.Join(dir, "log")
 	stand := "#!/bin/bash\nfor a in \"$@\"; do printf '%s\\n' \"$a\" >> " + log + "; done\necho ==== >> " + log + "\ncase \"$2\" in " +
 		strings.Join(append(fails, "nothing"), "|") + ") exit 1 ;; esac\n"
-	for name, text := range map[string]string{"ray": stand, "python": "#!/bin/bash\n[ \"$#\" = 3 ] && [[ \"$3\" = */api/gcs_healthz ]]\n"} {
+	for name, text := range map[string]string{"ray": stand, "python": python(dir)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -51,6 +51,18 @@ func ranCommands(t *testing.T, script string, fails ...string) (calls []string, 
 	text, _ := os.ReadFile(log)
 	t.Logf("%s%s", out, text)
 	return strings.Split(strings.TrimSuffix(string(text), "\n====\n"), "\n====\n"), err
+}
+
+// python is a stand-in that says of the second look on that the agent is healthy, and of all other health checks that they are.
+func python(dir string) string {
+	return `#!/bin/bash
+[ "$#" = 3 ] || exit 2
+case "$3" in
+*/api/gcs_healthz) exit 0 ;;
+http://localhost:7/api/local_raylet_healthz) mkdir ` + dir + `/asked 2>/dev/null && exit 1 ; exit 0 ;;
+esac
+exit 2
+`
 }
 
 // TestScriptRuns has a real shell run the script.
@@ -96,9 +108,13 @@ func TestScriptRuns(t *testing.T) {
 }
 
 func TestSidecarScriptRuns(t *testing.T) {
-	script, err := sidecarScript(rayJob(nil), "8265", false)
+	script, err := sidecarScript(rayJob(nil), "8265", "7", false)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// A dashboard whose agent is not there yet refuses jobs, and the submitter is not started again.
+	if wait := "http://localhost:7/api/local_raylet_healthz"; !strings.Contains(script[:strings.Index(script, "ray job submit")], wait) {
+		t.Errorf("it does not wait for the agent: %s", script)
 	}
 	got, err := ranCommands(t, script, "submit")
 	want := []string{"job\nsubmit\n--address\nhttp://127.0.0.1:8265\n--submission-id\ndemo-x7k2p\n--\npython\nmain.py\n--name\na b"}

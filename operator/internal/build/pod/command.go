@@ -44,6 +44,8 @@ func quoted(value string) string {
 	)
 	inner := strings.TrimSpace(value)
 	switch {
+	case value == "$"+envRedisUsername, value == "$"+envRedisPassword:
+		return `"` + value + `"` // the operator's own: what is in it may have blanks
 	case strings.HasPrefix(inner, `{"`) && json.Valid([]byte(inner)) && !strings.ContainsAny(inner, "'`$"):
 	case !strings.ContainsAny(inner, wordBreaking), strings.ContainsAny(value, shellSyntax), strings.Contains(value, " -"):
 		return value

@@ -110,10 +110,10 @@ func TestStartCommandInAShell(t *testing.T) {
 	})
 	want := []string{
 		"start", "--address=a:1", "--block", "--dashboard-agent-listen-port=52365", "--log-color=false", "--metrics-export-port=8080",
-		"--redis-password=secret", `--resources={"it\u0027s":1}`, `--system-config={"a": "b"}`, "--temp-dir=/my data",
+		"--redis-password=open sesame *", `--resources={"it\u0027s":1}`, `--system-config={"a": "b"}`, "--temp-dir=/my data",
 	}
 	line := strings.Replace(own.Args[0], "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536};", "", 1) // more than the test may have
-	if diff := cmp.Diff(want, words(line, "REDIS_PASSWORD=secret")); diff != "" {
+	if diff := cmp.Diff(want, words(line, "REDIS_PASSWORD=open sesame *")); diff != "" {
 		t.Errorf("words of the operator's command (-want +got):\n%s", diff)
 	}
 

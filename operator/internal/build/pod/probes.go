@@ -58,7 +58,7 @@ func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
 	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err == nil && v.AtLeast(healthEndpointVersion) {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Path: "/api/healthz",
-			Port: intstr.FromInt32(portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort)),
+			Port: intstr.FromInt32(AgentPort(params)),
 		}}
 	}
 	if n.isHead() {
@@ -69,7 +69,12 @@ func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
 }
 
 func raylet(params map[string]string) string {
-	return success(2, portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort), "api/local_raylet_healthz")
+	return success(2, AgentPort(params), "api/local_raylet_healthz")
+}
+
+// AgentPort is where the dashboard agent of a node with these start parameters listens.
+func AgentPort(params map[string]string) int32 {
+	return portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort)
 }
 
 func success(timeout int, port int32, path string) string {

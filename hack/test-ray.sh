@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs the tests with real Ray on real nodes: hack/test-ray.sh core|all. Where there is no real node, as this is not Linux or not root, it says
+# so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+suite=${1:-core}
+leave_out() {
+	echo "test-ray: not run: $*" >&2
+	if [ "${REQUIRED:-}" = 1 ]; then exit 1; fi
+	exit 0
+}
+[ "$(uname -s)" = Linux ] || leave_out "real nodes need Linux"
+[ "$(id -u)" = 0 ] || leave_out "real nodes need root"
+make --no-print-directory build node ray-image
+
+# Each test has one cluster of Ray or two; more at a time would only make all of them slow.
+limit=25m
+if [ "$suite" = all ]; then limit=75m; fi
+begin=$(date +%s)
+go test ./test/realray -suite "$suite" -v -count=1 -parallel 2 -timeout "$limit"
+echo "test-ray: suite $suite with Ray $(cat hack/ray-image/VERSION) passed in $(($(date +%s) - begin)) s"

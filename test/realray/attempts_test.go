@@ -1,0 +1,89 @@
+package realray
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// A program that fails is tried as often as the RayJob says, each time on a cluster of its own.
+func TestFailingJobIsRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.job("demo", rayv1.K8sJobMode, hello, func(j *rayv1.RayJob) {
+		j.Spec.RuntimeEnvYAML = `env_vars: {EXIT_CODE: "3"}`
+		j.Spec.BackoffLimit = new(int32(1))
+		j.Spec.ShutdownAfterJobFinishes = true
+	})
+	first := w.awaitJob("demo", "runs", func(st *rayv1.RayJobStatus) bool { return st.RayClusterName != "" }).Status.RayClusterName
+	j := w.jobEnds("demo")
+	st := &j.Status
+	if st.JobDeploymentStatus != rayv1.JobDeploymentStatusFailed || st.JobStatus != rayv1.JobStatusFailed || st.Reason != rayv1.AppFailed || st.Failed == nil || *st.Failed != 2 {
+		t.Errorf("ended as %s, job %s, reason %q, failed %v: %s", st.JobDeploymentStatus, st.JobStatus, st.Reason, st.Failed, st.Message)
+	}
+	if st.RayClusterName == first {
+		t.Errorf("both attempts were on %s", first)
+	}
+	w.eventually("the clusters are gone", func(ctx context.Context) error {
+		list := &rayv1.RayClusterList{}
+		if err := product.client.List(ctx, list, client.InNamespace(w.ns)); err != nil {
+			return err
+		}
+		if len(list.Items) > 0 {
+			return fmt.Errorf("%d clusters", len(list.Items))
+		}
+		return nil
+	})
+}
+
+// A job on a cluster that others use is stopped through the gateway; the cluster stays.
+func TestJobIsStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rc := w.cluster("shared", 0)
+	w.ready(rc)
+	w.job("demo", rayv1.HTTPMode, "sleep 600", func(j *rayv1.RayJob) {
+		j.Spec.RayClusterSpec, j.Spec.ClusterSelector = nil, map[string]string{rayv1.LabelCluster: "shared"}
+	})
+	w.awaitJob("demo", "runs", func(st *rayv1.RayJobStatus) bool { return st.JobStatus == rayv1.JobStatusRunning })
+	w.gateway("POST", "/jobs/demo:stop", map[string]any{})
+	j := w.jobEnds("demo")
+	if st := &j.Status; st.JobStatus != rayv1.JobStatusStopped || st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete {
+		t.Errorf("ended as %s, job %s, reason %q: %s", st.JobDeploymentStatus, st.JobStatus, st.Reason, st.Message)
+	}
+	w.noRestarts("shared")
+}
+
+// A RayCronJob makes RayJobs that run.
+func TestCronJobFires(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := clusterSpec(0)
+	spec.HeadGroupSpec.RayStartParams["num-cpus"] = "1"
+	cron := &rayv1.RayCronJob{}
+	cron.Name, cron.Namespace = "demo", w.ns
+	cron.Spec = rayv1.RayCronJobSpec{
+		Schedule: "* * * * *",
+		JobTemplate: rayv1.RayJobSpec{
+			SubmissionMode: rayv1.HTTPMode, Entrypoint: hello, RayClusterSpec: &spec, ShutdownAfterJobFinishes: true,
+		},
+	}
+	w.create(cron)
+	name := ""
+	w.eventually("a run is made", func(ctx context.Context) error {
+		list := &rayv1.RayJobList{}
+		if err := product.client.List(ctx, list, client.InNamespace(w.ns), client.MatchingLabels{rayv1.LabelCronJobName: "demo"}); err != nil || len(list.Items) == 0 {
+			return fmt.Errorf("no RayJob: %w", err)
+		}
+		name = list.Items[0].Name
+		return nil
+	})
+	w.update(cron, func() { cron.Spec.Suspend = new(true) })
+	if st := w.jobEnds(name).Status; st.JobStatus != rayv1.JobStatusSucceeded {
+		t.Errorf("ended as %s: %s", st.JobStatus, st.Message)
+	}
+}
