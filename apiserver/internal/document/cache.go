@@ -17,6 +17,9 @@ const (
 	// ModifiedFull and ModifiedBasic are whole messages of a watch, which are the same for all watchers.
 	ModifiedFull
 	ModifiedBasic
+	// ProtoV1 and JSONV1 are the forms of KubeRay's V1 API.
+	ProtoV1
+	JSONV1
 	forms
 )
 
