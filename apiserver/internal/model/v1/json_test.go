@@ -106,3 +106,12 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
+
+func jsonOf(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	data, err := AppendJSON(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
