@@ -8,5 +8,6 @@ go tool -modfile=go.tools.mod buf lint
 # The plugins write over what is there but never delete, so what has lost its source has to go first.
 rm -rf proto/gen/go
 go tool -modfile=go.tools.mod buf generate
+go tool -modfile=go.tools.mod buf generate --template buf.gen.kuberay.yaml
 go run ./hack/openapi
 go tool -modfile=go.tools.mod buf generate --template hack/apidoc/buf.gen.yaml

@@ -89,6 +89,8 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 		{"gRPC get", n, ends.grpcGet(get), ends.directGet(get), nil},
 		{"REST list of 100", n / 4, ends.restList(small, "BASIC"), ends.directRawList(small), aim(below(20))},
 		{"gRPC list of 100", n / 4, ends.grpcList(small, "BASIC"), ends.directList(small), aim(below(20))},
+		{"V1 get", n, ends.v1Get(get), ends.directRawGet(get), aim(ratioAtMost(0.2))},
+		{"V1 list of 100", n / 4, ends.v1List(small), ends.directRawList(small), aim(below(20))},
 		{"REST list of 100, full view", n / 4, ends.restList(small, "FULL"), ends.directRawList(small), nil},
 		{"gRPC list of 100, full view", n / 4, ends.grpcList(small, "FULL"), ends.directList(small), nil},
 		{"REST list of 1000", n / 20, ends.restList(large, "BASIC"), ends.directRawList(large), aim(ratioAtMost(0.04))},
@@ -103,12 +105,18 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 		s.report.Add(s.name, c.what+by.suffix, "ms", measured, direct, c.aim)
 	}
 	s.logf("comparing creates by %d clients%s", createClients, by.suffix)
+	if by.secure { // it stays for the other side
+		if err := ends.v1Template(ctx, "bench-create"); err != nil {
+			return err
+		}
+	}
 	for _, kind := range []struct {
 		what            string
 		gateway, direct createCall
 	}{
 		{"REST create", ends.restCreate, ends.directRawCreate},
 		{"gRPC create", ends.grpcCreate, ends.directCreate},
+		{"V1 create", ends.v1Create, ends.directRawCreate},
 	} {
 		measured, direct, err := s.createsInTurns(ctx, kind.gateway, kind.direct)
 		if err != nil {

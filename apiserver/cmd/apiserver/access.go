@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/rest/kube"
+	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -31,7 +35,7 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 	a := &access{caller: authn.CallerConfig(o.restConfig, mode), own: authn.OwnConfig(o.restConfig, mode)}
 	if mode == authn.None {
 		a.identifier, a.authorizer = authn.NewAnyone(), authz.AllowAll{}
-		return a, nil
+		return a, a.addV1(o)
 	}
 	client := func(gv schema.GroupVersion) (*rest.RESTClient, error) {
 		return store.NewClient(a.caller, clientscheme.Scheme, gv, store.ClientOptions{})
@@ -46,7 +50,7 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 	}, nil)
 	if mode == authn.Impersonate {
 		a.identifier = proven(o, certificates)
-		return a, nil
+		return a, a.addV1(o)
 	}
 	selves, err := client(authenticationv1.SchemeGroupVersion)
 	if err != nil {
@@ -56,7 +60,38 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 		answer := &authenticationv1.SelfSubjectReview{}
 		return answer, selves.Post().Resource("selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(answer)
 	}, nil)
-	return a, nil
+	return a, a.addV1(o)
+}
+
+// v1Paths are those of V1, by REST and by gRPC.
+var v1Paths = append([]string{restv1.Prefix, "/proto."}, kube.Prefixes...)
+
+// addV1 identifies the callers of V1 in the way that they are used to.
+func (a *access) addV1(o *Options) error {
+	if !o.V1.Enabled || o.V1.Authentication == v1Passthrough {
+		return nil
+	}
+	namespace, name, _ := strings.Cut(o.V1.ServiceAccount, "/")
+	those := a.identifier // with none everybody is the process itself already
+	switch authn.Mode(o.Authentication) {
+	case authn.None:
+	case authn.Impersonate:
+		those = authn.NewAccount(namespace, name, nil, nil)
+	default:
+		tokens, err := store.NewClient(a.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+		if err != nil {
+			return err
+		}
+		those = authn.NewAccount(namespace, name, func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+			answer := &authenticationv1.TokenRequest{}
+			return answer, tokens.Post().Namespace(namespace).Resource("serviceaccounts").Name(name).SubResource("token").Body(request).Do(ctx).Into(answer)
+		}, nil)
+	}
+	if o.V1.Authentication == v1StaticToken {
+		those = authn.NewSecret(o.V1.token, those)
+	}
+	a.identifier = authn.ByPath{Prefixes: v1Paths, Those: those, Others: a.identifier}
+	return nil
 }
 
 // proven identifies callers as the Kubernetes API server does: the headers of a proxy with a certificate of the one CA, else a certificate of the other.

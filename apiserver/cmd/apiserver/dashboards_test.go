@@ -62,6 +62,7 @@ func TestDashboards(t *testing.T) {
 			testJobLogs(t, env, kube, transport, c)
 		})
 	}
+	t.Run("v1", func(t *testing.T) { testV1Submissions(t, p, tokens) })
 	t.Run("proxy", func(t *testing.T) { testDashboardPath(t, p, tokens) })
 	t.Run("metrics", func(t *testing.T) {
 		resp, err := http.Get("http://" + p.health + "/metrics")

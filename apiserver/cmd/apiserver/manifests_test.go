@@ -95,7 +95,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 	return out
 }
 
-const everything = "resources: [../deployment, ../rbac]\ncomponents: [../components/impersonate, ../components/cert-manager]\n"
+const everything = "resources: [../deployment, ../rbac]\ncomponents: [../components/impersonate, ../components/cert-manager, ../components/v1]\n"
 
 func TestManifests(t *testing.T) {
 	for name, tc := range map[string]struct {

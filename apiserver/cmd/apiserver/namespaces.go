@@ -46,6 +46,15 @@ func (s stores) get(ctx context.Context, key types.NamespacedName) (*store.Item,
 
 // in returns the store of a namespace, or says why there is none.
 func (s stores) in(namespace string) (resource.Store, error) {
+	one, err := s.one(namespace)
+	if err != nil {
+		return nil, err // and no interface that holds a nil
+	}
+	return one, nil
+}
+
+// one is in for those who need all of a store.
+func (s stores) one(namespace string) (*store.Store, error) {
 	for _, ns := range []string{metav1.NamespaceAll, namespace} {
 		if one, ok := s[ns]; ok {
 			return one, nil

@@ -37,6 +37,7 @@ type Options struct {
 	ClientCAFile            string
 	RequestHeader           RequestHeader
 	Namespaces              []string
+	V1                      V1Options
 
 	GRPCAddress, HTTPAddress, MetricsAddress string
 	TLSCertFile, TLSKeyFile                  string
@@ -61,6 +62,22 @@ type Options struct {
 	gates        map[validation.Gate]bool
 }
 
+// V1Options are about KubeRay's V1 API.
+type V1Options struct {
+	Enabled bool
+	// Authentication is passthrough, static-token or none.
+	Authentication string
+	// ServiceAccount is namespace/name of whom callers act as who do not name themselves.
+	ServiceAccount string
+	TokenFile      string
+	// KubernetesPaths serves some paths of the Kubernetes API.
+	KubernetesPaths bool
+	// CacheTemplates keeps the compute templates in a cache, which needs a right on ConfigMaps.
+	CacheTemplates bool
+
+	token string
+}
+
 // RequestHeader is how a trusted proxy names callers.
 type RequestHeader struct {
 	ClientCAFile        string
@@ -77,6 +94,7 @@ func NewOptions() *Options {
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
 		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute,
+		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
@@ -100,6 +118,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs, read again when it changes. With --authentication=impersonate a client certificate that one of them signed names the caller (common name: user, organizations: groups); with passthrough connections without such a certificate are refused.")
+	fs.BoolVar(&o.V1.Enabled, "enable-v1", o.V1.Enabled, "Serve KubeRay's V1 API (gRPC package proto, REST /apis/v1) beside v2.")
+	fs.StringVar(&o.V1.Authentication, "v1-authentication", o.V1.Authentication, "Whose credentials are used for V1, whose clients often send none: \"passthrough\" is what --authentication says; \"static-token\" lets those act as --v1-service-account who send the token of --v1-token-file as their Authorization header, with or without Bearer; \"none\" lets everybody act as --v1-service-account. The last two listen on loopback only, unless --insecure-allow-remote-none is set.")
+	fs.StringVar(&o.V1.ServiceAccount, "v1-service-account", o.V1.ServiceAccount, "namespace/name of the ServiceAccount that callers of V1 act as with --v1-authentication=static-token or none. The gateway needs the right to create its tokens (serviceaccounts/token), or with --authentication=impersonate to impersonate it.")
+	fs.StringVar(&o.V1.TokenFile, "v1-token-file", o.V1.TokenFile, "File with the token of --v1-authentication=static-token, at least 16 bytes.")
+	fs.BoolVar(&o.V1.KubernetesPaths, "enable-kubernetes-paths", o.V1.KubernetesPaths, "With --enable-v1, serve what KubeRay's API server serves of the Kubernetes API: /apis/ray.io/v1, events of Ray objects, and the proxy of the Services of Ray clusters. Who calls is found out as for V1.")
+	fs.BoolVar(&o.V1.CacheTemplates, "v1-cache-templates", o.V1.CacheTemplates, "Watch the compute templates of V1, which saves a request for each template that a create names. It needs the right to list and watch ConfigMaps; without it templates are read with the caller's rights.")
 	h := &o.RequestHeader
 	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile, "PEM bundle of CAs of the proxies that may name callers in headers, for --authentication=impersonate.")
 	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames, "Common names that the certificate of such a proxy may have; empty means any.")
@@ -155,6 +179,15 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		mac.Write([]byte("raygate page tokens"))
 		o.pageTokenKey = mac.Sum(nil)
 	}
+	if o.V1.TokenFile != "" {
+		token, err := os.ReadFile(o.V1.TokenFile)
+		if err != nil {
+			return fmt.Errorf("reading --v1-token-file: %w", err)
+		}
+		if o.V1.token = strings.TrimSpace(string(token)); len(o.V1.token) < 16 {
+			return fmt.Errorf("--v1-token-file %s has %d bytes, want at least 16", o.V1.TokenFile, len(o.V1.token))
+		}
+	}
 	var err error
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
 		return fmt.Errorf("reading --feature-gates: %w", err)
@@ -207,6 +240,7 @@ func (o *Options) Validate() error {
 	check((o.TLSCertFile == "") != (o.TLSKeyFile == ""), "--tls-cert-file and --tls-private-key-file go together")
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
+	o.validateV1(check)
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
@@ -215,6 +249,30 @@ func (o *Options) Validate() error {
 	check(o.GRPCAddress == "", "--grpc-address is required")
 	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
 	return errors.Join(errs...)
+}
+
+// The values of --v1-authentication.
+const (
+	v1Passthrough = "passthrough"
+	v1StaticToken = "static-token"
+	v1None        = "none"
+)
+
+func (o *Options) validateV1(check func(wrong bool, format string, args ...any)) {
+	switch v := &o.V1; {
+	case !v.Enabled || v.Authentication == v1Passthrough:
+	case v.Authentication != v1StaticToken && v.Authentication != v1None:
+		check(true, "--v1-authentication=%s is not known: use passthrough, static-token or none", v.Authentication)
+	default:
+		namespace, name, _ := strings.Cut(v.ServiceAccount, "/")
+		check(len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0,
+			"--v1-authentication=%s needs --v1-service-account=namespace/name, got %q", v.Authentication, v.ServiceAccount)
+		check(v.Authentication == v1StaticToken && v.token == "", "--v1-authentication=static-token needs --v1-token-file")
+		for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
+			check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+				"%s=%s reaches beyond this machine, and with --v1-authentication=%s callers of V1 share the rights of %s: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address, v.Authentication, v.ServiceAccount)
+		}
+	}
 }
 
 // inTheClear returns the addresses at which tokens would travel unencrypted beyond this machine.

@@ -51,6 +51,7 @@ type app struct {
 	opts     *Options
 	stores   []stores // in the order of kinds
 	edge     *edge.Edge
+	v1       *v1 // nil when it is not served
 	grpc     *grpc.Server
 	rest     *rest.Server
 	health   *health.Server
@@ -125,6 +126,11 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
+	if o.V1.Enabled {
+		if a.v1, err = newV1(ctx, o, access, v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess}); err != nil {
+			return nil, err
+		}
+	}
 	metrics.InitializeMetrics(a.grpc)
 
 	api, err := restv2.New(ctx, restv2.Options{
@@ -133,8 +139,12 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
+	apis := []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}
+	if a.v1 != nil {
+		apis = append(apis, a.v1.rest...)
+	}
 	a.rest = rest.New(rest.Options{
-		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: openapi.V2, Checks: a.checks(),
+		APIs: apis, OpenAPI: openapi.V2, Checks: a.checks(),
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
 	})
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),

@@ -28,6 +28,8 @@ var (
 	ErrNoCredentials = errors.New("send a Kubernetes token as \"Authorization: Bearer TOKEN\"")
 	// ErrBadCredentials says that the Authorization header cannot be read.
 	ErrBadCredentials = errors.New("the Authorization header is not \"Bearer TOKEN\"")
+	// ErrBadSecret says that the Authorization header is not the secret that is asked for.
+	ErrBadSecret = errors.New("the Authorization header is not the token of this gateway's --v1-token-file")
 	// ErrNoIdentity says that neither a client certificate nor a trusted proxy names the caller.
 	ErrNoIdentity = errors.New("connect with a client certificate, or through a proxy, that this gateway trusts")
 	// ErrPrivileged says that a caller belongs to system:masters, which is beyond RBAC: impersonating its members would make every proof of identity

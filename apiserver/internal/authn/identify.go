@@ -25,7 +25,8 @@ const (
 	maxTokenLength = 16 << 10
 )
 
-// Identifier finds out who sends a request, by its header and its connection alone; of r only Header and TLS are set.
+// Identifier finds out who sends a request, by its header and its connection alone; of r only Header, TLS and the path of URL, which by gRPC is the method,
+// are set.
 type Identifier interface {
 	// Known answers without waiting for anybody. Both results are nil when that is not possible.
 	Known(r *http.Request) (*Caller, error)

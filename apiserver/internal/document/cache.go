@@ -17,7 +17,13 @@ const (
 	JSONBasic
 	// Modified and the form of the object is a whole message of a watch, which is the same for all watchers. By REST it is a frame.
 	Modified
-	forms = 2 * Modified
+)
+
+// The forms of KubeRay's V1 API.
+const (
+	ProtoV1 = 2*Modified + iota
+	JSONV1
+	forms
 )
 
 // Views are the encoded forms of one version of one object. The zero value is ready for use; it must not be copied after that.

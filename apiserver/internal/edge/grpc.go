@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,7 +46,7 @@ func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error)
 	if isOpen(info.FullMethodName) {
 		return ctx, nil
 	}
-	caller, err := e.Identifier.Known(headerOf(ctx, info.Header))
+	caller, err := e.Identifier.Known(headerOf(ctx, info.FullMethodName, info.Header))
 	if err != nil {
 		return ctx, e.status(info.Header, err)
 	}
@@ -77,8 +78,8 @@ func (e *Edge) refuse(ctx context.Context, err error) error {
 }
 
 // headerOf shows a gRPC call as an HTTP request, which is what identifiers read.
-func headerOf(ctx context.Context, md metadata.MD) *http.Request {
-	r := &http.Request{Header: make(http.Header, len(md))}
+func headerOf(ctx context.Context, method string, md metadata.MD) *http.Request {
+	r := &http.Request{URL: &url.URL{Path: method}, Header: make(http.Header, len(md))}
 	for key, values := range md {
 		r.Header[http.CanonicalHeaderKey(key)] = values
 	}
@@ -127,7 +128,7 @@ func (r registrar) enter(ctx context.Context, method string) (context.Context, *
 		return ctx, v, err
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	return r.edge.Enter(ctx, headerOf(ctx, md), MethodOf(method).Long)
+	return r.edge.Enter(ctx, headerOf(ctx, method, md), MethodOf(method).Long)
 }
 
 // unaryHandler reads the request of a unary method once the call has a caller and room.
@@ -253,7 +254,8 @@ func (w *watchedStream) stalled() bool {
 // rawBody is a request as it came.
 type rawBody struct{ data []byte }
 
-// decode refuses what is no message of the type, and fields that the type does not have: to drop one would be to do something else than was asked.
+// decode refuses what is no message of the type, and fields that the type does not have: to drop one would be to do something else than was asked. Only the
+// API that is frozen does so, as its clients expect.
 func (b *rawBody) decode(into any) error {
 	m, ok := into.(proto.Message)
 	if !ok {
@@ -263,6 +265,9 @@ func (b *rawBody) decode(into any) error {
 	b.data = nil
 	if err := proto.Unmarshal(data, m); err != nil {
 		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: "the request is not a " + string(m.ProtoReflect().Descriptor().FullName()), Reason: "MALFORMED_BODY"}}}
+	}
+	if ignoresUnknown(m.ProtoReflect().Descriptor()) {
+		return nil
 	}
 	if unknown := unknownFields(m.ProtoReflect(), "", nil); len(unknown) > 0 {
 		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: unknown}

@@ -14,6 +14,11 @@ import (
 // maxUnknown bounds how many unknown fields are named.
 const maxUnknown = 20
 
+// ignoresUnknown tells whether a message is one of KubeRay's V1 API, whose server ignores what it does not know.
+func ignoresUnknown(md protoreflect.MessageDescriptor) bool {
+	return md.ParentFile().Package() == "proto"
+}
+
 // unknownFields names the fields of m, at any depth, that its type does not have.
 func unknownFields(m protoreflect.Message, path string, found []rpcstatus.Violation) []rpcstatus.Violation {
 	if _, ok := m.Interface().(*structpb.Struct); ok {

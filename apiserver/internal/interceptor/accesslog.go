@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -44,6 +45,9 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	if r, ok := c.Request.(interface{ GetCluster() string }); ok {
 		fields = append(fields, "cluster", r.GetCluster())
 	}
+	if r, ok := c.Request.(interface{ GetClustername() string }); ok { // in V1
+		fields = append(fields, "cluster", r.GetClustername())
+	}
 	if name := objectName(c.Request); name != "" {
 		fields = append(fields, "name", name)
 	}
@@ -66,9 +70,24 @@ func objectName(req any) string {
 		return r.GetName()
 	case interface{ GetSubmissionId() string }:
 		return r.GetSubmissionId()
+	case interface{ GetSubmissionid() string }:
+		return r.GetSubmissionid()
 	}
-	if m, ok := req.(proto.Message); ok {
-		return document.MetadataOf(m).GetName()
+	m, ok := req.(proto.Message)
+	if !ok {
+		return ""
 	}
-	return ""
+	if meta := document.MetadataOf(m); meta != nil {
+		return meta.GetName()
+	}
+	name := ""
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool { // objects of V1 have their name in themselves
+		if f.Message() != nil && !f.IsList() && !f.IsMap() {
+			if object, ok := v.Message().Interface().(interface{ GetName() string }); ok {
+				name = object.GetName()
+			}
+		}
+		return name == ""
+	})
+	return name
 }

@@ -3,6 +3,7 @@ package interceptor
 import (
 	"testing"
 
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -14,6 +15,21 @@ func TestObjectName(t *testing.T) {
 	} {
 		if got := objectName(req); got != want {
 			t.Errorf("%T: %q, want %q", req, got, want)
+		}
+	}
+}
+
+// TestNameInTheLog finds the name of what a request is about, wherever it stands.
+func TestNameInTheLog(t *testing.T) {
+	for want, req := range map[string]any{
+		"a": &kuberay.CreateClusterRequest{Cluster: &kuberay.Cluster{Name: "a"}},
+		"b": &kuberay.DeleteClusterRequest{Name: "b"},
+		"c": &kuberay.StopRayJobSubmissionRequest{Clustername: "x", Submissionid: "c"},
+		"d": &raygatev2.CreateClusterRequest{Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: "d"}}},
+		"":  &kuberay.ListAllClustersRequest{},
+	} {
+		if got := objectName(req); got != want {
+			t.Errorf("want %q, got %q", want, got)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func inherit(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, trace.SpanFromContext(from))
 }
 
-// share makes out a message with the fields of in, and not with copies of them.
+// share makes out a message with the fields of in, and not with copies of them, and with what a message may carry besides.
 func share(out, in any) error {
 	to, ok := out.(proto.Message)
 	from, okFrom := in.(proto.Message)
@@ -51,6 +51,7 @@ func share(out, in any) error {
 		return fmt.Errorf("a %T cannot be passed as a %T", in, out)
 	}
 	proto.Reset(to)
+	to.ProtoReflect().SetUnknown(from.ProtoReflect().GetUnknown())
 	from.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		to.ProtoReflect().Set(f, v)
 		return true

@@ -23,24 +23,61 @@ func (r *Resource) Answer(ctx context.Context, resp proto.Message, item *store.I
 
 // CreateMade creates an object that the gateway has made for the caller, and fills in resp.
 func (r *Resource) CreateMade(ctx context.Context, tree map[string]any, dryRun bool, resp proto.Message) error {
-	data, err := json.Marshal(tree)
-	if err != nil {
-		return fmt.Errorf("encoding a %s: %w", r.Checks.Kind, err)
-	}
-	typed, err := r.typedOf(data)
-	if err != nil {
-		return err
-	}
-	if err := r.decide(ctx, &input{}, r.Checks.Create(typed, r.Validation)); err != nil {
-		return err
-	}
-	st, err := r.In(typed.GetNamespace())
-	if err != nil {
-		return err
-	}
-	item, err := st.Create(ctx, &store.Object{Object: tree}, store.CreateOptions{WriteOptions: store.WriteOptions{DryRun: dryRun}})
+	item, err := r.Make(ctx, tree, dryRun)
 	if err != nil {
 		return err
 	}
 	return r.answer(ctx, resp, true, item)
+}
+
+// Make creates an object that the gateway has made for the caller, and returns it as stored.
+func (r *Resource) Make(ctx context.Context, tree map[string]any, dryRun bool) (*store.Item, error) {
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a %s: %w", r.Checks.Kind, err)
+	}
+	typed, err := r.typedOf(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.decide(ctx, &input{}, r.Checks.Create(typed, r.Validation)); err != nil {
+		return nil, err
+	}
+	st, err := r.In(typed.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	return st.Create(ctx, &store.Object{Object: tree}, store.CreateOptions{WriteOptions: store.WriteOptions{DryRun: dryRun}})
+}
+
+// Modify changes an object that is there by do, which may be called again when somebody else has changed it meanwhile, and returns it as stored.
+func (r *Resource) Modify(ctx context.Context, namespace, name string, do func(tree map[string]any) error) (*store.Item, error) {
+	in, err := r.begin(ctx, &raygatev2.SuspendClusterRequest{Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return r.change(ctx, in, do)
+}
+
+// Remove begins the deletion of an object.
+func (r *Resource) Remove(ctx context.Context, namespace, name string) error {
+	return r.Delete(ctx, &raygatev2.DeleteClusterRequest{Namespace: namespace, Name: name}, &raygatev2.DeleteClusterResponse{})
+}
+
+// Page returns a page of objects for a caller who may list them.
+func (r *Resource) Page(ctx context.Context, o store.ListOptions) (*store.Page, error) {
+	if o.Namespace != "" {
+		if err := checkNamespace(o.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.authorize(ctx, "list", o.Namespace, ""); err != nil {
+		return nil, err
+	}
+	st, err := r.In(o.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	r.warnOfAge(ctx, st)
+	return st.List(ctx, o)
 }

@@ -70,13 +70,22 @@ const attempts = 5
 
 // settle fills in resp with what write has written. It is called again when the object has changed meanwhile, unless the client names a version.
 func (r *Resource) settle(ctx context.Context, in *input, resp proto.Message, write func() (*store.Item, error)) error {
+	item, err := in.written(write)
+	if err != nil {
+		return err
+	}
+	return r.answer(ctx, resp, true, item)
+}
+
+// written is what write has written.
+func (in *input) written(write func() (*store.Item, error)) (*store.Item, error) {
 	for attempt := 1; ; attempt++ {
 		item, err := write()
 		if err == nil {
-			return r.answer(ctx, resp, true, item)
+			return item, nil
 		}
 		if !isStale(err) || in.version != "" || attempt == attempts {
-			return in.refused(err)
+			return nil, in.refused(err)
 		}
 	}
 }
@@ -84,7 +93,16 @@ func (r *Resource) settle(ctx context.Context, in *input, resp proto.Message, wr
 // modify reads an object, changes it, asks the rules about the change, and writes the difference for the version that it has read. What nobody
 // changes is not written, whether this gateway knows it or not.
 func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do func(tree map[string]any) error) error {
-	return r.settle(ctx, in, resp, func() (*store.Item, error) {
+	item, err := r.change(ctx, in, do)
+	if err != nil {
+		return err
+	}
+	return r.answer(ctx, resp, true, item)
+}
+
+// change is modify without an answer.
+func (r *Resource) change(ctx context.Context, in *input, do func(tree map[string]any) error) (*store.Item, error) {
+	return in.written(func() (*store.Item, error) {
 		old, err := in.store.Read(ctx, in.key)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
+	"google.golang.org/grpc/codes"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // API is one version of the API.
@@ -21,6 +24,8 @@ type API struct {
 	http.Handler
 	// WriteError writes an error as this version does.
 	WriteError func(w http.ResponseWriter, err error)
+	// Local is Options.Local for this version alone.
+	Local bool
 }
 
 // Options of New.
@@ -98,9 +103,9 @@ func methodLabel(method string) string {
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
-	if s.Local {
+	if api := s.api(r.URL.Path); s.Local || api.Local {
 		if err := s.refuseForeign(r); err != nil {
-			s.APIs[0].WriteError(w, err)
+			api.WriteError(w, err)
 			return
 		}
 	}
@@ -115,17 +120,22 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		SetRoute(w, "/docs")
 		s.serveDocs(w, r)
 	case "/":
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") { // only browsers want pages
+			s.APIs[0].WriteError(w, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at /; see /docs"})
+			return
+		}
 		http.Redirect(w, r, "/docs", http.StatusFound)
 	default:
 		s.api(r.URL.Path).ServeHTTP(w, r)
 	}
 }
 
-func (s *Server) api(path string) http.Handler {
-	for _, a := range s.APIs {
-		if strings.HasPrefix(path, a.Prefix) {
-			return a
+func (s *Server) api(requested string) *API {
+	clean := path.Clean(requested) // a base URL may end with a slash
+	for i := range s.APIs {
+		if strings.HasPrefix(clean, s.APIs[i].Prefix) {
+			return &s.APIs[i]
 		}
 	}
-	return s.APIs[0]
+	return &s.APIs[0]
 }

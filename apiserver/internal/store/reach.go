@@ -106,6 +106,7 @@ func (s *Store) compare(ctx context.Context) (uint64, error) {
 
 func (s *Store) metadata(ctx context.Context, o metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
 	list := &metav1.PartialObjectMetadataList{}
+	o.LabelSelector = s.opts.Selector
 	r := s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(&o, metav1.ParameterCodec).
 		SetHeader("Accept", strings.Join([]string{"application/json", "as=PartialObjectMetadataList", "g=meta.k8s.io", "v=v1"}, ";"))
 	raw, err := do(ctx, r)

@@ -32,6 +32,8 @@ type Options struct {
 	Reader rest.Interface
 	// Namespace is the one whose objects are cached. Empty means all.
 	Namespace string
+	// Selector chooses by labels what is cached. Empty means everything.
+	Selector string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
 	// TokenKey authenticates page tokens; replicas must share it for tokens to work on all of them. Empty means a random
@@ -88,6 +90,7 @@ func New(kind Kind, opts Options) *Store {
 // Run keeps the cache up to date until ctx ends.
 func (s *Store) Run(ctx context.Context) {
 	request := func(o *metav1.ListOptions) *rest.Request {
+		o.LabelSelector = s.opts.Selector
 		return s.opts.Reader.Get().Namespace(s.opts.Namespace).Resource(s.kind.Resource).VersionedParams(o, metav1.ParameterCodec)
 	}
 	source := &cache.ListWatch{

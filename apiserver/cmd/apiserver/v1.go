@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	client "k8s.io/client-go/rest"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rest/kube"
+	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	servicev1 "github.com/raygate/raygate/apiserver/internal/service/v1"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// v1 is what KubeRay's V1 API has besides the parts of v2.
+type v1 struct {
+	// templates are the ConfigMaps of compute templates.
+	templates stores
+	rest      []rest.API
+}
+
+// v1Parts are the parts that it has in common with v2.
+type v1Parts struct {
+	resources  []*resource.Resource // in the order of kinds
+	dashboards *dashboardproxy.Proxy
+	views      *document.Cache
+	core       *client.RESTClient
+	stop       <-chan struct{}
+	edge       *edge.Edge
+	table      *rpcstatus.Table
+	servers    []grpc.ServiceRegistrar
+	conn       grpc.ClientConnInterface
+}
+
+func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
+	one, err := v.templates.one(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return one, nil
+}
+
+func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, error) {
+	scheme := store.NewScheme(servicev1.TemplateKind.GroupVersionKind)
+	reader, err := store.NewClient(access.own, scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	writer, err := store.NewClient(access.caller, scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	v := &v1{templates: newStores(servicev1.TemplateKind, o.Namespaces, store.Options{
+		Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: p.views, Selector: servicev1.TemplateSelector,
+	})}
+	templates := &servicev1.Templates{Authorizer: access.authorizer, In: v.templatesIn, Core: p.core}
+	for _, server := range p.servers {
+		servicev1.Register(server, servicev1.Options{
+			Clusters: p.resources[0], Jobs: p.resources[1], Services: p.resources[2], Dashboards: p.dashboards, Views: p.views,
+			Templates: templates,
+		})
+	}
+	api, err := restv1.New(ctx, restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
+	if err != nil {
+		return nil, err
+	}
+	local := o.V1.Authentication == v1None && !o.InsecureAllowRemoteNone
+	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local}}
+	if !o.V1.KubernetesPaths {
+		return v, nil
+	}
+	paths, err := newKube(access, p, templates)
+	if err != nil {
+		return nil, err
+	}
+	for _, prefix := range kube.Prefixes {
+		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: paths, WriteError: paths.WriteError, Local: local})
+	}
+	return v, nil
+}
+
+// newKube returns the handler of some paths of the Kubernetes API.
+func newKube(access *access, p v1Parts, templates *servicev1.Templates) (*kube.Handler, error) {
+	config := client.CopyConfig(access.caller)
+	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
+	host, _, err := client.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of the API server: %w", err)
+	}
+	transport, err := client.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the transport to the API server: %w", err)
+	}
+	return kube.New(kube.Options{
+		Transport: transport, Host: host, Edge: p.edge, Table: p.table, Expand: templates.Expand, Stop: p.stop,
+		IsRayService: func(ctx context.Context, namespace, name string) (bool, error) {
+			service := &corev1.Service{}
+			err := p.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)
+			return service.Labels[rayv1.LabelAppName] == rayv1.AppName, ignoreNotFound(err)
+		},
+	}), nil
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package authn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func requestTo(path, authorization string) *http.Request {
+	r := &http.Request{URL: &url.URL{Path: path}, Header: http.Header{}}
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	return r
+}
+
+type fixed struct{ caller *Caller }
+
+func (f fixed) Known(*http.Request) (*Caller, error) { return f.caller, nil }
+
+func (f fixed) Identify(context.Context, *http.Request) (*Caller, error) { return f.caller, nil }
+
+func TestByPath(t *testing.T) {
+	named := func(name string) fixed { return fixed{NewCaller(user.DefaultInfo{Name: name}, "")} }
+	b := ByPath{Prefixes: []string{"/apis/v1/", "/proto."}, Those: named("v1"), Others: named("v2")}
+	for path, want := range map[string]string{
+		"/apis/v1/clusters": "v1", "/proto.ClusterService/GetCluster": "v1", "/apis/v2/clusters": "v2", "/raygate.v2.ClusterService/GetCluster": "v2", "": "v2",
+		"/apis/v1/../v2/clusters": "v2", "//apis/v2/apis/v1/": "v2", "/apis/v1": "v2", "/protocol": "v2",
+	} {
+		known, _ := b.Known(requestTo(path, ""))
+		identified, _ := b.Identify(t.Context(), requestTo(path, ""))
+		if known.Name() != want || identified.Name() != want {
+			t.Errorf("%s: want %s, got %s and %s", path, want, known, identified)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	s := NewSecret("12345", fixed{NewCaller(user.DefaultInfo{Name: "all"}, "")})
+	for header, want := range map[string]error{
+		"12345": nil, "Bearer 12345": nil, "bearer 12345": nil, " 12345 ": nil, "": ErrNoCredentials, "1234": ErrBadSecret, "Basic 12345": ErrBadSecret, "Bearer": ErrBadSecret, "12345 12345": ErrBadSecret,
+	} {
+		known, err := s.Known(requestTo("/", header))
+		_, again := s.Identify(t.Context(), requestTo("/", header))
+		if !errors.Is(err, want) || !errors.Is(again, want) || (err == nil) != (known != nil) {
+			t.Errorf("%q: want %v, got %v and %v", header, want, err, again)
+		}
+	}
+}
+
+// TestAccountRenewsItsToken asks for a token once, and again before that one ends.
+func TestAccountRenewsItsToken(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
+	asked, refusal := 0, error(nil)
+	a := NewAccount("ns", "sa", func(_ context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+		asked++
+		request.Status = authenticationv1.TokenRequestStatus{Token: "token", ExpirationTimestamp: metav1.NewTime(clock.Now().Add(time.Duration(*request.Spec.ExpirationSeconds) * time.Second))}
+		return request, refusal
+	}, clock)
+	if c, err := a.Known(nil); c != nil || err != nil {
+		t.Error("knows the account before there is a token", c, err)
+	}
+	for range 3 {
+		c, err := a.Identify(t.Context(), nil)
+		if err != nil || c.Name() != "system:serviceaccount:ns:sa" || c.token != "token" || asked != 1 {
+			t.Fatal(c, err, asked)
+		}
+		if known, _ := a.Known(nil); known != c {
+			t.Error("does not know the account")
+		}
+	}
+	clock.SetTime(clock.Now().Add(51 * time.Minute))
+	if known, _ := a.Known(nil); known != nil {
+		t.Error("uses a token that ends soon")
+	}
+	refusal = ErrOwnCredentials
+	if _, err := a.Identify(t.Context(), nil); !errors.Is(err, ErrOwnCredentials) {
+		t.Error(err)
+	}
+	impersonated := NewAccount("ns", "sa", nil, clock)
+	if c, err := impersonated.Known(nil); err != nil || c.Name() != "system:serviceaccount:ns:sa" || c.token != "" || len(c.Groups()) != 3 {
+		t.Error(c, err)
+	}
+}

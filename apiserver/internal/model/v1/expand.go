@@ -1,0 +1,122 @@
+package v1
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// memberTemplate is the member of a group by which custom resources in JSON or YAML may name a compute template.
+const memberTemplate = "computeTemplate"
+
+// NamedTemplates returns the names of the compute templates that the groups of a custom resource name, each once. There are none in most.
+func NamedTemplates(tree map[string]any) []string {
+	var names []string
+	for _, g := range groupsIn(tree) {
+		if name, _ := g.group[memberTemplate].(string); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// groupIn is a group of a custom resource.
+type groupIn struct {
+	group     map[string]any
+	container string
+}
+
+// groupsIn returns head and workers of a RayCluster, a RayJob or a RayService, as far as there are any.
+func groupsIn(tree map[string]any) []groupIn {
+	spec, _ := tree["spec"].(map[string]any)
+	for _, name := range []string{"rayClusterSpec", "rayClusterConfig"} {
+		if below, ok := spec[name].(map[string]any); ok {
+			spec = below
+			break
+		}
+	}
+	var all []groupIn
+	if head, ok := spec["headGroupSpec"].(map[string]any); ok {
+		all = append(all, groupIn{head, "ray-head"})
+	}
+	workers, _ := spec["workerGroupSpecs"].([]any)
+	for _, w := range workers {
+		if group, ok := w.(map[string]any); ok {
+			all = append(all, groupIn{group, "ray-worker"})
+		}
+	}
+	return all
+}
+
+// Expand gives the groups that name a compute template its size and tolerations, and takes the name away. Only the Ray container gets the size: a side-car
+// has its own.
+func (all Templates) Expand(tree map[string]any) (field.ErrorList, error) {
+	var errs field.ErrorList
+	for _, g := range groupsIn(tree) {
+		name, _ := g.group[memberTemplate].(string)
+		if name == "" {
+			continue
+		}
+		delete(g.group, memberTemplate)
+		template, ok := g.group["template"].(map[string]any)
+		if !ok {
+			continue // nothing to give it to; Kubernetes says that it is missing
+		}
+		resources, tolerations, more := all.expand(name, field.NewPath(memberTemplate))
+		errs = append(errs, more...)
+		if err := g.apply(template, name, resources, tolerations); err != nil {
+			return nil, err
+		}
+	}
+	return errs, nil
+}
+
+func (g groupIn) apply(template map[string]any, name string, resources corev1.ResourceRequirements, tolerations []corev1.Toleration) error {
+	below(template, "metadata", "annotations")[annotationComputeTemplate] = name
+	spec := below(template, "spec")
+	containers, _ := spec["containers"].([]any)
+	var ray map[string]any
+	for _, item := range containers {
+		c, _ := item.(map[string]any)
+		if ray == nil || c["name"] == g.container {
+			ray = c
+		}
+	}
+	if ray != nil {
+		for list, amounts := range map[string]corev1.ResourceList{"limits": resources.Limits, "requests": resources.Requests} {
+			for resource, amount := range amounts {
+				below(ray, "resources", list)[string(resource)] = amount.String()
+			}
+		}
+	}
+	for _, t := range tolerations {
+		data, err := json.Marshal(t)
+		if err != nil {
+			return fmt.Errorf("encoding a toleration: %w", err)
+		}
+		var item map[string]any
+		if err := json.Unmarshal(data, &item); err != nil {
+			return fmt.Errorf("reading a toleration: %w", err)
+		}
+		list, _ := spec["tolerations"].([]any)
+		spec["tolerations"] = append(list, item)
+	}
+	return nil
+}
+
+// below returns an object within another one, which is made when it is not there.
+func below(tree map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		next, ok := tree[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			tree[name] = next
+		}
+		tree = next
+	}
+	return tree
+}

@@ -1,0 +1,128 @@
+package v1
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
+)
+
+// Tree returns the JSON of an object that was made of a message, as it is written: without a status and without nulls.
+func Tree(object any) (map[string]any, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding an object: %w", err)
+	}
+	delete(tree, "status")
+	kubedoc.DropNulls(tree)
+	return tree, nil
+}
+
+// UpdateService changes the JSON of a stored RayService to what a message wants. A message is all of a RayService as V1 knows it, so a part that it does
+// not have goes; what V1 cannot show of the stored object stays. templates hold those that the message names, and those that the stored object names
+// as far as there are any. Problems have the paths of the message.
+func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates Templates, now time.Time) (field.ErrorList, error) {
+	var rs rayv1.RayService
+	data, err := json.Marshal(stored)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a stored RayService: %w", err)
+	}
+	if err := json.Unmarshal(data, &rs); err != nil {
+		return nil, fmt.Errorf("reading a stored RayService: %w", err)
+	}
+	seen := ServiceFromRay(&rs)
+	from, _ := ServiceToRay(seen, templates, now) // whatever is wrong with it is not what is asked for
+	to, errs := ServiceToRay(wanted, templates, now)
+	if len(errs) > 0 {
+		return errs, nil
+	}
+	settle(&rs.Spec.RayClusterSpec, &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
+	settleReplicas(seen.GetClusterSpec(), wanted.GetClusterSpec(), &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
+	before, err := Tree(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := Tree(to)
+	if err != nil {
+		return nil, err
+	}
+	annotations := after["metadata"].(map[string]any)["annotations"].(map[string]any)
+	delete(annotations, annotationCreated)
+	delete(before["metadata"].(map[string]any)["annotations"].(map[string]any), annotationCreated)
+	annotations[annotationUpdated] = now.UTC().String()
+	for _, part := range []string{"metadata", "spec"} {
+		stored[part] = merge(stored[part], before[part], after[part])
+	}
+	return nil, nil
+}
+
+// settle gives the Ray containers the names that they are stored with, and has the sizes of compute templates written again: a template may have changed
+// since the object was written.
+func settle(stored, before, after *rayv1.RayClusterSpec) {
+	groups := map[string]*corev1.PodTemplateSpec{}
+	for i := range stored.WorkerGroupSpecs {
+		groups[stored.WorkerGroupSpecs[i].GroupName] = &stored.WorkerGroupSpecs[i].Template
+	}
+	wanted := map[string]*corev1.PodTemplateSpec{}
+	for i := range after.WorkerGroupSpecs {
+		wanted[after.WorkerGroupSpecs[i].GroupName] = &after.WorkerGroupSpecs[i].Template
+	}
+	settlePod("ray-head", &stored.HeadGroupSpec.Template, &before.HeadGroupSpec.Template, &after.HeadGroupSpec.Template)
+	for i := range before.WorkerGroupSpecs {
+		name := before.WorkerGroupSpecs[i].GroupName
+		if wanted[name] != nil && groups[name] != nil {
+			settlePod("ray-worker", groups[name], &before.WorkerGroupSpecs[i].Template, wanted[name])
+		}
+	}
+}
+
+func settlePod(name string, stored, before, after *corev1.PodTemplateSpec) {
+	was, to := &before.Spec.Containers[0], &after.Spec.Containers[0]
+	if c := rayContainer(&stored.Spec, name); c != nil {
+		was.Name, to.Name = c.Name, c.Name
+	}
+	for resource := range to.Resources.Limits {
+		delete(was.Resources.Limits, resource)
+		delete(was.Resources.Requests, resource)
+	}
+	var gone []corev1.Toleration
+	for _, t := range before.Spec.Tolerations {
+		if !tolerates(after.Spec.Tolerations, t) {
+			gone = append(gone, t)
+		}
+	}
+	before.Spec.Tolerations = gone
+}
+
+func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
+	for _, other := range list {
+		if other == t {
+			return true
+		}
+	}
+	return false
+}
+
+// settleReplicas keeps the lower bound of a worker group that is shown as zero and comes back as zero: for a new group zero means the number of
+// replicas, for a stored one it is what is stored.
+func settleReplicas(seen, wanted *kuberay.ClusterSpec, before, after *rayv1.RayClusterSpec) {
+	bounds := map[string]int32{}
+	for i, g := range seen.GetWorkerGroupSpec() {
+		if g.GetMinReplicas() == 0 {
+			bounds[g.GetGroupName()] = 0
+			before.WorkerGroupSpecs[i].MinReplicas = nil
+		}
+	}
+	for i, g := range wanted.GetWorkerGroupSpec() {
+		if _, zero := bounds[g.GetGroupName()]; zero && g.GetMinReplicas() == 0 {
+			after.WorkerGroupSpecs[i].MinReplicas = nil
+		}
+	}
+}

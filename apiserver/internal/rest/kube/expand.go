@@ -1,0 +1,37 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/raygate/raygate/pkg/kubedoc"
+)
+
+// expand returns the body of an object with the compute templates that it names spelt out. A body that names none, or that cannot be read, goes to Kubernetes
+// as it is.
+func (h *Handler) expand(r *http.Request, namespace string, data []byte) ([]byte, error) {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	isYAML := strings.Contains(mediaType, "yaml")
+	if err != nil && r.Header.Get("Content-Type") != "" || !isYAML && mediaType != "" && mediaType != "application/json" {
+		return data, nil //nolint:nilerr // Kubernetes says what it thinks of the type
+	}
+	tree, _ := kubedoc.Read(data, isYAML)
+	if tree == nil {
+		return data, nil
+	}
+	expanded, err := h.Expand(r.Context(), namespace, tree)
+	if err != nil || !expanded {
+		return data, err
+	}
+	out, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("encoding an object: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return out, nil
+}
+
+var _ http.Handler = (*Handler)(nil)

@@ -1,0 +1,204 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+const (
+	// maxBody is the longest body of an object; etcd takes 1.5 MiB. maxProxied is that of a request to a dashboard, as Ray's own server has it.
+	maxBody    = 3 << 20
+	maxProxied = 100 << 20
+	// bodyTime is how long a client may take to send a long body.
+	bodyTime = 10 * time.Minute
+)
+
+// Options of New. All are required.
+type Options struct {
+	// Transport reaches the API server at Host with the identity of the caller in a request's context.
+	Transport http.RoundTripper
+	Host      *url.URL
+	// Edge decides on a request before its body is read.
+	Edge *edge.Edge
+	// Table translates the errors that arise here.
+	Table *rpcstatus.Table
+	// Expand gives the groups of a custom resource that name a compute template what it says, and tells whether there were any.
+	Expand func(ctx context.Context, namespace string, tree map[string]any) (bool, error)
+	// IsRayService tells whether a Service belongs to a Ray cluster, for the context's caller.
+	IsRayService func(ctx context.Context, namespace, name string) (bool, error)
+	// Stop ends what stays open.
+	Stop <-chan struct{}
+}
+
+// Handler serves the paths.
+type Handler struct{ Options }
+
+// New returns a Handler.
+func New(o Options) *Handler {
+	o.Transport = retrying{o.Transport}
+	return &Handler{Options: o}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, err := targetOf(r)
+	if err != nil {
+		h.WriteError(w, err)
+		return
+	}
+	rest.SetRoute(w, t.route)
+	ctx, visit, err := h.Edge.Enter(r.Context(), r, true)
+	if err != nil {
+		st, _ := h.Table.Status(err, w.Header().Get("X-Request-Id"))
+		h.Edge.Refused("http", st.Code())
+		w.Header().Set("Connection", "close")
+		h.WriteError(w, st.Err())
+		return
+	}
+	defer visit.Leave()
+	defer audit(ctx, r, t)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-h.Stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	r = r.WithContext(ctx)
+	if err := h.prepare(w, r, t, visit); err != nil {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+		h.WriteError(w, err)
+		return
+	}
+	if err := h.pass(w, r, t); err != nil {
+		h.WriteError(w, err)
+	}
+}
+
+// prepare looks at what the target asks for, and reads the body of an object.
+func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *edge.Visit) error {
+	control := http.NewResponseController(w)
+	if t.service != "" {
+		ours, err := h.IsRayService(r.Context(), t.namespace, t.service)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxProxied)
+		_ = control.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
+		return nil
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		rest.LiftReadLimit(w)
+		return nil
+	}
+	tooLarge := &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
+	if r.ContentLength > maxBody {
+		return tooLarge
+	}
+	if err := visit.Body(r.Context(), maxBody); err != nil {
+		return err
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		return tooLarge
+	}
+	if err != nil {
+		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+	}
+	visit.Shrink(int64(len(data)))
+	rest.LiftReadLimit(w)
+	if t.templates {
+		if data, err = h.expand(r, t.namespace, data); err != nil {
+			return err
+		}
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	r.Header.Del("Content-Length")
+	return nil
+}
+
+// passed are the headers that Kubernetes gets, as beginnings. What names a caller is put on by the transport, and nothing of the client's is among them.
+var passed = []string{"Accept", "Connection", "Content-", "If-", "Origin", "Range", "Sec-", "Traceparent", "Tracestate", "Upgrade", "User-Agent", "X-Ray-Authorization", "X-Request-Id"}
+
+// pass sends a request on and the answer back, as they come. An error means that nothing has been answered.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error {
+	var failed error
+	(&httputil.ReverseProxy{
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.URL = h.Host.JoinPath()
+			pr.Out.URL.Path, pr.Out.URL.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
+			pr.Out.URL.RawQuery = t.query
+			pr.Out.Host = ""
+			for name := range pr.Out.Header {
+				if !slices.ContainsFunc(passed, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+					delete(pr.Out.Header, name)
+				}
+			}
+		},
+		Transport: h.Transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		ModifyResponse: func(resp *http.Response) error {
+			for _, name := range []string{"X-Request-Id", "Cache-Control", "X-Content-Type-Options"} {
+				resp.Header.Del(name) // are ours
+			}
+			if t.service != "" { // what users run acts on nothing here
+				for name := range resp.Header {
+					if name == "Set-Cookie" || strings.HasPrefix(name, "Access-Control-") {
+						delete(resp.Header, name)
+					}
+				}
+				resp.Header.Set("Content-Security-Policy", "sandbox")
+			}
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
+	}).ServeHTTP(w, r)
+	return failed
+}
+
+// audit notes what may have changed something.
+func audit(ctx context.Context, r *http.Request, t *target) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return
+	}
+	fields := []any{"method", r.Method + " " + t.route, "requestID", r.Header.Get("X-Request-Id"), "namespace", t.namespace, "path", r.URL.Path}
+	if c := authn.CallerFrom(ctx); c != nil {
+		fields = append(fields, "user", c.Name(), "groups", c.Groups())
+	}
+	klog.FromContext(ctx).WithName("audit").Info("Mutation", fields...)
+}
+
+// codeOf is the HTTP status of an error.
+func codeOf(st *status.Status, reason string) int {
+	switch {
+	case reason == "TOO_LARGE":
+		return http.StatusRequestEntityTooLarge
+	case reason == "METHOD_NOT_ALLOWED":
+		return http.StatusMethodNotAllowed
+	case reason == "COMPUTE_TEMPLATE_NOT_FOUND":
+		return http.StatusUnprocessableEntity
+	}
+	return httpStatus(st.Code())
+}

@@ -1,0 +1,260 @@
+package kube
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// world is a Handler in front of something that plays the API server.
+type world struct {
+	front *httptest.Server
+	kube  http.HandlerFunc
+
+	mu   sync.Mutex
+	seen []*http.Request
+}
+
+type alice struct{}
+
+func (alice) Known(r *http.Request) (*authn.Caller, error) {
+	if r.Header.Get("Authorization") == "" {
+		return nil, authn.ErrNoCredentials
+	}
+	return authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice-token"), nil
+}
+
+func (a alice) Identify(_ context.Context, r *http.Request) (*authn.Caller, error) { return a.Known(r) }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{kube: func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(rw, r.Body) }}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.seen = append(w.seen, r.Clone(context.Background()))
+		w.mu.Unlock()
+		w.kube(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	host, err := url.Parse(server.URL + "/prefix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(authn.CallerConfig(&rest.Config{Host: server.URL}, authn.Passthrough))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
+	w.front = httptest.NewServer(New(Options{
+		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice{}, Table: table}), Stop: t.Context().Done(),
+		IsRayService: func(_ context.Context, _, name string) (bool, error) { return name == "demo-head-svc", nil },
+		Expand: func(_ context.Context, _ string, tree map[string]any) (bool, error) {
+			if tree["computeTemplate"] == "missing" {
+				return false, &rpcstatus.Error{Code: 9, Reason: "COMPUTE_TEMPLATE_NOT_FOUND", Message: "no template"}
+			}
+			_, named := tree["computeTemplate"]
+			delete(tree, "computeTemplate")
+			return named, nil
+		},
+	}))
+	t.Cleanup(w.front.Close)
+	return w
+}
+
+// do sends a request as a client would, with headers that must not get past.
+func (w *world) do(t *testing.T, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.front.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer mine")
+	r.Header.Set("Impersonate-User", "admin")
+	r.Header.Set("X-Remote-User", "admin")
+	r.Header.Set("Cookie", "a=b")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(data)
+}
+
+func (w *world) last(t *testing.T) *http.Request {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen) == 0 {
+		t.Fatal("nothing has been asked")
+	}
+	return w.seen[len(w.seen)-1]
+}
+
+func TestWhatIsPassedOn(t *testing.T) {
+	w := newWorld(t)
+	for _, tc := range []struct{ method, path, want string }{
+		{"GET", "/apis/ray.io/v1/rayclusters?limit=5&labelSelector=a%3Db", "/prefix/apis/ray.io/v1/rayclusters?limit=5&labelSelector=a%3Db"},
+		{"PATCH", "/apis/ray.io/v1/namespaces/ns/rayjobs/a/status?dryRun=All", "/prefix/apis/ray.io/v1/namespaces/ns/rayjobs/a/status?dryRun=All"},
+		{"DELETE", "/apis/ray.io/v1/namespaces/ns/rayclusters", "/prefix/apis/ray.io/v1/namespaces/ns/rayclusters"},
+		{"GET", "/apis/events.k8s.io/v1/namespaces/ns/events?fieldSelector=regarding.name%3Da&limit=1", "/prefix/apis/events.k8s.io/v1/namespaces/ns/events?fieldSelector=regarding.name%3Da%2Cregarding.apiVersion%3Dray.io%2Fv1&limit=1"},
+		{"GET", "/apis/events.k8s.io/v1/namespaces/ns/events", "/prefix/apis/events.k8s.io/v1/namespaces/ns/events?fieldSelector=regarding.apiVersion%3Dray.io%2Fv1"},
+		{"POST", "/api/v1/namespaces/ns/services/demo-head-svc:8265/proxy/api/jobs/", "/prefix/api/v1/namespaces/ns/services/demo-head-svc:8265/proxy/api/jobs/"},
+		{"GET", "/api/v1/namespaces/ns/services/http:demo-head-svc:8265/proxy", "/prefix/api/v1/namespaces/ns/services/http:demo-head-svc:8265/proxy"},
+		{"GET", "/api/v1/namespaces/ns/services/demo-head-svc/proxy/a%2Fb//c?x=1", "/prefix/api/v1/namespaces/ns/services/demo-head-svc/proxy/a%2Fb//c?x=1"},
+	} {
+		resp, body := w.do(t, tc.method, tc.path, "hello", "Content-Type", "application/merge-patch+json")
+		got := w.last(t)
+		if resp.StatusCode != 200 || got.Method != tc.method || got.URL.RequestURI() != tc.want || body != "hello" {
+			t.Errorf("%s %s: %d, %s %s, body %q", tc.method, tc.path, resp.StatusCode, got.Method, got.URL.RequestURI(), body)
+		}
+		if got.Header.Get("Authorization") != "Bearer alice-token" || got.Header.Get("Impersonate-User")+got.Header.Get("X-Remote-User")+got.Header.Get("Cookie") != "" {
+			t.Errorf("%s %s: headers %v", tc.method, tc.path, got.Header)
+		}
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for path, want := range map[string]int{
+		"/apis/ray.io/v1/../../../api/v1/secrets":                        404,
+		"/api/v1/namespaces/ns/secrets":                                  404,
+		"/api/v1/namespaces/ns/services/demo-head-svc":                   404,
+		"/api/v1/namespaces/ns/services/demo-head-svc/proxy/../../x":     404,
+		"/api/v1/namespaces/ns/services/other/proxy/":                    404,
+		"/api/v1/namespaces/ns/services/a:b:c:d/proxy/":                  400,
+		"/api/v1/namespaces/ns/services/Not_A_Name/proxy/":               400,
+		"/apis/events.k8s.io/v1/namespaces/ns/events/one":                404,
+		"/apis/events.k8s.io/v1/events":                                  404,
+		"/apis/ray.io/v1/namespaces/ns/%2e%2e/%2e%2e/%2e%2e/api/v1/pods": 404,
+	} {
+		resp, body := w.do(t, "GET", path, "")
+		var st metav1.Status
+		if err := json.Unmarshal([]byte(body), &st); err != nil || resp.StatusCode != want || int(st.Code) != want || st.Message == "" || st.Kind != "Status" {
+			t.Errorf("%s: want %d, got %d %s", path, want, resp.StatusCode, body)
+		}
+	}
+	if resp, _ := w.do(t, "DELETE", "/apis/events.k8s.io/v1/namespaces/ns/events", ""); resp.StatusCode != 405 {
+		t.Errorf("events can be deleted: %d", resp.StatusCode)
+	}
+	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", maxBody+1)); resp.StatusCode != 413 {
+		t.Errorf("a long body: %d", resp.StatusCode)
+	}
+	resp, err := http.Get(w.front.URL + "/apis/ray.io/v1/rayclusters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 401 {
+		t.Errorf("without credentials: %d", resp.StatusCode)
+	}
+	if len(w.seen) > 0 {
+		t.Errorf("the API server was asked for %s", w.seen[0].URL)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	w := newWorld(t)
+	const path = "/apis/ray.io/v1/namespaces/ns/rayclusters"
+	for name, tc := range map[string]struct {
+		method, path, contentType, body, want string
+		code                                  int
+	}{
+		"none is named":        {"POST", path, "application/yaml", "a: 1 # as it is", "a: 1 # as it is", 200},
+		"JSON":                 {"POST", path, "application/json", `{"computeTemplate":"x","a":1}`, `{"a":1}`, 200},
+		"YAML becomes JSON":    {"PUT", path + "/one", "application/yaml", "computeTemplate: x\na: 1\n", `{"a":1}`, 200},
+		"a patch is no object": {"PATCH", path + "/one", "application/merge-patch+json", `{"computeTemplate":"x"}`, `{"computeTemplate":"x"}`, 200},
+		"another resource":     {"POST", "/apis/ray.io/v1/namespaces/ns/raycronjobs", "application/json", `{"computeTemplate":"x"}`, `{"computeTemplate":"x"}`, 200},
+		"not to be read":       {"POST", path, "application/json", `{`, `{`, 200},
+		"there is none":        {"POST", path, "application/json", `{"computeTemplate":"missing"}`, `no template`, 422},
+	} {
+		resp, body := w.do(t, tc.method, tc.path, tc.body, "Content-Type", tc.contentType)
+		if resp.StatusCode != tc.code || !strings.Contains(body, tc.want) || tc.code == 200 && body != tc.want {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestWatchIsSentOnAtOnce has an answer that does not end.
+func TestWatchIsSentOnAtOnce(t *testing.T) {
+	w := newWorld(t)
+	more := make(chan string)
+	w.kube = func(rw http.ResponseWriter, r *http.Request) {
+		for {
+			select {
+			case line := <-more:
+				_, _ = fmt.Fprintln(rw, line)
+				_ = http.NewResponseController(rw).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", w.front.URL+"/apis/ray.io/v1/rayclusters?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer mine")
+	go func() { more <- "first" }()
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for _, want := range []string{"first", "second", "third"} {
+		if want != "first" {
+			more <- want
+		}
+		if !lines.Scan() || lines.Text() != want {
+			t.Fatalf("want %s, got %q: %v", want, lines.Text(), lines.Err())
+		}
+	}
+}
+
+// TestOnlyReadsAreRepeated has an API server that is not there for a moment.
+func TestOnlyReadsAreRepeated(t *testing.T) {
+	for _, tc := range []struct {
+		method string
+		code   int
+		want   int
+		times  int
+	}{{"GET", 503, 200, 3}, {"GET", 404, 404, 1}, {"POST", 503, 503, 1}, {"DELETE", 503, 503, 1}, {"PUT", 429, 429, 1}} {
+		w := newWorld(t)
+		count := 0
+		w.kube = func(rw http.ResponseWriter, _ *http.Request) {
+			if count++; count < 3 {
+				rw.WriteHeader(tc.code)
+			}
+		}
+		resp, _ := w.do(t, tc.method, "/apis/ray.io/v1/namespaces/ns/rayclusters", "")
+		if resp.StatusCode != tc.want || count != tc.times {
+			t.Errorf("%s after %d: %d after %d requests, want %d after %d", tc.method, tc.code, resp.StatusCode, count, tc.want, tc.times)
+		}
+	}
+}

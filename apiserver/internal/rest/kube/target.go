@@ -1,0 +1,109 @@
+package kube
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Prefixes of the paths. Only a part of what is below the last two is served.
+var Prefixes = []string{rayPrefix, eventsPrefix, corePrefix}
+
+const (
+	rayPrefix    = "/apis/ray.io/v1/"
+	eventsPrefix = "/apis/events.k8s.io/v1/namespaces/"
+	corePrefix   = "/api/v1/namespaces/"
+)
+
+// target is what a request is for.
+type target struct {
+	// route is the pattern of the path, for metrics and the log.
+	route     string
+	namespace string
+	// query to pass on.
+	query string
+	// service is the Service whose proxy is asked for; empty for all else.
+	service string
+	// templates says that the body is an object whose groups may name compute templates.
+	templates bool
+}
+
+// targetOf returns what a request is for, or an error when it is for nothing that is served.
+func targetOf(r *http.Request) (*target, error) {
+	clean := path.Clean(r.URL.Path)
+	if clean != strings.TrimSuffix(r.URL.Path, "/") && !strings.Contains(r.URL.Path, "/proxy/") || slices.Contains(strings.Split(r.URL.Path, "/"), "..") {
+		return nil, notServed(r)
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, rayPrefix):
+		return rayTarget(r), nil
+	case strings.HasPrefix(r.URL.Path, eventsPrefix):
+		return eventsTarget(r)
+	case strings.HasPrefix(r.URL.Path, corePrefix):
+		return proxyTarget(r)
+	}
+	return nil, notServed(r)
+}
+
+func notServed(r *http.Request) error {
+	return &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "the gateway serves nothing at " + strings.ToValidUTF8(r.URL.Path[:min(len(r.URL.Path), 200)], "?")}
+}
+
+// withTemplates are the resources whose groups may name compute templates.
+var withTemplates = []string{"rayclusters", "rayjobs", "rayservices"}
+
+func rayTarget(r *http.Request) *target {
+	t := &target{route: rayPrefix + "{path}", query: r.URL.RawQuery}
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, rayPrefix), "/")
+	if len(parts) >= 2 && parts[0] == "namespaces" {
+		t.namespace = parts[1]
+		t.templates = len(parts) >= 3 && slices.Contains(withTemplates, parts[2]) && (r.Method == http.MethodPost && len(parts) == 3 || r.Method == http.MethodPut && len(parts) == 4)
+	}
+	return t
+}
+
+// eventsTarget narrows a list of events to those about Ray's objects.
+func eventsTarget(r *http.Request) (*target, error) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, eventsPrefix), "/")
+	if len(parts) != 2 || parts[1] != "events" {
+		return nil, notServed(r)
+	}
+	if r.Method != http.MethodGet {
+		return nil, &rpcstatus.Error{Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: "events can only be read"}
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, rpcstatus.BadField("", "the query string cannot be read: %v", err)
+	}
+	selector := "regarding.apiVersion=" + rayv1.GroupVersion.String()
+	if given := query.Get("fieldSelector"); given != "" {
+		selector = given + "," + selector
+	}
+	query.Set("fieldSelector", selector)
+	return &target{route: eventsPrefix + "{namespace}/events", namespace: parts[0], query: query.Encode()}, nil
+}
+
+// proxyTarget reads the name of a Service: name, name:port or scheme:name:port.
+func proxyTarget(r *http.Request) (*target, error) {
+	parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, corePrefix), "/", 5)
+	if len(parts) < 4 || parts[1] != "services" || parts[3] != "proxy" {
+		return nil, notServed(r)
+	}
+	names := strings.Split(parts[2], ":")
+	name := names[0]
+	if len(names) == 3 {
+		name = names[1]
+	}
+	if len(names) > 3 || len(validation.IsDNS1035Label(name)) > 0 || len(validation.IsDNS1123Label(parts[0])) > 0 {
+		return nil, rpcstatus.BadField("service", "%q is not name, name:port or scheme:name:port of a Service", strings.ToValidUTF8(parts[2][:min(len(parts[2]), 200)], "?"))
+	}
+	return &target{route: corePrefix + "{namespace}/services/{service}/proxy/{path}", namespace: parts[0], service: name, query: r.URL.RawQuery}, nil
+}

@@ -1,0 +1,167 @@
+package v1
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+const (
+	// Prefix of the paths of this version.
+	Prefix = "/apis/v1/"
+	// maxBody is the longest request body in bytes. etcd takes 1.5 MiB.
+	maxBody = 3 << 20
+)
+
+// Options of New. All are required.
+type Options struct {
+	// Conn reaches the services.
+	Conn grpc.ClientConnInterface
+	// Edge decides on a request before its body is read.
+	Edge *edge.Edge
+	// Table translates the errors that arise here.
+	Table *rpcstatus.Table
+}
+
+// API is the HTTP handler of this version.
+type API struct {
+	Options
+	mux    *runtime.ServeMux
+	routes routes
+}
+
+// New returns the handler. ctx ends the registrations.
+func New(ctx context.Context, o Options) (*API, error) {
+	a := &API{Options: o}
+	a.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, newMarshaler()),
+		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
+			a.WriteError(w, err)
+		}),
+		runtime.WithRoutingErrorHandler(a.routingError),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+	)
+	for _, s := range services {
+		if err := s.register(ctx, a.mux, o.Conn); err != nil {
+			return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
+		}
+		a.routes = append(a.routes, routesOf(s.descriptor)...)
+	}
+	return a, nil
+}
+
+// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing else does: no header
+// of a proxy can pass for an identity.
+func incomingHeader(name string) (string, bool) {
+	switch http.CanonicalHeaderKey(name) {
+	case "X-Request-Id", "Traceparent", "Tracestate":
+		return strings.ToLower(name), true
+	case "User-Agent":
+		return runtime.MetadataPrefix + "user-agent", true
+	}
+	return "", false
+}
+
+func outgoingHeader(name string) (string, bool) {
+	if name == interceptor.WarningKey {
+		return "Warning", true
+	}
+	return "", false
+}
+
+// ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if clean := cleanPath(r.URL.Path); clean != r.URL.Path { // as Go's own mux does, which KubeRay's server has in front
+		to := *r.URL
+		to.Path, to.RawPath = clean, ""
+		http.Redirect(w, r, to.RequestURI(), http.StatusTemporaryRedirect)
+		return
+	}
+	matched := a.routes.match(r.Method, r.URL.Path)
+	if matched != nil {
+		rest.SetRoute(w, matched.pattern)
+	}
+	ctx, visit, err := a.Edge.Enter(r.Context(), r, false)
+	if err != nil {
+		st, _ := a.Table.Status(err, w.Header().Get("X-Request-Id"))
+		a.Edge.Refused("http", st.Code())
+		w.Header().Set("Connection", "close") // the body stays where it is
+		a.WriteError(w, st.Err())
+		return
+	}
+	defer visit.Leave()
+	data, err := readBody(ctx, w, r, visit)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		a.WriteError(w, err)
+		return
+	}
+	rest.LiftReadLimit(w)
+	if matched != nil && matched.body != nil {
+		warnOfUnknown(w.Header(), data, matched.body)
+	}
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
+	}
+	r = r.WithContext(document.WithBody(ctx, &document.Body{}))
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	a.mux.ServeHTTP(w, r)
+}
+
+// cleanPath is path.Clean that keeps a slash at the end.
+func cleanPath(p string) string {
+	clean := path.Clean(p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
+}
+
+// readBody reads the body, for which there must be room.
+func readBody(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	tooLarge := &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
+	length := r.ContentLength
+	switch {
+	case length > maxBody:
+		return nil, tooLarge
+	case length < 0:
+		length = maxBody
+	}
+	if err := visit.Body(ctx, length); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+	}
+	visit.Shrink(int64(len(data)))
+	return data, nil
+}

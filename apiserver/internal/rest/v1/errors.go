@@ -1,0 +1,81 @@
+package v1
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Headers of errors: the reason, and all details as a google.rpc.Status in base64, as gRPC sends them.
+const (
+	headerReason  = "X-Error-Reason"
+	headerDetails = "Grpc-Status-Details-Bin"
+)
+
+// reasonHTTP are the reasons that have an HTTP status of their own, more precise than that of their gRPC code.
+var reasonHTTP = map[string]int{
+	"TOO_LARGE": http.StatusRequestEntityTooLarge, "METHOD_NOT_ALLOWED": http.StatusMethodNotAllowed, "FOREIGN_ORIGIN": http.StatusForbidden,
+}
+
+// WriteError writes an error: code and message in the body, all else in headers.
+func (a *API) WriteError(w http.ResponseWriter, err error) {
+	st, ok := status.FromError(err)
+	if !ok || rpcstatus.Detail[*errdetails.ErrorInfo](st) == nil {
+		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
+	}
+	header, reason := w.Header(), rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason()
+	code := runtime.HTTPStatusFromCode(st.Code())
+	if special, ok := reasonHTTP[reason]; ok {
+		code = special
+	}
+	header.Del("Trailer")
+	header.Del("Transfer-Encoding")
+	header.Set("Content-Type", typeJSON)
+	header.Set(headerReason, reason)
+	if data, err := proto.Marshal(st.Proto()); err == nil {
+		header.Set(headerDetails, base64.RawStdEncoding.EncodeToString(data))
+	}
+	if st.Code() == codes.Unauthenticated {
+		header.Set("WWW-Authenticate", `Bearer realm="kubernetes"`)
+	}
+	if delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration(); delay > 0 {
+		header.Set("Retry-After", strconv.Itoa(int((delay+time.Second-1)/time.Second)))
+	}
+	// The message is never empty: KubeRay's Python client shows it without asking whether it is there.
+	data, err := modelv1.AppendJSON(nil, &spb.Status{Code: int32(st.Code()), Message: cmp.Or(st.Message(), st.Code().String())})
+	if err != nil {
+		data, code = []byte(`{"code":13,"message":"internal error"}`), http.StatusInternalServerError
+	}
+	w.WriteHeader(code)
+	_, _ = w.Write(data)
+}
+
+// routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
+func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	var allow []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost, http.MethodPut} {
+		if a.routes.match(method, r.URL.Path) != nil {
+			allow = append(allow, method)
+		}
+	}
+	if code == http.StatusMethodNotAllowed && len(allow) > 0 {
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+		a.WriteError(w, &rpcstatus.Error{Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: "Method Not Allowed: use " + strings.Join(allow, ", ")})
+		return
+	}
+	a.WriteError(w, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "Not Found"})
+}

@@ -1,0 +1,56 @@
+package v1
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/store"
+)
+
+// listing is the request of a list. The two dialects of V1 name its fields differently.
+type listing struct {
+	namespace, token string
+	// limit is the longest page wanted. Zero means everything.
+	limit int64
+	// tokenField and limitField are the names for errors.
+	tokenField, limitField string
+}
+
+// list returns the items of a page and the token of the next one, empty on the last.
+func (l listing) list(ctx context.Context, page func(context.Context, store.ListOptions) (*store.Page, error)) (items []*store.Item, next string, err error) {
+	if l.limit < 0 {
+		return nil, "", rpcstatus.BadField(l.limitField, "%d is negative: use 0 for everything", l.limit)
+	}
+	o := store.ListOptions{
+		Selection:  store.Selection{Namespace: l.namespace, Match: func(item *store.Item) bool { return metav1.GetControllerOf(&item.ObjectMeta) == nil }},
+		FilterText: "v1", PageToken: l.token,
+	}
+	for {
+		o.PageSize = store.MaxPageSize
+		if l.limit > 0 {
+			o.PageSize = int(min(l.limit-int64(len(items)), store.MaxPageSize))
+		}
+		p, err := page(ctx, o)
+		if errors.Is(err, store.ErrPageToken) || errors.Is(err, store.ErrPageTokenExpired) {
+			return nil, "", rpcstatus.BadField(l.tokenField, "is not one of this list, or has expired: repeat the list without it")
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, p.Items...)
+		if o.PageToken = p.NextPageToken; o.PageToken == "" || l.limit > 0 && int64(len(items)) >= l.limit {
+			return items, o.PageToken, nil
+		}
+	}
+}
+
+// inNamespace demands the namespace of a list that is not of all.
+func (l listing) inNamespace() error {
+	if l.namespace == "" {
+		return rpcstatus.BadField("namespace", "required")
+	}
+	return nil
+}

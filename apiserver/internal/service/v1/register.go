@@ -1,0 +1,36 @@
+package v1
+
+import (
+	"google.golang.org/grpc"
+	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
+)
+
+// Options of Register. All are required but Clock.
+type Options struct {
+	Clusters, Jobs, Services *resource.Resource
+	// Templates keeps compute templates.
+	Templates *Templates
+	// Dashboards leads to the clusters that jobs are submitted to.
+	Dashboards *dashboardproxy.Proxy
+	// Views keeps encoded forms of objects.
+	Views *document.Cache
+	// Clock says when objects are made. Nil means the real one.
+	Clock clock.PassiveClock
+}
+
+// Register registers the services of V1. ImageTemplateService is not among them: KubeRay's server never had it.
+func Register(server grpc.ServiceRegistrar, o Options) {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	kuberay.RegisterClusterServiceServer(server, &clusterServer{Options: o})
+	kuberay.RegisterComputeTemplateServiceServer(server, &templateServer{Options: o})
+	kuberay.RegisterRayJobServiceServer(server, &jobServer{Options: o})
+	kuberay.RegisterRayServeServiceServer(server, &serveServer{Options: o})
+	kuberay.RegisterRayJobSubmissionServiceServer(server, &submissionServer{Options: o})
+}

@@ -1,0 +1,143 @@
+package v1
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
+)
+
+type serveServer struct {
+	kuberay.UnsafeRayServeServiceServer
+	Options
+}
+
+func checkService(namespace string, service *kuberay.RayService) field.ErrorList {
+	if service == nil {
+		return field.ErrorList{required("service")}
+	}
+	errs := append(checkOwned(namespace, service), checkSpec(service.GetClusterSpec())...)
+	if service.GetServeConfig_V2() == "" {
+		errs = append(errs, required("serveConfigV2"))
+	}
+	return errs
+}
+
+// CreateRayService implements kuberay.RayServeServiceServer.
+func (s *serveServer) CreateRayService(ctx context.Context, req *kuberay.CreateRayServiceRequest) (*kuberay.RayService, error) {
+	service := req.GetService()
+	if err := invalid(checkService(req.GetNamespace(), service)); err != nil {
+		return nil, err
+	}
+	templates, err := s.Templates.named(ctx, req.GetNamespace(), modelv1.TemplateNames(service.GetClusterSpec()))
+	if err != nil {
+		return nil, err
+	}
+	rs, errs := modelv1.ServiceToRay(service, templates, s.Clock.Now())
+	if err := invalid(errs); err != nil {
+		return nil, err
+	}
+	tree, err := modelv1.Tree(rs)
+	if err != nil {
+		return nil, err
+	}
+	item, err := s.Services.Make(ctx, tree, false)
+	if err != nil {
+		return nil, err
+	}
+	return serviceView.of(ctx, s.Views, item)
+}
+
+// UpdateRayService implements kuberay.RayServeServiceServer. The name in the message says which service it is, and not the one in the path.
+func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateRayServiceRequest) (*kuberay.RayService, error) {
+	service := req.GetService()
+	var errs field.ErrorList
+	if req.GetName() == "" {
+		errs = append(errs, required("name"))
+	}
+	if err := invalid(append(errs, checkService(req.GetNamespace(), service)...)); err != nil {
+		return nil, err
+	}
+	templates, err := s.Templates.named(ctx, req.GetNamespace(), modelv1.TemplateNames(service.GetClusterSpec()))
+	if err != nil {
+		return nil, err
+	}
+	item, err := s.Services.Modify(ctx, req.GetNamespace(), service.GetName(), func(tree map[string]any) error {
+		s.addStored(ctx, req.GetNamespace(), templates, tree)
+		errs, err := modelv1.UpdateService(tree, service, templates, s.Clock.Now())
+		if err != nil {
+			return err
+		}
+		return invalid(errs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return serviceView.of(ctx, s.Views, item)
+}
+
+// addStored adds the templates that a stored service was made of, as far as there are any: what only they say goes when another is named.
+func (s *serveServer) addStored(ctx context.Context, namespace string, templates modelv1.Templates, tree map[string]any) {
+	spec, _, _ := unstructured.NestedMap(tree, "spec", "rayClusterConfig")
+	head, _ := spec["headGroupSpec"].(map[string]any)
+	workers, _ := spec["workerGroupSpecs"].([]any)
+	for _, g := range append(workers, head) {
+		group, _ := g.(map[string]any)
+		name, _, _ := unstructured.NestedString(group, "template", "metadata", "annotations", "ray.io/compute-template")
+		if _, known := templates[name]; known || name == "" {
+			continue
+		}
+		if t, err := s.Templates.get(ctx, namespace, name); err == nil {
+			templates[name] = t
+		}
+	}
+}
+
+// GetRayService implements kuberay.RayServeServiceServer.
+func (s *serveServer) GetRayService(ctx context.Context, req *kuberay.GetRayServiceRequest) (*kuberay.RayService, error) {
+	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	item, err := s.Services.Find(ctx, req.GetNamespace(), req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return serviceView.of(ctx, s.Views, item)
+}
+
+// ListRayServices implements kuberay.RayServeServiceServer.
+func (s *serveServer) ListRayServices(ctx context.Context, req *kuberay.ListRayServicesRequest) (*kuberay.ListRayServicesResponse, error) {
+	l := listing{req.GetNamespace(), req.GetPageToken(), int64(req.GetPageSize()), "pageToken", "pageSize"}
+	if err := l.inNamespace(); err != nil {
+		return nil, err
+	}
+	services, next, err := s.list(ctx, l)
+	return &kuberay.ListRayServicesResponse{Services: services, NextPageToken: next}, err
+}
+
+// ListAllRayServices implements kuberay.RayServeServiceServer.
+func (s *serveServer) ListAllRayServices(ctx context.Context, req *kuberay.ListAllRayServicesRequest) (*kuberay.ListAllRayServicesResponse, error) {
+	services, next, err := s.list(ctx, listing{"", req.GetPageToken(), int64(req.GetPageSize()), "pageToken", "pageSize"})
+	return &kuberay.ListAllRayServicesResponse{Services: services, NextPageToken: next}, err
+}
+
+func (s *serveServer) list(ctx context.Context, l listing) ([]*kuberay.RayService, string, error) {
+	items, next, err := l.list(ctx, s.Services.Page)
+	if err != nil {
+		return nil, "", err
+	}
+	services, err := serviceView.all(ctx, s.Views, items)
+	return services, next, err
+}
+
+// DeleteRayService implements kuberay.RayServeServiceServer.
+func (s *serveServer) DeleteRayService(ctx context.Context, req *kuberay.DeleteRayServiceRequest) (*emptypb.Empty, error) {
+	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, s.Services.Remove(ctx, req.GetNamespace(), req.GetName())
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// The same calls by KubeRay's V1 API.
+
+func (e *ends) v1URL(namespace, collection string) string {
+	return e.url + "/apis/v1/namespaces/" + namespace + "/" + collection
+}
+
+func (e *ends) v1Get(t target) call {
+	return rawGet(e.rest, e.v1URL(t.namespace, "clusters")+"/"+t.name, t)
+}
+
+// v1List is rawList for answers that call their items clusters.
+func (e *ends) v1List(c collection) call {
+	length, url := 0, e.v1URL(c.namespace, "clusters")
+	return func(ctx context.Context) error {
+		data, err := fetch(ctx, e.rest, http.MethodGet, url, nil, `"clusters"`)
+		if err != nil || len(data) == length {
+			return err
+		}
+		var list struct {
+			Clusters []json.RawMessage `json:"clusters"`
+		}
+		if err := json.Unmarshal(data, &list); err != nil {
+			return fmt.Errorf("decoding %s: %w", url, err)
+		}
+		length = len(data)
+		return wantItems(len(list.Clusters), c.size)
+	}
+}
+
+// v1Template makes the compute template that v1Create names.
+func (e *ends) v1Template(ctx context.Context, namespace string) error {
+	_, err := fetch(ctx, e.rest, http.MethodPost, e.v1URL(namespace, "compute_templates"), fmt.Appendf(nil, `{"name":"small","namespace":%q,"cpu":1,"memory":4}`, namespace), `"small"`)
+	return err
+}
+
+func (e *ends) v1Create(t target) (call, error) {
+	body := fmt.Appendf(nil, `{"name":%q,"namespace":%q,"user":"bench","version":"2.46.0","clusterSpec":{"headGroupSpec":{"computeTemplate":"small","rayStartParams":{"dashboard-host":"0.0.0.0"},`+
+		`"environment":{"values":{"BENCH":"true"}}},"workerGroupSpec":[{"groupName":"cpu","computeTemplate":"small","replicas":%d,"minReplicas":%d,"maxReplicas":10,"rayStartParams":{}}]}}`,
+		t.name, t.namespace, smallWorkers, smallWorkers)
+	return func(ctx context.Context) error {
+		_, err := fetch(ctx, e.rest, http.MethodPost, e.v1URL(t.namespace, "clusters"), body, `"createdAt"`)
+		return err
+	}, nil
+}
