@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,7 +47,7 @@ func installCRDs(ctx context.Context, cfg *rest.Config, dir string) error {
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
 			return fmt.Errorf("decoding %s: %w", file, err)
 		}
-		if _, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "envtest"}); err != nil {
+		if err := createCRD(ctx, client, crd); err != nil {
 			return fmt.Errorf("applying %s: %w", file, err)
 		}
 		names = append(names, crd.GetName())
@@ -57,6 +58,20 @@ func installCRDs(ctx context.Context, cfg *rest.Config, dir string) error {
 		}
 	}
 	return nil
+}
+
+// createCRD tries again when the API server could not compile the rules in the 34 seconds that it gives a request, on a machine that has much
+// else to do.
+func createCRD(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
+	for {
+		_, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "envtest"})
+		switch {
+		case err == nil || apierrors.IsAlreadyExists(err):
+			return nil
+		case !apierrors.IsTimeout(err) || ctx.Err() != nil:
+			return err
+		}
+	}
 }
 
 func awaitEstablished(ctx context.Context, client dynamic.ResourceInterface, name string) error {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	startLimit   = 2 * time.Minute
+	startLimit   = 5 * time.Minute
 	restartLimit = time.Minute
 	stopLimit    = 15 * time.Second
 )
