@@ -421,3 +421,32 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 		t.Errorf("answer %d %q, want 200 application/json", resp.StatusCode, got)
 	}
 }
+
+// modified is a stub in which one object changes.
+type modified struct {
+	stub
+	item *store.Item
+}
+
+func (m modified) Watch(_ context.Context, _ store.WatchOptions, send func(store.Event) error) error {
+	return send(store.Event{Type: store.Modified, Item: m.item, Token: "t9"})
+}
+
+// A change is the same to all watchers, the first who has it encoded and those who get that.
+func TestChangesByREST(t *testing.T) {
+	item, err := store.ParseItem([]byte(`{"metadata":{"name":"demo"},"spec":{"rayVersion":"2","headGroupSpec":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := build(t, modified{item: item}, false, edge.Limits{}, authn.NewAnyone())
+	for view, object := range map[string]string{"FULL": `{"metadata":{"name":"demo"},"spec":{"rayVersion":"2","headGroupSpec":{}}}`, "BASIC": `{"metadata":{"name":"demo"},"spec":{"rayVersion":"2"}}`} {
+		line := `{"type":"MODIFIED","resumeToken":"t9","cluster":` + object + "}\n"
+		for accept, want := range map[string]string{"application/json": line, "text/event-stream": "id: t9\nevent: MODIFIED\ndata: " + line + "\n"} {
+			for range 2 {
+				if got := call(h, "GET", clusters+":watch?view="+view, "", "Accept", accept).Body.String(); got != want {
+					t.Errorf("%s as %s: %q, want %q", view, accept, got, want)
+				}
+			}
+		}
+	}
+}

@@ -559,3 +559,25 @@ func TestQuestionWithoutAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// The first callers of a replica that has just started wait until its cache is filled, but not for ever.
+func TestReadsWaitForTheFirstFill(t *testing.T) {
+	for name, filled := range map[string]bool{"filled": true, "not filled": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Kind{Resource: "configmaps"}, Options{})
+				if filled {
+					go func() {
+						time.Sleep(3 * time.Second)
+						_ = s.cache.Replace([]any{configMap("a", "b", 5)}, "5")
+					}()
+				}
+				item, err := s.Get(t.Context(), types.NamespacedName{Namespace: "a", Name: "b"}, ReadOptions{})
+				if filled && (err != nil || item.Name != "b") || !filled && !errors.Is(err, ErrNotSynced) {
+					t.Errorf("got %v, %v", item, err)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +17,9 @@ import (
 const (
 	// askTime bounds a question to the API server that many readers may be waiting for.
 	askTime = 10 * time.Second
+	// firstFill is how many times Options.FreshWait a read waits for a cache that has never been filled: that of a replica which has just started, and whose
+	// clients would use up what they try again.
+	firstFill = 10
 	// metadataPage is how many objects are compared at once.
 	metadataPage = 500
 )
@@ -25,15 +29,21 @@ const (
 // question however many readers wait. A version that the API server has not reached is ErrFutureVersion.
 func (s *Store) reach(ctx context.Context, least uint64) error {
 	there := func() bool { return s.cache.synced && s.cache.version >= least }
-	if s.await(ctx, there) {
-		return nil
+	for wait := 1; !s.await(ctx, there); wait++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.Ready(); err != nil && (wait == firstFill || !errors.Is(err, ErrNotSynced)) {
+			return err
+		} else if err == nil {
+			return s.catchUp(ctx, least, there)
+		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.Ready(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// catchUp is reach for a cache that has been filled and is behind.
+func (s *Store) catchUp(ctx context.Context, least uint64, there func() bool) error {
 	newest, err := s.shared(ctx, "newest", s.newest)
 	if err != nil {
 		return fmt.Errorf("asking for the newest version of %s: %w", s.kind.Resource, err)
