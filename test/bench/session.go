@@ -45,11 +45,11 @@ func newSession(ctx context.Context, name string, o Options, report *Report, log
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
 	s = &session{name: name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
-	defer func() {
+	defer func(begun *session) {
 		if err != nil {
-			s.close()
+			begun.close() // s is nil by now
 		}
-	}()
+	}(s)
 	data := filepath.Dir(s.kubeconfig)
 	p, err := s.start("raygate-local", "control-plane", "--dir="+data, "--nodes=2", "--exit-with-parent")
 	if err != nil {
