@@ -102,6 +102,9 @@ func (s *stage) ends() {
 // quiet looks often, and fails when the operator has written anything.
 func (s *stage) quiet() {
 	s.t.Helper()
+	for range 20 { // what is under way comes to its end
+		s.until("looked at", once())
+	}
 	before := s.told()
 	for range 50 {
 		s.until("looked at", once())

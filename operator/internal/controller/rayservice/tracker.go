@@ -48,10 +48,12 @@ func (p Pace) orDefault() Pace {
 }
 
 const (
-	// readTimeout limits a question to a dashboard, deployTimeout the hand-over of a configuration. Both leave room for the client to
+	// readTimeout limits a question to a dashboard, deployTimeout the hand-over of a configuration. All leave room for the client to
 	// give up first.
 	readTimeout   = 7 * time.Second
 	deployTimeout = 32 * time.Second
+	// probeTimeout is the same for a question to a proxy.
+	probeTimeout = dashboard.ProxiedProbeTimeout + time.Second
 	// maxProbePause keeps a proxy that comes back from waiting for requests.
 	maxProbePause = 4 * time.Second
 	maxReadPause  = 10 * time.Second
@@ -188,7 +190,7 @@ func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p p
 		t.probes.Unobserve(*old, string(cluster))
 	}
 	return t.probes.Observe(p, string(cluster), poll.Query[bool]{
-		Interval: t.pace.Probe, Timeout: dashboard.ProxiedProbeTimeout + time.Second, Revision: p.ip,
+		Interval: t.pace.Probe, Timeout: probeTimeout, Revision: p.ip,
 		Ask: func(ctx context.Context) (bool, error) { return t.probe(ctx, pod) },
 	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(rs) }})
 }
