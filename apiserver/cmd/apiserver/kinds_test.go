@@ -212,8 +212,8 @@ func waitForStatus(t *testing.T, env *envtest.Env, s served, c caller, name stri
 		},
 		"RayService": {
 			{"ready", object{"observedGeneration": 1, "conditions": []any{conditionOf("Ready", "True", "NonZeroServeEndpoints")}}, codes.OK},
-			{"ready", object{"observedGeneration": 1, "conditions": []any{conditionOf("Ready", "False", "InitializingTimeout")}}, codes.FailedPrecondition},
 			{"condition=UpgradeInProgress=False", object{"observedGeneration": 1, "conditions": []any{conditionOf("UpgradeInProgress", "False", "NoPendingCluster")}}, codes.OK},
+			{"ready", object{"observedGeneration": 1, "conditions": []any{conditionOf("Ready", "False", "InitializingTimeout")}}, codes.FailedPrecondition},
 		},
 	}[s.Checks.Kind]
 	s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, name)})
