@@ -107,6 +107,7 @@ var All = []Failure{
 	{Code: codes.FailedPrecondition, Reason: "NO_SUBMITTER", When: "in this submission mode there is no Pod that submits", of: verbs("GetJobLogs")},
 	{Code: codes.FailedPrecondition, Reason: "SUBMITTER_GONE", When: "the Pod that submitted is gone, and its log with it", of: verbs("GetJobLogs")},
 	{Code: codes.FailedPrecondition, Reason: "LOG_NOT_READY", When: "the container has no log yet", of: verbs("GetJobLogs")},
+	{Code: codes.FailedPrecondition, Reason: "COMPUTE_TEMPLATE_NOT_FOUND", When: "in KubeRay's V1 API, a group names a compute template that there is not", of: nothing},
 	{Code: codes.FailedPrecondition, Reason: "DELETING", When: "the object is being deleted", of: verbs("Trigger")},
 	{Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED", When: "the call has no credentials, or bad ones; answered before the body is read"},
 	{Code: codes.PermissionDenied, Reason: "FORBIDDEN", When: "Kubernetes does not allow it; also for an object that is not there, when the caller may not know"},

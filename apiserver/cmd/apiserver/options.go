@@ -121,7 +121,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.V1.Enabled, "enable-v1", o.V1.Enabled, "Serve KubeRay's V1 API (gRPC package proto, REST /apis/v1) beside v2.")
 	fs.StringVar(&o.V1.Authentication, "v1-authentication", o.V1.Authentication, "Whose credentials are used for V1, whose clients often send none: \"passthrough\" is what --authentication says; \"static-token\" lets those act as --v1-service-account who send the token of --v1-token-file as their Authorization header, with or without Bearer; \"none\" lets everybody act as --v1-service-account. The last two listen on loopback only, unless --insecure-allow-remote-none is set.")
 	fs.StringVar(&o.V1.ServiceAccount, "v1-service-account", o.V1.ServiceAccount, "namespace/name of the ServiceAccount that callers of V1 act as with --v1-authentication=static-token or none. The gateway needs the right to create its tokens (serviceaccounts/token), or with --authentication=impersonate to impersonate it.")
-	fs.StringVar(&o.V1.TokenFile, "v1-token-file", o.V1.TokenFile, "File with the token of --v1-authentication=static-token, at least 16 bytes.")
+	fs.StringVar(&o.V1.TokenFile, "v1-token-file", o.V1.TokenFile, "File with the token of --v1-authentication=static-token. KubeRay's documents use 12345, which anybody guesses: take a random one.")
 	fs.BoolVar(&o.V1.KubernetesPaths, "enable-kubernetes-paths", o.V1.KubernetesPaths, "With --enable-v1, serve what KubeRay's API server serves of the Kubernetes API: /apis/ray.io/v1, events of Ray objects, and the proxy of the Services of Ray clusters. Who calls is found out as for V1.")
 	fs.BoolVar(&o.V1.CacheTemplates, "v1-cache-templates", o.V1.CacheTemplates, "Watch the compute templates of V1, which saves a request for each template that a create names. It needs the right to list and watch ConfigMaps; without it templates are read with the caller's rights.")
 	h := &o.RequestHeader
@@ -179,16 +179,10 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		mac.Write([]byte("raygate page tokens"))
 		o.pageTokenKey = mac.Sum(nil)
 	}
-	if o.V1.TokenFile != "" {
-		token, err := os.ReadFile(o.V1.TokenFile)
-		if err != nil {
-			return fmt.Errorf("reading --v1-token-file: %w", err)
-		}
-		if o.V1.token = strings.TrimSpace(string(token)); len(o.V1.token) < 16 {
-			return fmt.Errorf("--v1-token-file %s has %d bytes, want at least 16", o.V1.TokenFile, len(o.V1.token))
-		}
+	err := o.V1.readToken()
+	if err != nil {
+		return err
 	}
-	var err error
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
 		return fmt.Errorf("reading --feature-gates: %w", err)
 	}
@@ -257,6 +251,21 @@ const (
 	v1StaticToken = "static-token"
 	v1None        = "none"
 )
+
+// readToken reads the file with the token, if there is one.
+func (v *V1Options) readToken() error {
+	if v.TokenFile == "" {
+		return nil
+	}
+	token, err := os.ReadFile(v.TokenFile)
+	if err != nil {
+		return fmt.Errorf("reading --v1-token-file: %w", err)
+	}
+	if v.token = strings.TrimSpace(string(token)); v.token == "" {
+		return fmt.Errorf("--v1-token-file %s is empty", v.TokenFile)
+	}
+	return nil
+}
 
 func (o *Options) validateV1(check func(wrong bool, format string, args ...any)) {
 	switch v := &o.V1; {

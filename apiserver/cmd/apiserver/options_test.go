@@ -41,6 +41,13 @@ func TestValidate(t *testing.T) {
 		"certificate without key":     {[]string{"--tls-cert-file=c"}, "go together"},
 		"no namespace":                {[]string{"--namespaces=a,B_"}, `"B_" is not a namespace`},
 		"namespaces":                  {[]string{"--namespaces=a,b"}, ""},
+		"V1, unknown mode":            {[]string{"--v1-authentication=magic"}, "use passthrough, static-token or none"},
+		"V1, nobody to act as":        {[]string{"--v1-authentication=none", "--insecure-allow-remote-none"}, "--v1-service-account=namespace/name"},
+		"V1, no token":                {[]string{"--v1-authentication=static-token", "--v1-service-account=a/b", "--insecure-allow-remote-none"}, "--v1-token-file"},
+		"V1, beyond this machine":     {[]string{"--v1-authentication=none", "--v1-service-account=a/b"}, "share the rights of a/b"},
+		"V1, meant":                   {[]string{"--v1-authentication=none", "--v1-service-account=a/b", "--insecure-allow-remote-none"}, ""},
+		"V1, on loopback":             {[]string{"--v1-authentication=none", "--v1-service-account=a/b", "--grpc-address=127.0.0.1:1", "--http-address=127.0.0.1:2"}, ""},
+		"V1, switched off":            {[]string{"--v1-authentication=none", "--enable-v1=false"}, ""},
 		"connections of negative age": {[]string{"--max-connection-age=-1s"}, "--max-connection-age"},
 	} {
 		t.Run(name, func(t *testing.T) {

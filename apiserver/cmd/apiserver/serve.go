@@ -116,7 +116,7 @@ func (a *app) follow(ctx context.Context) {
 	for _, s := range a.stores {
 		s.run(ctx)
 	}
-	if a.v1 != nil && a.opts.V1.CacheTemplates {
+	if a.opts.V1.Enabled && a.opts.V1.CacheTemplates {
 		a.v1.templates.run(ctx)
 	}
 	go a.followReadiness(ctx)

@@ -50,7 +50,11 @@ func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
 	return one, nil
 }
 
+// newV1 registers V1 where it is served.
 func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, error) {
+	if !o.V1.Enabled {
+		return &v1{}, nil
+	}
 	scheme := store.NewScheme(servicev1.TemplateKind.GroupVersionKind)
 	reader, err := store.NewClient(access.own, scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
 	if err != nil {

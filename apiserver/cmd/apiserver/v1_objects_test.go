@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -152,7 +155,8 @@ func TestV1Jobs(t *testing.T) {
 
 func (w *v1World) service(name string) *kuberay.RayService {
 	return &kuberay.RayService{
-		Name: name, Namespace: w.namespace, User: "user", Version: "2.46.0", ServiceUnhealthySecondThreshold: 10, DeploymentUnhealthySecondThreshold: 20,
+		Name: name, Namespace: w.namespace, User: "user", Version: "2.46.0",
+		ServiceUnhealthySecondThreshold: 10, DeploymentUnhealthySecondThreshold: 20, //nolint:staticcheck // clients still send them
 		ServeConfig_V2: "applications:\n  - name: fruit_app\n    import_path: fruit.deployment_graph\n    route_prefix: /fruit\n  - name: math_app\n    import_path: conditional_dag.serve_dag\n    route_prefix: /calc\n",
 		ClusterSpec:    w.spec(),
 	}
@@ -311,3 +315,29 @@ func namesOf[M interface{ GetName() string }](all []M) []string {
 	}
 	return names
 }
+
+// TestV1ListAsksNothing counts the requests to Kubernetes that a list makes: none, however many clusters there are.
+func TestV1ListAsksNothing(t *testing.T) {
+	var asked atomic.Int64
+	w := newV1World(t, func(o *Options) {
+		o.restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) { asked.Add(1); return next.RoundTrip(r) })
+		})
+	})
+	for i := range 30 {
+		w.want(t, 200, "POST", w.path("clusters"), w.cluster(fmt.Sprintf("c-%d", i)), &kuberay.Cluster{})
+	}
+	list := &kuberay.ListClustersResponse{}
+	w.want(t, 200, "GET", w.path("clusters"), nil, list) // waits until the cache has the last one
+	before := asked.Load()
+	start := time.Now()
+	w.want(t, 200, "GET", w.path("clusters"), nil, list)
+	t.Logf("a list of %d took %s, with its decoding", len(list.GetClusters()), time.Since(start))
+	if n := asked.Load() - before; n > 0 || len(list.GetClusters()) != 30 {
+		t.Errorf("a list of %d clusters made %d requests", len(list.GetClusters()), n)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -99,14 +99,14 @@ type v1World struct {
 }
 
 // newV1World starts a gateway that asks nobody who they are.
-func newV1World(t *testing.T) *v1World {
+func newV1World(t *testing.T, edits ...func(*Options)) *v1World {
 	t.Helper()
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProcess(t, env.Config, authn.None)
+	p := startProcess(t, env.Config, authn.None, edits...)
 	return (&v1World{v1Client: v1Client{base: p.http}, process: p, kube: kube}).in(t, strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")))
 }
 

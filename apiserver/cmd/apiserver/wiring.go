@@ -51,7 +51,7 @@ type app struct {
 	opts     *Options
 	stores   []stores // in the order of kinds
 	edge     *edge.Edge
-	v1       *v1 // nil when it is not served
+	v1       *v1
 	grpc     *grpc.Server
 	rest     *rest.Server
 	health   *health.Server
@@ -126,10 +126,9 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	if o.V1.Enabled {
-		if a.v1, err = newV1(ctx, o, access, v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess}); err != nil {
-			return nil, err
-		}
+	parts := v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess}
+	if a.v1, err = newV1(ctx, o, access, parts); err != nil {
+		return nil, err
 	}
 	metrics.InitializeMetrics(a.grpc)
 
@@ -139,10 +138,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	apis := []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}
-	if a.v1 != nil {
-		apis = append(apis, a.v1.rest...)
-	}
+	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
 	a.rest = rest.New(rest.Options{
 		APIs: apis, OpenAPI: openapi.V2, Checks: a.checks(),
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,

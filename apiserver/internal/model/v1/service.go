@@ -17,12 +17,8 @@ func ServiceToRay(s *kuberay.RayService, templates Templates, now time.Time) (*r
 	rs.Annotations[annotationCreated] = now.UTC().String()
 	errs := setUser(s.GetUser(), rs.Labels, rs.Annotations)
 	rs.Spec.ServeConfigV2 = s.GetServeConfig_V2()
-	if seconds := s.GetServiceUnhealthySecondThreshold(); seconds > 0 { //nolint:staticcheck // clients still send it
-		rs.Spec.ServiceUnhealthySecondThreshold = &seconds
-	}
-	if seconds := s.GetDeploymentUnhealthySecondThreshold(); seconds > 0 { //nolint:staticcheck // clients still send it
-		rs.Spec.DeploymentUnhealthySecondThreshold = &seconds
-	}
+	rs.Spec.ServiceUnhealthySecondThreshold = positive(s.GetServiceUnhealthySecondThreshold())       //nolint:staticcheck // clients still send it
+	rs.Spec.DeploymentUnhealthySecondThreshold = positive(s.GetDeploymentUnhealthySecondThreshold()) //nolint:staticcheck // clients still send it
 	spec, more := specToRay(s.GetClusterSpec(), specOptions{version: s.GetVersion(), serve: true, templates: templates})
 	if spec != nil {
 		rs.Spec.RayClusterSpec = *spec
@@ -33,15 +29,25 @@ func ServiceToRay(s *kuberay.RayService, templates Templates, now time.Time) (*r
 // ServiceFromRay returns what V1 shows of a RayService, without its events.
 func ServiceFromRay(rs *rayv1.RayService) *kuberay.RayService {
 	active := &rs.Status.ActiveServiceStatus
-	return &kuberay.RayService{
+	s := &kuberay.RayService{
 		Name: rs.Name, Namespace: rs.Namespace, User: userOf(rs.Labels, rs.Annotations), Version: rs.Spec.RayClusterSpec.RayVersion, ServeConfig_V2: rs.Spec.ServeConfigV2,
-		ServiceUnhealthySecondThreshold: number(rs.Spec.ServiceUnhealthySecondThreshold), DeploymentUnhealthySecondThreshold: number(rs.Spec.DeploymentUnhealthySecondThreshold),
 		ClusterSpec: specFromRay(&rs.Spec.RayClusterSpec), CreatedAt: seconds(&rs.CreationTimestamp), DeleteAt: seconds(rs.DeletionTimestamp),
 		RayServiceStatus: &kuberay.RayServiceStatus{
 			RayClusterName: active.RayClusterName, RayClusterState: string(active.RayClusterStatus.State), ServiceEndpoint: active.RayClusterStatus.Endpoints,
 			ServeApplicationStatus: applicationsFromRay(active.Applications),
 		},
 	}
+	s.ServiceUnhealthySecondThreshold = number(rs.Spec.ServiceUnhealthySecondThreshold)       //nolint:staticcheck // clients compare it with what they sent
+	s.DeploymentUnhealthySecondThreshold = number(rs.Spec.DeploymentUnhealthySecondThreshold) //nolint:staticcheck // clients compare it with what they sent
+	return s
+}
+
+// positive is nil for a number that says nothing.
+func positive(n int32) *int32 {
+	if n <= 0 {
+		return nil
+	}
+	return &n
 }
 
 func applicationsFromRay(all map[string]rayv1.AppStatus) []*kuberay.ServeApplicationStatus {

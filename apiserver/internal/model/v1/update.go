@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,20 +95,11 @@ func settlePod(name string, stored, before, after *corev1.PodTemplateSpec) {
 	}
 	var gone []corev1.Toleration
 	for _, t := range before.Spec.Tolerations {
-		if !tolerates(after.Spec.Tolerations, t) {
+		if !slices.Contains(after.Spec.Tolerations, t) {
 			gone = append(gone, t)
 		}
 	}
 	before.Spec.Tolerations = gone
-}
-
-func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
-	for _, other := range list {
-		if other == t {
-			return true
-		}
-	}
-	return false
 }
 
 // settleReplicas keeps the lower bound of a worker group that is shown as zero and comes back as zero: for a new group zero means the number of

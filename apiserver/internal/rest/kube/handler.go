@@ -97,7 +97,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // prepare looks at what the target asks for, and reads the body of an object.
 func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *edge.Visit) error {
-	control := http.NewResponseController(w)
 	if t.service != "" {
 		ours, err := h.IsRayService(r.Context(), t.namespace, t.service)
 		if err != nil {
@@ -106,12 +105,14 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 		if !ours {
 			return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxProxied)
-		_ = control.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
-		return nil
 	}
-	if r.Body == nil || r.Body == http.NoBody {
-		rest.LiftReadLimit(w)
+	switch {
+	case r.Body == nil || r.Body == http.NoBody:
+		rest.LiftReadLimit(w) // a watch or a WebSocket has none
+		return nil
+	case t.service != "":
+		r.Body = http.MaxBytesReader(w, r.Body, maxProxied)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
 		return nil
 	}
 	tooLarge := &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
@@ -192,12 +193,12 @@ func audit(ctx context.Context, r *http.Request, t *target) {
 
 // codeOf is the HTTP status of an error.
 func codeOf(st *status.Status, reason string) int {
-	switch {
-	case reason == "TOO_LARGE":
+	switch reason {
+	case "TOO_LARGE":
 		return http.StatusRequestEntityTooLarge
-	case reason == "METHOD_NOT_ALLOWED":
+	case "METHOD_NOT_ALLOWED":
 		return http.StatusMethodNotAllowed
-	case reason == "COMPUTE_TEMPLATE_NOT_FOUND":
+	case "COMPUTE_TEMPLATE_NOT_FOUND":
 		return http.StatusUnprocessableEntity
 	}
 	return httpStatus(st.Code())
