@@ -35,7 +35,7 @@ func (s *Store) reach(ctx context.Context, least uint64) error {
 		}
 		if err := s.Ready(); err != nil && (wait == firstFill || !errors.Is(err, ErrNotSynced)) {
 			return err
-		} else if err == nil {
+		} else if err == nil && least > 0 { // else it has been filled just now
 			return s.catchUp(ctx, least, there)
 		}
 	}
