@@ -42,7 +42,7 @@ func jobs(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	kubeconfig, err := s.writeKubeconfig("counting.kubeconfig", proxy.url())
+	kubeconfig, err := s.writeKubeconfig(proxy.url())
 	if err != nil {
 		return err
 	}

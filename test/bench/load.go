@@ -15,8 +15,8 @@ import (
 const (
 	// requestRate is how many requests are sent in a second, whether earlier ones are answered or not.
 	requestRate = 100
-	// requestLimit is how long an answer may take; one that takes longer is lost.
-	requestLimit = 10 * time.Second
+	// requestLimit is how long an answer may take; one that takes longer is lost. It is no measure of speed.
+	requestLimit = time.Minute
 )
 
 // load sends requests to the application shop of RayServices, through the Service proxy of the API server.

@@ -42,7 +42,7 @@ func services(ctx context.Context, s *session) error {
 	defer proxy.close()
 	questions := &questions{}
 	proxy.note = questions.note
-	kubeconfig, err := s.writeKubeconfig("counting.kubeconfig", proxy.url())
+	kubeconfig, err := s.writeKubeconfig(proxy.url())
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func (s *session) eventually(ctx context.Context, what string, limit time.Durati
 }
 
 // writeKubeconfig writes a kubeconfig for a server on loopback that asks for no credentials.
-func (s *session) writeKubeconfig(name, server string) (string, error) {
+func (s *session) writeKubeconfig(server string) (string, error) {
 	type object = map[string]any
 	data, err := json.Marshal(object{
 		"apiVersion": "v1", "kind": "Config", "current-context": "bench",
@@ -223,7 +223,7 @@ func (s *session) writeKubeconfig(name, server string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding kubeconfig: %w", err)
 	}
-	path := filepath.Join(s.dir, name)
+	path := filepath.Join(s.dir, "counting.kubeconfig")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return "", fmt.Errorf("writing kubeconfig: %w", err)
 	}

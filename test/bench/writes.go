@@ -27,7 +27,7 @@ func writes(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	kubeconfig, err := s.writeKubeconfig("counting.kubeconfig", proxy.url())
+	kubeconfig, err := s.writeKubeconfig(proxy.url())
 	if err != nil {
 		return err
 	}
