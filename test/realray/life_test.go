@@ -142,7 +142,6 @@ func TestAutoscalerV1(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", 1, autoscaled(rayv1.AutoscalerVersionV1), func(rc *rayv1.RayCluster) {
-		// Its idle time is in minutes, as it counts.
 		rc.Spec.AutoscalerOptions.IdleTimeoutSeconds = new(int32(30))
 	})
 	w.ready(rc)

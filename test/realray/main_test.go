@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("real Ray: not run, as it takes a real node; see make test-ray")
 		return
 	}
-	// The local cluster is told of the end of the thread that started it.
+	// The local cluster gets a signal when the thread that started it ends.
 	runtime.LockOSThread()
 	code, err := run(m)
 	if err != nil {

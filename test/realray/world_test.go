@@ -132,14 +132,9 @@ func (w *world) update(object client.Object, change func()) {
 // eventually waits until check returns nil, and says how long it took.
 func (w *world) eventually(what string, check func(context.Context) error) {
 	w.t.Helper()
-	w.within(settle, what, check)
-}
-
-func (w *world) within(limit time.Duration, what string, check func(context.Context) error) {
-	w.t.Helper()
 	begin := time.Now()
 	var err error
-	for time.Since(begin) < limit {
+	for time.Since(begin) < settle {
 		if err = check(w.t.Context()); err == nil {
 			if took := time.Since(begin); took > 2*time.Second {
 				w.t.Logf("%s: after %s", what, took.Round(time.Second))
@@ -148,7 +143,7 @@ func (w *world) within(limit time.Duration, what string, check func(context.Cont
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	w.t.Fatalf("%s: still not so after %s: %v", what, limit, err)
+	w.t.Fatalf("%s: still not so after %s: %v", what, settle, err)
 }
 
 func (w *world) tryKubectl(ctx context.Context, args ...string) (string, error) {
