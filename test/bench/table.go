@@ -52,7 +52,7 @@ func ratioBelow(limit float64) *Aim { return &Aim{onRatio: true, limit: limit, s
 func atMost(limit float64) *Aim { return &Aim{limit: limit} }
 
 // below is reached when the measured figure is less than limit.
-func below(limit float64) *Aim { return &Aim{limit: limit, strict: true} }
+func below(limit int) *Aim { return &Aim{limit: float64(limit), strict: true} }
 
 func (a Aim) text(unit string) string {
 	sign := "<="

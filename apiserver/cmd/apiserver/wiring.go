@@ -76,26 +76,13 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	gvks := make([]schema.GroupVersionKind, 0, len(kinds))
-	for i := range kinds {
-		gvks = append(gvks, kinds[i].GroupVersionKind)
-	}
-	scheme := store.NewScheme(gvks...)
-	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
-	if err != nil {
-		return nil, err
-	}
-	writer, err := store.NewClient(access.caller, scheme, rayv1.GroupVersion, store.ClientOptions{OnWarning: interceptor.AddWarning})
-	if err != nil {
-		return nil, err
-	}
 	core, err := store.NewClient(access.caller, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
 	if err != nil {
 		return nil, err
 	}
 	views := document.NewCache(0)
-	for i := range kinds {
-		a.stores = append(a.stores, newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views}))
+	if a.stores, err = newAllStores(o, access, views); err != nil {
+		return nil, err
 	}
 
 	table := rpcstatus.NewTable(service.StatusRows()...)
@@ -152,6 +139,28 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
 	}
 	return a, nil
+}
+
+// newAllStores returns the stores of all kinds, in their order.
+func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, error) {
+	gvks := make([]schema.GroupVersionKind, len(kinds))
+	for i := range kinds {
+		gvks[i] = kinds[i].GroupVersionKind
+	}
+	scheme := store.NewScheme(gvks...)
+	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	writer, err := store.NewClient(access.caller, scheme, rayv1.GroupVersion, store.ClientOptions{OnWarning: interceptor.AddWarning})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]stores, len(kinds))
+	for i := range kinds {
+		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views})
+	}
+	return all, nil
 }
 
 func gauge(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {

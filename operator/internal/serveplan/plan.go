@@ -213,14 +213,18 @@ func (s *step) clusters() {
 	case p == nil && a != nil && name == "" && a.Match == rayservice.Appended:
 		s.plan.Update = s.activeName()
 	}
-	for _, n := range []string{s.activeName(), name} {
-		switch c := s.live(n); {
-		case c == nil, n == s.plan.Update:
-		case c.Rebaseline && c.Match == rayservice.Same:
-			s.plan.Rebaseline = append(s.plan.Rebaseline, n)
-		case c.Resize && (n == name || name == ""): // the old cluster of an upgrade stays as it is
-			s.plan.Resize = append(s.plan.Resize, n)
-		}
+	s.touchUp(s.activeName(), name == "") // the old cluster of an upgrade keeps its size
+	s.touchUp(name, true)
+}
+
+// touchUp changes what a cluster may get without another one being needed.
+func (s *step) touchUp(name string, resize bool) {
+	switch c := s.live(name); {
+	case c == nil, name == s.plan.Update:
+	case c.Rebaseline && c.Match == rayservice.Same:
+		s.plan.Rebaseline = append(s.plan.Rebaseline, name)
+	case c.Resize && resize:
+		s.plan.Resize = append(s.plan.Resize, name)
 	}
 }
 
