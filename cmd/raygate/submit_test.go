@@ -45,7 +45,7 @@ func TestSubmit(t *testing.T) {
 		raygate("get", "job", "good").want(t, 0, "SUCCEEDED")
 	})
 	t.Run("a RayJob that fails, and is tried again", func(t *testing.T) {
-		r := raygate("submit", "--name", "bad", "--backoff-limit", "1", "--", "sh", "-c", "echo try; exit 7").want(t, 7, "attempt 1 failed", "AppFailed")
+		r := raygate("submit", "--name", "bad", "--backoff-limit", "1", "--", "sh", "-c", "echo try; exit 7").want(t, 7, "attempt 1 has ended", "AppFailed")
 		// The cluster of an attempt that failed goes at once, and its log may with it.
 		if !strings.HasSuffix(r.out, "try\n") && !strings.Contains(r.errOut, "The log broke off") {
 			t.Errorf("the log is %q", r.out)

@@ -87,10 +87,10 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 	}{
 		{"REST get", n, ends.restGet(get), ends.directRawGet(get), aim(ratioAtMost(0.2))},
 		{"gRPC get", n, ends.grpcGet(get), ends.directGet(get), nil},
-		{"REST list of 100", n / 4, ends.restList(small, "BASIC"), ends.directRawList(small), aim(below(20))},
-		{"gRPC list of 100", n / 4, ends.grpcList(small, "BASIC"), ends.directList(small), aim(below(20))},
+		{"REST list of 100", n / 4, ends.restList(small, "BASIC"), ends.directRawList(small), aim(below20())},
+		{"gRPC list of 100", n / 4, ends.grpcList(small, "BASIC"), ends.directList(small), aim(below20())},
 		{"V1 get", n, ends.v1Get(get), ends.directRawGet(get), aim(ratioAtMost(0.2))},
-		{"V1 list of 100", n / 4, ends.v1List(small), ends.directRawList(small), aim(below(20))},
+		{"V1 list of 100", n / 4, ends.v1List(small), ends.directRawList(small), aim(below20())},
 		{"REST list of 100, full view", n / 4, ends.restList(small, "FULL"), ends.directRawList(small), nil},
 		{"gRPC list of 100, full view", n / 4, ends.grpcList(small, "FULL"), ends.directList(small), nil},
 		{"REST list of 1000", n / 20, ends.restList(large, "BASIC"), ends.directRawList(large), aim(ratioAtMost(0.04))},

@@ -51,8 +51,8 @@ func ratioBelow(limit float64) *Aim { return &Aim{onRatio: true, limit: limit, s
 // atMost is reached when the measured figure is at most limit.
 func atMost(limit float64) *Aim { return &Aim{limit: limit} }
 
-// below is reached when the measured figure is less than limit.
-func below(limit int) *Aim { return &Aim{limit: float64(limit), strict: true} }
+// below20 is reached when the measured figure, in milliseconds, is less than 20.
+func below20() *Aim { return &Aim{limit: 20, strict: true} }
 
 func (a Aim) text(unit string) string {
 	sign := "<="

@@ -28,7 +28,7 @@ func TestReportAdd(t *testing.T) {
 			want: Row{Unit: "writes", Measured: 8.5, Aim: "<= 8 writes", Verdict: "missed"},
 		},
 		"a strict limit is missed at the limit": {
-			unit: "ms", measured: []float64{20}, aim: below(20),
+			unit: "ms", measured: []float64{20}, aim: below20(),
 			want: Row{Unit: "ms", Measured: 20, Aim: "< 20 ms", Verdict: "missed"},
 		},
 		"a ratio without direct figures is missed": {

@@ -157,7 +157,7 @@ func TestRayJobSchemaVerdicts(t *testing.T) {
 		"a rule on both":                       {obj: rule("{jobStatus: FAILED, jobDeploymentStatus: Failed}"), want: "JobStatus and JobDeploymentStatus cannot be used together within the same deletion condition."},
 		"a rule on neither":                    {obj: rule("{ttlSeconds: 5}"), want: "the deletion condition requires either the JobStatus or the JobDeploymentStatus field."},
 		"a rule on a running job":              {obj: rule("{jobStatus: RUNNING}"), want: "Unsupported value"},
-		"a rule before the end":                {obj: rule("{jobStatus: FAILED, ttlSeconds: -1}"), want: "(RC-040)"},
+		"a rule before the end":                {obj: rule("{jobStatus: FAILED, ttlSeconds: -1}"), want: "greater than or equal to 0"},
 		"a wrong cluster manager":              {obj: "{spec: {rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}, managedBy: me}}}", want: "the managedBy field value must be either"},
 		"a cluster without a head":             {obj: "{spec: {rayClusterSpec: {}}}", want: "Required value"},
 	}

@@ -264,7 +264,7 @@ func TestFillKnownLeavesOutWhatItDoesNotKnow(t *testing.T) {
 func TestStartParamsTellEmptyFromAbsent(t *testing.T) {
 	for name, tc := range map[string]struct{ stored, want string }{
 		"absent": {`{"headGroupSpec":{"template":{}}}`, `{"headGroupSpec":{"template":{}}}`},
-		"empty":  {`{"headGroupSpec":{"template":{},"rayStartParams":{}}}`, `{"headGroupSpec":{"template":{},"rayStartParams":{}}}`},
+		"empty":  {`{"headGroupSpec":{"template":{},"rayStartParams":{}}}`, `{"headGroupSpec":{"rayStartParams":{},"template":{}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, err := kubedoc.ParseTree([]byte(tc.stored))
