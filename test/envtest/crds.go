@@ -23,41 +23,45 @@ import (
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // installCRDs applies the generated files, one CustomResourceDefinition each, and
-// waits until all can be used.
-func installCRDs(ctx context.Context, cfg *rest.Config, dir string) error {
+// waits until all are established. It returns the kinds in v1.
+func installCRDs(ctx context.Context, cfg *rest.Config, dir string) ([]schema.GroupVersionKind, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
-		return fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+		return nil, fmt.Errorf("finding CustomResourceDefinitions: %w", err)
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("finding CustomResourceDefinitions: none in %s; run: make generate", dir)
+		return nil, fmt.Errorf("finding CustomResourceDefinitions: none in %s; run: make generate", dir)
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
+		return nil, fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
 	}
 	client := dyn.Resource(crdResource)
 	var names []string
+	var kinds []schema.GroupVersionKind
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("reading CustomResourceDefinition: %w", err)
+			return nil, fmt.Errorf("reading CustomResourceDefinition: %w", err)
 		}
 		crd := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
-			return fmt.Errorf("decoding %s: %w", file, err)
+			return nil, fmt.Errorf("decoding %s: %w", file, err)
 		}
 		if err := createCRD(ctx, client, crd); err != nil {
-			return fmt.Errorf("applying %s: %w", file, err)
+			return nil, fmt.Errorf("applying %s: %w", file, err)
 		}
 		names = append(names, crd.GetName())
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+		kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
 	}
 	for _, name := range names {
 		if err := awaitEstablished(ctx, client, name); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return kinds, nil
 }
 
 // createCRD tries again when the API server could not compile the rules in the 34 seconds that it gives a request, on a machine that has much

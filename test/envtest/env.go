@@ -94,7 +94,13 @@ func StartForMain(o Options) (env *Env, stop func(), err error) {
 	if !o.WithoutCRDs {
 		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
-		if err := installCRDs(ctx, e.Config, filepath.Join(root, "operator", "config", "crd", "bases")); err != nil {
+		kinds, err := installCRDs(ctx, e.Config, filepath.Join(root, "operator", "config", "crd", "bases"))
+		for _, kind := range kinds {
+			if err == nil {
+				err = e.awaitDiscovery(ctx, kind)
+			}
+		}
+		if err != nil {
 			e.Stop()
 			return nil, nil, err
 		}

@@ -21,14 +21,14 @@ var noPriorities = allGroups(noPriority)
 
 // Groups change whenever the autoscaler scales them, and with them all that is around them.
 var groupRules = []Rule{
-	eachGroup("RC-038", Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "give at least one container; the first runs Ray"),
-	eachGroup("RC-040", "", "!has(g.minReplicas) || g.minReplicas >= 0", "must be at least 0"),
-	eachGroup("RC-041", "", "!has(g.maxReplicas) || g.maxReplicas >= 0", "must be at least 0"),
-	eachGroup("RC-042", "", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "must not exceed maxReplicas").inOwnWords(),
+	eachGroup("RC-038", Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "template.spec.containers: give at least one container; the first runs Ray"),
+	eachGroup("RC-040", "", "!has(g.minReplicas) || g.minReplicas >= 0", "minReplicas must be at least 0"),
+	eachGroup("RC-041", "", "!has(g.maxReplicas) || g.maxReplicas >= 0", "maxReplicas must be at least 0"),
+	eachGroup("RC-042", "", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "minReplicas must not exceed maxReplicas"),
 	eachGroup("RC-043", Forbidden, "!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || "+resourceParams+".all(p, "+strings.ReplaceAll(noParam, "self.", "g.")+")",
-		givenTwice).inOwnWords(),
-	eachGroup("RC-044", "", noLabelsParam, "move it to the field labels of the group"),
-	eachGroup("RC-047", "", "!has(g.idleTimeoutSeconds) || g.idleTimeoutSeconds >= 0", "must be at least 0"),
+		givenTwice),
+	eachGroup("RC-044", "", noLabelsParam, "rayStartParams.labels: move it to the field labels of the group"),
+	eachGroup("RC-047", "", "!has(g.idleTimeoutSeconds) || g.idleTimeoutSeconds >= 0", "idleTimeoutSeconds must be at least 0"),
 	{ID: "RC-048", Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: Forbidden,
 		Valid:   allGroups(noIdleTimeout) + " || " + autoscalerV2,
 		NoWorse: noMoreGroups(noIdleTimeout),
@@ -58,19 +58,20 @@ var groupRules = []Rule{
 		NoWorse: noMoreGroups(neverRestarts),
 		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"},
 	eachGroup("RC-502", "", "g.groupName == '' || "+isLabelValue("g.groupName"),
-		"becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends").inOwnWords(),
-	eachGroup("RC-560", "", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+restartPolicies, policiesOfRestart),
+		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends"),
+	eachGroup("RC-560", "", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+restartPolicies, "template.spec.restartPolicy: "+policiesOfRestart),
 	underscoreInPods(RayCluster, "spec", "1"),
 	underscoreInPods(RayJob, "spec.rayClusterSpec", "7"),
 	underscoreInPods(RayService, "spec.rayClusterConfig", "7"),
 	underscoreInPods(RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
 }
 
-// eachGroup is a rule on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen. An update
+// eachGroup is a rule on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that its message
+// says which field of a group it is about. An update
 // passes that brings in no more groups that break the rule; which groups they are would take comparing each with each, beyond any budget.
 // The Go rules do.
 func eachGroup(id string, reason Reason, fine, says string) Rule {
-	r := Rule{ID: id, Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: reason, Says: says}
+	r := Rule{ID: id, Part: ClusterSpec, Field: ".workerGroupSpecs", Reason: reason, Says: says, OwnWords: true}
 	return r.onGroups("workerGroupSpecs", fine)
 }
 
@@ -89,16 +90,12 @@ func (r Rule) onGroups(list, fine string) Rule {
 	return r
 }
 
-func (r Rule) inOwnWords() Rule {
-	r.OwnWords = true
-	return r
-}
-
 // underscoreInPods looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
 // of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added.
 func underscoreInPods(part Part, spec, added string) Rule {
 	groups := spec + ".workerGroupSpecs"
-	r := Rule{ID: "RC-503", Part: part, Field: "." + groups, Says: "becomes part of Pod names, which cannot have an underscore; use a dash"}
+	r := Rule{ID: "RC-503", Part: part, Field: "." + groups, OwnWords: true,
+		Says: "groupName becomes part of Pod names, which cannot have an underscore; use a dash"}
 	return r.onGroups(groups, "!g.groupName.contains('_') || self.metadata.name.size() + "+added+" + g.groupName.indexOf('_') >= 50")
 }
 
