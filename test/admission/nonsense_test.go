@@ -115,7 +115,7 @@ func TestNonsenseNamesTheField(t *testing.T) {
 		"a group of another script":  {body: cluster("workerGroupSpecs: [{groupName: 工人, replicas: 1, " + pod + "}]"), code: 422, want: "spec.workerGroupSpecs: Invalid value: groupName becomes"},
 		"a group across two lines":   {body: cluster(`workerGroupSpecs: [{groupName: "a\nb", replicas: 1, ` + pod + "}]"), code: 422, want: "spec.workerGroupSpecs: Invalid value: groupName becomes"},
 		"a group with nothing in it": {body: cluster(`workerGroupSpecs: [{groupName: "a\0b", replicas: 1, ` + pod + "}]"), code: 422, want: "spec.workerGroupSpecs: Invalid value: groupName becomes"},
-		"a label of another script":  {body: group("replicas: 1, labels: {ключ: v}"), code: 201}, // policies and webhooks name it
+		"a label of another script":  {body: group("replicas: 1, labels: {ключ: v}"), code: 201},                                                       // policies and webhooks name it
 		"bytes that are no text":     {body: strings.Replace(asJSON(cluster("rayVersion: VERSION")), "VERSION", "\xff\xfe", 1), code: 201, json: true}, // as any JSON decoder of Go, with marks in their place
 
 		"nothing":                     {body: "", code: 400, want: "unexpected end of JSON input", json: true},
