@@ -128,7 +128,7 @@ func TestUpdatedKeepsWhatOthersPutThere(t *testing.T) {
 func TestRouting(t *testing.T) {
 	rs := &rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo"}}
 	route := Route(rs, []Backend{{"demo-a", 8000, 100}, {"demo-b", 8000, 0}})
-	if diff := cmp.Diff(map[string]int32{"demo-a": 100, "demo-b": 0}, Weights(route)); diff != "" {
+	if diff := cmp.Diff(map[string]int32{"demo-a": 100, "demo-b": 0}, StateOfRoute(route, "demo-gateway").Weights); diff != "" {
 		t.Errorf("weights (-want +got):\n%s", diff)
 	}
 	set := func(gateway, accepted, resolved string, seen int64) *unstructured.Unstructured {
@@ -154,16 +154,16 @@ func TestRouting(t *testing.T) {
 		"of another Gateway": {set("other", "True", "True", 3), false},
 		"no status as it is": {&unstructured.Unstructured{Object: map[string]any{"status": 7}}, false},
 	} {
-		if got := RouteReady(tc.route, "demo-gateway"); got != tc.want {
+		if got := StateOfRoute(tc.route, "demo-gateway").Ready; got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
 		}
 	}
 	g := Gateway(rs)
-	if GatewayReady(g) {
+	if StateOfGateway(g).Ready {
 		t.Error("a Gateway without a status is ready")
 	}
 	g.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}, map[string]any{"type": "Programmed", "status": "True"}}}
-	if !GatewayReady(g) {
+	if !StateOfGateway(g).Ready {
 		t.Error("the Gateway is not ready")
 	}
 }

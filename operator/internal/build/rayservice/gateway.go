@@ -2,6 +2,7 @@ package rayservice
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,29 +90,32 @@ func KeepGateway(desired, current *unstructured.Unstructured) {
 // overlaidByName are the objects that were found, in their order, with what is wanted of those of the same names, and before them those that are
 // missing.
 func overlaidByName(wanted, found []any) []any {
-	var missing, all []any
-	byName := map[any]map[string]any{}
+	var missing []any
+	all := slices.Clone(found)
 	for _, w := range wanted {
-		if one, ok := w.(map[string]any); ok {
-			byName[one["name"]] = one
-		}
-	}
-	for _, f := range found {
-		one, ok := f.(map[string]any)
-		if ok && byName[one["name"]] != nil {
-			merged := maps.Clone(one)
-			maps.Copy(merged, byName[one["name"]])
-			delete(byName, one["name"])
-			f = merged
-		}
-		all = append(all, f)
-	}
-	for _, w := range wanted {
-		if one, ok := w.(map[string]any); ok && byName[one["name"]] != nil {
+		if at := indexByName(found, w); at >= 0 {
+			all[at] = merged(w, found[at])
+		} else {
 			missing = append(missing, w)
 		}
 	}
 	return append(missing, all...)
+}
+
+// indexByName is where in the list the object stands that has the name of the wanted one, negative if nowhere.
+func indexByName(found []any, wanted any) int {
+	w, _ := wanted.(map[string]any)
+	return slices.IndexFunc(found, func(f any) bool {
+		one, _ := f.(map[string]any)
+		return w != nil && one != nil && one["name"] == w["name"]
+	})
+}
+
+// merged is what was found with the fields that are wanted in place of its own. Both are objects.
+func merged(wanted, found any) map[string]any {
+	both := maps.Clone(found.(map[string]any))
+	maps.Copy(both, wanted.(map[string]any))
+	return both
 }
 
 // KeepRoute takes over into desired what users have added to our rule of a live HTTPRoute, such as timeouts and filters, and what the API server
@@ -127,33 +131,16 @@ func KeepRoute(desired, current *unstructured.Unstructured) {
 	if !ok1 || !ok2 {
 		return
 	}
-	rule := maps.Clone(theirs)
-	maps.Copy(rule, ours)
-	rule["backendRefs"] = backendsOver(ours["backendRefs"], theirs["backendRefs"])
-	desired.Object["spec"].(map[string]any)["rules"] = append([]any{rule}, found[1:]...)
-}
-
-// backendsOver are our backends, in our order, each over what was found of it.
-func backendsOver(ours, theirs any) any {
-	wanted, ok1 := ours.([]any)
-	found, ok2 := theirs.([]any)
-	if !ok1 || !ok2 {
-		return ours
-	}
-	merged := make([]any, len(wanted))
-	for i, w := range wanted {
-		merged[i] = w
-		for _, f := range found {
-			one, ok1 := w.(map[string]any)
-			other, ok2 := f.(map[string]any)
-			if ok1 && ok2 && one["name"] == other["name"] {
-				both := maps.Clone(other)
-				maps.Copy(both, one)
-				merged[i] = both
-			}
+	rule := merged(ours, theirs)
+	backends, _, _ := unstructured.NestedSlice(ours, "backendRefs")
+	live, _, _ := unstructured.NestedSlice(theirs, "backendRefs")
+	for i, b := range backends { // those of others are not ours to send requests to
+		if at := indexByName(live, b); at >= 0 {
+			backends[i] = merged(b, live[at])
 		}
 	}
-	return merged
+	rule["backendRefs"] = backends
+	desired.Object["spec"].(map[string]any)["rules"] = append([]any{rule}, found[1:]...)
 }
 
 func gatewayMeta(rs *rayv1.RayService, name string) metav1.ObjectMeta {

@@ -8,118 +8,88 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // serveSuffix is what a backend has behind the name of its cluster.
 const serveSuffix = "-serve-svc"
 
-// GatewayReady reports whether a Gateway is accepted and programmed. Its status may be of an earlier version of it: what KubeRay and this
-// operator write of it does not change while it is used.
-func GatewayReady(u *unstructured.Unstructured) bool {
-	var g gatewayv1.Gateway
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
-		return false
-	}
-	return meta.IsStatusConditionTrue(g.Status.Conditions, string(gatewayv1.GatewayConditionAccepted)) &&
-		meta.IsStatusConditionTrue(g.Status.Conditions, string(gatewayv1.GatewayConditionProgrammed))
+// GatewayState is what the status of a Gateway says. Its status may be of an earlier version of it: what KubeRay and this operator write of it
+// does not change while it is used.
+type GatewayState struct {
+	// Ready says that it is accepted and programmed, and Why what keeps it from that; empty while nobody has looked at it.
+	Ready bool
+	Why   string
+	// Addresses are where it takes requests, sorted.
+	Addresses []string
 }
 
-// GatewayWhy is why a Gateway is not accepted or programmed, as its status has it; empty for no status.
-func GatewayWhy(u *unstructured.Unstructured) string {
+// StateOfGateway reads the status of a Gateway. A status that cannot be read is none.
+func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 	var g gatewayv1.Gateway
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
-		return ""
+		return GatewayState{}
 	}
+	st := GatewayState{Ready: true}
 	for _, kind := range []gatewayv1.GatewayConditionType{gatewayv1.GatewayConditionAccepted, gatewayv1.GatewayConditionProgrammed} {
-		if c := meta.FindStatusCondition(g.Status.Conditions, string(kind)); c != nil && c.Status != metav1.ConditionTrue {
-			return said(c)
+		c := meta.FindStatusCondition(g.Status.Conditions, string(kind))
+		st.Ready = st.Ready && c != nil && c.Status == metav1.ConditionTrue
+		if c != nil && c.Status != metav1.ConditionTrue && st.Why == "" {
+			st.Why = text(c)
 		}
 	}
-	return ""
-}
-
-// said is what a condition of another controller says. Its length is that controller's.
-func said(c *metav1.Condition) string {
-	const most = 512
-	text := c.Type + " is " + string(c.Status) + " (" + c.Reason + ") " + c.Message
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + " ..."
-	}
-	return strings.TrimSpace(text)
-}
-
-// GatewayAddresses are where a Gateway takes requests, sorted.
-func GatewayAddresses(u *unstructured.Unstructured) []string {
-	var g gatewayv1.Gateway
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
-		return nil
-	}
-	var all []string
 	for _, a := range g.Status.Addresses {
-		all = append(all, a.Value)
+		st.Addresses = append(st.Addresses, a.Value)
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(st.Addresses)
+	return st
 }
 
-// RouteRefused is why the Gateway does not accept an HTTPRoute as it is now, or one of its backends; empty if it does, or has not looked at it.
-func RouteRefused(u *unstructured.Unstructured, gateway string) string {
+// RouteState is what an HTTPRoute sends where, and what its status says of one Gateway.
+type RouteState struct {
+	// Weights are the shares of the traffic by the name of the cluster. A backend without a weight has 1, as for the Gateway API.
+	Weights map[string]int32
+	// Ready says that the Gateway has accepted the HTTPRoute as it is now, with all its backends. An implementation that does not say which
+	// version it has looked at is taken at its word.
+	Ready bool
+	// Refused is why the Gateway does not accept it as it is now, or one of its backends; empty if it does, or has not looked at it.
+	Refused string
+}
+
+// StateOfRoute reads an HTTPRoute and what the Gateway of the name says of it. One that cannot be read has no weights.
+func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
+	st := RouteState{Weights: map[string]int32{}}
 	var r gatewayv1.HTTPRoute
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r) != nil {
-		return ""
+		return st
 	}
-	for _, p := range r.Status.Parents {
-		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
-			c := meta.FindStatusCondition(p.Conditions, string(kind))
-			if string(p.ParentRef.Name) == gateway && c != nil && c.Status == metav1.ConditionFalse && (c.ObservedGeneration == 0 || c.ObservedGeneration >= r.Generation) {
-				return said(c)
+	if len(r.Spec.Rules) > 0 {
+		for _, b := range r.Spec.Rules[0].BackendRefs {
+			if cluster, ours := strings.CutSuffix(string(b.Name), serveSuffix); ours {
+				st.Weights[cluster] = ptr.Deref(b.Weight, 1)
 			}
 		}
 	}
-	return ""
-}
-
-// RouteReady reports whether the Gateway has accepted an HTTPRoute as it is now, with all its backends. An implementation that does not say
-// which version it has looked at is taken at its word.
-func RouteReady(u *unstructured.Unstructured, gateway string) bool {
-	var r gatewayv1.HTTPRoute
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r) != nil {
-		return false
-	}
 	for _, p := range r.Status.Parents {
-		if string(p.ParentRef.Name) != gateway || p.ParentRef.Namespace != nil && string(*p.ParentRef.Namespace) != u.GetNamespace() {
+		if string(p.ParentRef.Name) != gateway || string(ptr.Deref(p.ParentRef.Namespace, gatewayv1.Namespace(u.GetNamespace()))) != u.GetNamespace() {
 			continue
 		}
-		if holds(p.Conditions, string(gatewayv1.RouteConditionAccepted), r.Generation) &&
-			holds(p.Conditions, string(gatewayv1.RouteConditionResolvedRefs), r.Generation) {
-			return true
+		accepted := true
+		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+			c := meta.FindStatusCondition(p.Conditions, string(kind))
+			current := c != nil && (c.ObservedGeneration == 0 || c.ObservedGeneration >= r.Generation)
+			accepted = accepted && current && c.Status == metav1.ConditionTrue
+			if current && c.Status == metav1.ConditionFalse && st.Refused == "" {
+				st.Refused = text(c)
+			}
 		}
+		st.Ready = st.Ready || accepted
 	}
-	return false
+	return st
 }
 
-func holds(conditions []metav1.Condition, kind string, generation int64) bool {
-	c := meta.FindStatusCondition(conditions, kind)
-	return c != nil && c.Status == metav1.ConditionTrue && (c.ObservedGeneration == 0 || c.ObservedGeneration >= generation)
-}
-
-// Weights are the shares of the traffic in an HTTPRoute by the name of the cluster. A backend without a weight has 1, as for the Gateway API.
-func Weights(u *unstructured.Unstructured) map[string]int32 {
-	weights := map[string]int32{}
-	var r gatewayv1.HTTPRoute
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r) != nil || len(r.Spec.Rules) == 0 {
-		return weights
-	}
-	for _, b := range r.Spec.Rules[0].BackendRefs {
-		cluster, ours := strings.CutSuffix(string(b.Name), serveSuffix)
-		if !ours {
-			continue
-		}
-		weights[cluster] = 1
-		if b.Weight != nil {
-			weights[cluster] = *b.Weight
-		}
-	}
-	return weights
+// text is what a condition of another controller says. Its length is that controller's.
+func text(c *metav1.Condition) string {
+	return strings.TrimSpace(c.Type + " is " + string(c.Status) + " (" + c.Reason + ") " + c.Message)
 }

@@ -17,7 +17,8 @@ const maxConditionMessage = 512
 // status; those of conditions do not change by themselves.
 func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time) {
 	c := report.Conditions{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
-	message := firstLine(st.Message)
+	line, _, _ := strings.Cut(st.Message, "\n")
+	message := report.Clip(line, maxConditionMessage)
 	reason := reasonOfRunning(st)
 	runs := reason == rayv1.ReasonJobRunning
 	c.Set(rayv1.RayJobRunning, report.Status(runs), reason, message)
@@ -70,12 +71,4 @@ func reasonOfRunning(st *rayv1.RayJobStatus) string {
 	default:
 		return rayv1.ReasonClusterNotReady
 	}
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	if len(line) > maxConditionMessage {
-		line = strings.ToValidUTF8(line[:maxConditionMessage-3], "") + "..."
-	}
-	return line
 }

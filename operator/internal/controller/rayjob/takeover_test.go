@@ -47,7 +47,7 @@ func TestTakeoverFromKubeRay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, 0, false, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
+			s := newStage(t, 0, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
 			if tc.submitted {
 				s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running, StartTime: time.Now()})
 			}
@@ -109,7 +109,7 @@ func left(t *testing.T, mode rayv1.JobSubmissionMode, state rayv1.JobDeploymentS
 
 // TestJobOfKubeRayIsLabelled makes it visible to the cache, which is filtered.
 func TestJobOfKubeRayIsLabelled(t *testing.T) {
-	s := newStage(t, 0, false, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
+	s := newStage(t, 0, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
 	s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running})
 	s.play(func(*rayv1.RayJob) {}, finished, dashboard.Succeeded)
 	submitter := &batchv1.Job{}
@@ -122,7 +122,7 @@ func TestJobOfKubeRayIsLabelled(t *testing.T) {
 func TestForeignJobOfTheName(t *testing.T) {
 	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign"}}
 	foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
-	s := newStage(t, 0, false, storyJob(rayv1.K8sJobMode), foreign)
+	s := newStage(t, 0, storyJob(rayv1.K8sJobMode), foreign)
 	waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
 	s.play(func(*rayv1.RayJob) {}, waits)
 	if err := s.store.Delete(context.Background(), foreign); err != nil {

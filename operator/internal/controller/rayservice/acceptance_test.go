@@ -72,7 +72,7 @@ func TestAcceptance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, 0, false, storyService(tc.spec))
+			s := newStage(t, 0, storyService(tc.spec))
 			s.comesUp()
 			tc.play(s)
 			if s.made != tc.made {

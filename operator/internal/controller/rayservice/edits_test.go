@@ -28,7 +28,7 @@ func (s *stage) gateway() (*gatewayv1.Gateway, *gatewayv1.HTTPRoute) {
 // TestWorkersFollowTheService without another cluster: KubeRay drops such a change in silence. What the autoscaler or a person changes on the
 // cluster stays.
 func TestWorkersFollowTheService(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.comesUp()
 	replicas := func(n int32) func(*rayv1.RayServiceSpec) {
 		return func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.WorkerGroupSpecs[0].Replicas = &n }
@@ -52,7 +52,7 @@ func TestWorkersFollowTheService(t *testing.T) {
 
 // TestAdditionsToTheGatewayStay, such as a listener with TLS, and a share that somebody spoils is put right.
 func TestAdditionsToTheGatewayStay(t *testing.T) {
-	s := newStage(t, 0, false, storyService(inSteps(50, 50)))
+	s := newStage(t, 0, storyService(inSteps(50, 50)))
 	s.comesUp()
 	s.until("routed", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceGatewayReady) })
 	g, _ := s.gateway()
@@ -78,7 +78,7 @@ func TestAdditionsToTheGatewayStay(t *testing.T) {
 
 // TestBeginningStepsFlapsNothing: the Services of the clusters come a moment later than the strategy.
 func TestBeginningStepsFlapsNothing(t *testing.T) {
-	s := newStage(t, 0, false, storyService(func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }))
+	s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }))
 	s.comesUp()
 	s.edit(inSteps(50, 50))
 	s.until("routed", func(rs *rayv1.RayService) bool {
@@ -94,7 +94,7 @@ func TestBeginningStepsFlapsNothing(t *testing.T) {
 
 // TestNothingIsLeftOfSteps when the strategy changes in the moment of the suspension.
 func TestNothingIsLeftOfSteps(t *testing.T) {
-	s := newStage(t, 0, false, storyService(inSteps(50, 50)))
+	s := newStage(t, 0, storyService(inSteps(50, 50)))
 	s.comesUp()
 	s.until("routed", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceGatewayReady) })
 	s.edit(func(spec *rayv1.RayServiceSpec) { strategy(rayv1.RayServiceNewCluster)(spec); spec.Suspend = true })
@@ -106,7 +106,7 @@ func TestNothingIsLeftOfSteps(t *testing.T) {
 
 // TestOverdueIsToldOf once.
 func TestOverdueIsToldOf(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.mu.Lock()
 	s.downs["demo-c1"] = true
 	s.mu.Unlock()
@@ -129,7 +129,7 @@ func TestOverdueIsToldOf(t *testing.T) {
 
 // TestSpoiltServicesArePutRight, whatever somebody did to them.
 func TestSpoiltServicesArePutRight(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.comesUp()
 	for _, name := range []string{"demo-head-svc", "demo-serve-svc"} {
 		for what, spoil := range map[string]func(*corev1.Service){

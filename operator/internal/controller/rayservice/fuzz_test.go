@@ -141,7 +141,7 @@ func FuzzServeReplies(f *testing.F) {
 			return
 		}
 		bad, well := canned{code, contentType, body}.client(t), &atomic.Bool{}
-		s := newStage(t, 0, false, storyService())
+		s := newStage(t, 0, storyService())
 		s.change = append(s.change, func(c *Config) {
 			c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
 				good, err := s.connect(a, token)

@@ -41,14 +41,13 @@ func (o *observeRouting) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 	}
 	if gateway != nil {
 		s.in.Children++
-		r.GatewayReady = rayservice.GatewayReady(gateway)
-		r.GatewayWhy, r.Addresses = rayservice.GatewayWhy(gateway), rayservice.GatewayAddresses(gateway)
+		st := rayservice.StateOfGateway(gateway)
+		r.GatewayReady, r.GatewayWhy, r.Addresses = st.Ready, st.Why, st.Addresses
 	}
 	if route != nil {
 		s.in.Children++
-		r.Weights = rayservice.Weights(route)
-		r.RouteReady = rayservice.RouteReady(route, names.ServiceGateway(s.service.Name))
-		r.RouteRefused = rayservice.RouteRefused(route, names.ServiceGateway(s.service.Name))
+		st := rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
+		r.Weights, r.RouteReady, r.RouteRefused = st.Weights, st.Ready, st.Refused
 	}
 	r.Left = gateway != nil || route != nil
 	return reconcile.Outcome{After: reconcile.Sooner(o.optional.Recheck(rayservice.GatewayKind), o.optional.Recheck(rayservice.RouteKind))}, nil

@@ -24,7 +24,7 @@ func stalled(reason string) func(*rayv1.RayService) bool {
 
 // TestServiceFollowsTheTemplate also where no cluster changes, and leaves none of an earlier name.
 func TestServiceFollowsTheTemplate(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.comesUp()
 	find := func(name string) *corev1.Service {
 		svc := &corev1.Service{}
@@ -51,7 +51,7 @@ func TestServiceFollowsTheTemplate(t *testing.T) {
 
 // TestWhatCannotBeSentIsToldOf, and can be repaired.
 func TestWhatCannotBeSentIsToldOf(t *testing.T) {
-	s := newStage(t, 0, false, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
+	s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
 	s.until("refused", stalled(rayv1.ReasonServeConfigRefused))
 	s.until("told of", func(*rayv1.RayService) bool {
 		return strings.Contains(s.told(), "Warning FailedToUpdateServeApplications")
@@ -66,7 +66,7 @@ func TestWhatCannotBeSentIsToldOf(t *testing.T) {
 
 // TestLostAnswerIsNoFailure: Ray has accepted what it did not answer in time.
 func TestLostAnswerIsNoFailure(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.dash("demo-c1").LoseAnswers(1)
 	s.comesUp()
 	if strings.Contains(s.told(), "Warning") {
@@ -76,7 +76,7 @@ func TestLostAnswerIsNoFailure(t *testing.T) {
 
 // TestDeadClusterCanBeReplaced while it is being prepared, and the one in use goes on.
 func TestDeadClusterCanBeReplaced(t *testing.T) {
-	s := newStage(t, 0, false, storyService(strategy(rayv1.RayServiceNewCluster)))
+	s := newStage(t, 0, storyService(strategy(rayv1.RayServiceNewCluster)))
 	s.comesUp()
 	s.mu.Lock()
 	s.downs["demo-c2"] = true
@@ -98,7 +98,7 @@ func TestDeadClusterCanBeReplaced(t *testing.T) {
 
 // TestHeadLossWithoutFaultTolerance sends the configuration again.
 func TestHeadLossWithoutFaultTolerance(t *testing.T) {
-	s := newStage(t, 0, false, storyService())
+	s := newStage(t, 0, storyService())
 	s.comesUp()
 	s.dash(s.first).ForgetApplications()
 	s.until("deployed again", func(*rayv1.RayService) bool { return len(s.dash(s.first).Configs()) == 2 })
