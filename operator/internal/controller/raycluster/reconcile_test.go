@@ -15,7 +15,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -50,12 +49,11 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
-	builder := fake.NewClientBuilder()
+	builder := raytest.FakeClient(envtest.Scheme(t))
 	for _, kind := range indexed() {
 		builder = builder.WithIndex(kind, owned.IndexController, owned.ControllerUID)
 	}
 	c := builder.
-		WithScheme(envtest.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayCluster{}).
 		WithObjects(append(objects, rc)...).
 		WithInterceptorFuncs(faults).

@@ -12,7 +12,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/envtest"
@@ -51,7 +50,7 @@ func newWorld(t *testing.T, schedule string, opts ...func(*rayv1.RayCronJob)) *w
 		opt(cj)
 	}
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(midnight)}
-	w.client = fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
+	w.client = raytest.FakeClient(envtest.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
 	w.restart()
 	return w
 }

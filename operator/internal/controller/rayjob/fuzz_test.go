@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/dashboards"
@@ -25,6 +24,7 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raysim"
+	"github.com/raygate/raygate/test/raytest"
 )
 
 // liar gives one answer to the first requests, whatever they are, and leaves the rest to a simulated head.
@@ -98,7 +98,7 @@ func assertEnds(t *testing.T, l *liar, fails bool) {
 	j := storyJob(rayv1.HTTPMode)
 	j.Spec.ActiveDeadlineSeconds, j.Spec.BackoffLimit = new(int32(120)), nil // for a dashboard that says RUNNING for ever
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{})}
-	st.store = fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).
+	st.store = raytest.FakeClient(envtest.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(j).Build()
 	limits := jobplan.DefaultLimits()
 	limits.StatusCheck = time.Minute

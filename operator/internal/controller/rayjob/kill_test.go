@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -58,7 +57,7 @@ func (*stage) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{}), killAt: killAt, made: map[string]int{}}
-	st.store = fake.NewClientBuilder().WithScheme(envtest.Scheme(t)).
+	st.store = raytest.FakeClient(envtest.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
 	st.restart()
 	t.Cleanup(func() { st.cancel() })

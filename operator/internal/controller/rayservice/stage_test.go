@@ -20,7 +20,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -109,7 +108,7 @@ func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	if err := gatewayv1.Install(scheme); err != nil {
 		t.Fatal(err)
 	}
-	st.store = fake.NewClientBuilder().WithScheme(scheme).
+	st.store = raytest.FakeClient(scheme).
 		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}).
 		WithIndex(&rayv1.RayCluster{}, owned.IndexController, owned.ControllerUID).
 		WithIndex(&corev1.Service{}, owned.IndexController, owned.ControllerUID).

@@ -1,0 +1,15 @@
+package raytest
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// FakeClient begins a client without an API server, for tests that write a lot. It does not track field managers, for which the default
+// tracker makes a REST mapper of the whole scheme at each write; so it takes no server-side apply.
+func FakeClient(scheme *runtime.Scheme) *fake.ClientBuilder {
+	return fake.NewClientBuilder().WithScheme(scheme).
+		WithObjectTracker(testing.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder()))
+}
