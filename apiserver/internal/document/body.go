@@ -14,6 +14,11 @@ type Body struct {
 	Tree map[string]any
 	// Mistakes are those in its text.
 	Mistakes field.ErrorList
+
+	// InParts says that the answer may be left in parts: a page of a thousand objects is never put together in memory.
+	InParts bool
+	// Tail is then what follows the JSON of the message, in place of its closing brace. Nil when the message is all.
+	Tail [][]byte
 }
 
 type bodyKey struct{}

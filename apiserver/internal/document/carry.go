@@ -37,19 +37,25 @@ func FrameWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[
 	if err != nil {
 		return nil, err
 	}
+	return Frame(append([][]byte{head[:len(head)-1]}, Tail(field, objects...)...)...), nil
+}
+
+// Tail is what follows the JSON of a message, which has at least one field, in place of its closing brace when it has one field more: the JSON of an
+// object, or a list of them. The bytes of the objects are shared.
+func Tail(field protoreflect.FieldDescriptor, objects ...[]byte) [][]byte {
 	open, separator, end := "", []byte(","), "}"
 	if field.IsList() {
 		open, end = "[", "]}"
 	}
 	parts := make([][]byte, 0, 2*len(objects)+2)
-	parts = append(parts, fmt.Appendf(head[:len(head)-1], `,%q:%s`, field.JSONName(), open))
+	parts = append(parts, fmt.Appendf(nil, `,%q:%s`, field.JSONName(), open))
 	for n, object := range objects {
 		if n > 0 {
 			parts = append(parts, separator)
 		}
 		parts = append(parts, object)
 	}
-	return Frame(append(parts, []byte(end))...), nil
+	return append(parts, []byte(end))
 }
 
 // JSON returns a message as Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers. A message that carries its JSON is just that;

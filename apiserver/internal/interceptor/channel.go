@@ -51,7 +51,6 @@ func share(out, in any) error {
 		return fmt.Errorf("a %T cannot be passed as a %T", in, out)
 	}
 	proto.Reset(to)
-	to.ProtoReflect().SetUnknown(from.ProtoReflect().GetUnknown())
 	from.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		to.ProtoReflect().Set(f, v)
 		return true

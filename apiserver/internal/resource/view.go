@@ -43,7 +43,8 @@ func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, ite
 		return nil
 	}
 	field := r.objectField(resp.ProtoReflect().Descriptor())
-	byREST := document.BodyOf(ctx) != nil
+	body := document.BodyOf(ctx)
+	byREST := body != nil
 	encoded, size := make([][]byte, len(items)), 0
 	for n, item := range items {
 		var err error
@@ -51,6 +52,10 @@ func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, ite
 			return err
 		}
 		size += len(encoded[n]) + 16
+	}
+	if byREST && body.InParts && field.IsList() {
+		body.Tail = document.Tail(field, encoded...)
+		return nil
 	}
 	if byREST {
 		frame, err := document.FrameWith(resp, field, encoded...)

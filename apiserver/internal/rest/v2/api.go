@@ -66,7 +66,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		if err := s.Register(ctx, mux, o.Conn); err != nil {
 			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
 		}
-		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(mux))...)
+		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(inParts(mux)))...)
 	}
 	return a, nil
 }
@@ -123,10 +123,8 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 		}
 		return nil
 	}
-	if page := document.Carried(m.ProtoReflect()); page != nil {
-		if err := c.visit.Body(ctx, int64(len(page))); err != nil {
-			return err
-		}
+	if err := c.takeRoom(ctx, m); err != nil {
+		return err
 	}
 	meta := document.MetadataOf(m)
 	if rv := meta.GetResourceVersion(); rv != "" {
@@ -146,12 +144,13 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 // call is a request on its way through the mux.
 type call struct {
 	http.ResponseWriter
-	out   *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
-	visit *edge.Visit
-	route *route
-	path  string
-	begun bool // something was written
-	ended bool // all that follows is dropped
+	out      *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
+	visit    *edge.Visit
+	document *document.Body
+	route    *route
+	path     string
+	begun    bool // something was written
+	ended    bool // all that follows is dropped
 }
 
 type callKey struct{}
@@ -237,7 +236,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			buffers.Put(c.out)
 		}()
 	}
-	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), &r.Body.(*body).document)
+	c.document = &r.Body.(*body).document
+	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), c.document)
 	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
 }
 
