@@ -110,6 +110,10 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 			return err
 		}
 	}
+	directV1Create, err := ends.directV1Create(ctx, "bench-create")
+	if err != nil {
+		return err
+	}
 	for _, kind := range []struct {
 		what            string
 		gateway, direct createCall
@@ -117,7 +121,7 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 	}{
 		{"REST create", ends.restCreate, ends.directRawCreate, aim(ratioAtMost(1.15))},
 		{"gRPC create", ends.grpcCreate, ends.directCreate, nil},
-		{"V1 create", ends.v1Create, ends.directRawCreate, aim(ratioAtMost(1.15))},
+		{"V1 create", ends.v1Create, directV1Create, aim(ratioAtMost(1.15))},
 	} {
 		measured, direct, err := s.createsInTurns(ctx, kind.gateway, kind.direct)
 		if err != nil {

@@ -246,8 +246,8 @@ func wantItems(got, want int) error {
 	return nil
 }
 
-func rawCreate(c *http.Client, url string, t target) (call, error) {
-	body, err := json.Marshal(smallCluster(t))
+func rawCreate(c *http.Client, url string, object any) (call, error) {
+	body, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a cluster: %w", err)
 	}
@@ -282,11 +282,11 @@ func (e *ends) restList(c collection, view string) call {
 }
 
 func (e *ends) directRawCreate(t target) (call, error) {
-	return rawCreate(e.raw, e.directURL(t.namespace), t)
+	return rawCreate(e.raw, e.directURL(t.namespace), smallCluster(t))
 }
 
 func (e *ends) restCreate(t target) (call, error) {
-	return rawCreate(e.rest, e.gatewayURL(t.namespace), t)
+	return rawCreate(e.rest, e.gatewayURL(t.namespace), smallCluster(t))
 }
 
 func (e *ends) directGet(t target) call {
