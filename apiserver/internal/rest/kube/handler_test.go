@@ -160,7 +160,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if resp, _ := w.do(t, "DELETE", "/apis/events.k8s.io/v1/namespaces/ns/events", ""); resp.StatusCode != 405 {
 		t.Errorf("events can be deleted: %d", resp.StatusCode)
 	}
-	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", maxBody+1)); resp.StatusCode != 413 {
+	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", 3<<20+1)); resp.StatusCode != 413 {
 		t.Errorf("a long body: %d", resp.StatusCode)
 	}
 	resp, err := http.Get(w.front.URL + "/apis/ray.io/v1/rayclusters")
