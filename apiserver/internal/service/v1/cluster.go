@@ -48,7 +48,13 @@ func (s *clusterServer) GetCluster(ctx context.Context, req *kuberay.GetClusterR
 	if err != nil {
 		return nil, err
 	}
-	return clusterView.of(ctx, s.Views, item)
+	events := s.Events.about(ctx, item.Namespace, item.UID)
+	if len(events) == 0 {
+		return clusterView.of(ctx, s.Views, item)
+	}
+	c := clusterView.convert(ctx, item)
+	c.Events = modelv1.ClusterEvents(&item.ObjectMeta, events)
+	return c, nil
 }
 
 // ListCluster implements kuberay.ClusterServiceServer.

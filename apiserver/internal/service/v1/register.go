@@ -15,6 +15,8 @@ type Options struct {
 	Clusters, Jobs, Services *resource.Resource
 	// Templates keeps compute templates.
 	Templates *Templates
+	// Events are part of what get calls answer.
+	Events *Events
 	// Dashboards leads to the clusters that jobs are submitted to.
 	Dashboards *dashboardproxy.Proxy
 	// Views keeps encoded forms of objects.

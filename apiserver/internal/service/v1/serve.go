@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -106,7 +107,16 @@ func (s *serveServer) GetRayService(ctx context.Context, req *kuberay.GetRayServ
 	if err != nil {
 		return nil, err
 	}
-	return serviceView.of(ctx, s.Views, item)
+	service := serviceView.convert(ctx, item)
+	status := service.GetRayServiceStatus()
+	var ofCluster []corev1.Event
+	if name := status.GetRayClusterName(); name != "" {
+		if cluster, err := s.Clusters.Find(ctx, item.Namespace, name); err == nil {
+			ofCluster = s.Events.about(ctx, item.Namespace, cluster.UID)
+		}
+	}
+	status.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, s.Events.about(ctx, item.Namespace, item.UID), ofCluster)
+	return service, nil
 }
 
 // ListRayServices implements kuberay.RayServeServiceServer.
