@@ -237,6 +237,20 @@ func TestWatchIsSentOnAtOnce(t *testing.T) {
 	}
 }
 
+// TestErrorsArriveWhole has an error with a long body, which KubeRay's server cut short.
+func TestErrorsArriveWhole(t *testing.T) {
+	w, text := newWorld(t), strings.Repeat("why ", 1<<18)
+	w.kube = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(rw, text)
+	}
+	for _, method := range []string{"GET", "PUT"} {
+		if resp, body := w.do(t, method, "/apis/ray.io/v1/namespaces/ns/rayclusters/a", "{}"); resp.StatusCode != 409 || body != text {
+			t.Errorf("%s: %d with %d of %d bytes", method, resp.StatusCode, len(body), len(text))
+		}
+	}
+}
+
 // TestOnlyReadsAreRepeated has an API server that is not there for a moment.
 func TestOnlyReadsAreRepeated(t *testing.T) {
 	for _, tc := range []struct {
