@@ -242,6 +242,14 @@ func (l listing) pages(w *world, path string, limit int) []page {
 
 // TestLists counts all objects that there are, so nothing else may run beside it.
 func TestLists(t *testing.T) {
+	eventually(t, "all of other tests is gone", func() error {
+		for kind, l := range listings {
+			if p := l.of(&world{T: t, goClient: product.rest}, "/apis/v1/"+kind); len(p.names) > 0 {
+				return fmt.Errorf("there are %v", p.names)
+			}
+		}
+		return nil
+	})
 	var worlds []*world
 	for range 3 {
 		worlds = append(worlds, newWorld(t))

@@ -17,7 +17,6 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -305,17 +304,24 @@ func testServiceOfTheGateway(w *world) {
 	}
 	const namespace, name = "ray-system", "kuberay-apiserver"
 	at := metav1.ObjectMeta{Name: name, Namespace: namespace}
-	slice := at
-	slice.Labels = map[string]string{discoveryv1.LabelServiceName: name}
+	// The API server proxies to Pods alone, so the gateway's process passes for one.
+	pod := &corev1.Pod{ObjectMeta: at, Spec: corev1.PodSpec{SchedulerName: "none", AutomountServiceAccountToken: new(false), Containers: []corev1.Container{{Name: "apiserver", Image: "i:1"}}}}
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}},
+		pod,
 		&corev1.Service{ObjectMeta: at, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 8888}}}},
-		&discoveryv1.EndpointSlice{ObjectMeta: slice, AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: new("http"), Port: &port}}, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{host}}}},
-		&corev1.Endpoints{ObjectMeta: at, Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: host}}, Ports: []corev1.EndpointPort{{Name: "http", Port: port}}}}}, //nolint:staticcheck // what the API server's proxy goes by
+		&corev1.Endpoints{ObjectMeta: at, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // what the API server's proxy goes by
+			Addresses: []corev1.EndpointAddress{{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name}}}, Ports: []corev1.EndpointPort{{Name: "http", Port: port}},
+		}}},
 	} {
-		if err := product.kube.Create(w.Context(), o); err != nil {
+		if err := client.IgnoreAlreadyExists(product.kube.Create(w.Context(), o)); err != nil {
 			w.Fatalf("%T: %v", o, err)
 		}
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: host, PodIPs: []corev1.PodIP{{IP: host}}}
+	if err := product.kube.Status().Update(w.Context(), pod); err != nil {
+		w.Fatal(err)
 	}
 	config := rest.CopyConfig(product.env.Config)
 	config.Host += "/api/v1/namespaces/" + namespace + "/services/" + name + ":http/proxy"

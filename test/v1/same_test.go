@@ -37,7 +37,7 @@ func TestOneObject(t *testing.T) {
 	for name, tc := range messages {
 		t.Run(name, func(t *testing.T) {
 			w := w.in(t)
-			w.ok("POST", w.path(tc.collection), tc.message, nil)
+			w.ok("POST", w.path(tc.collection), tc.message, tc.message.ProtoReflect().New().Interface())
 			first := specOf(w, tc.kind, "by-v1")
 			manifest := func(name string) []byte {
 				data, err := json.Marshal(object{"apiVersion": "ray.io/v1", "kind": tc.kind, "metadata": object{"name": name, "namespace": w.namespace}, "spec": first})
@@ -144,7 +144,8 @@ func testVerdicts(w *world) {
 	} {
 		w.Run(name, func(t *testing.T) {
 			w := w.in(t)
-			c, meta, spec := w.cluster("verdict"), object{"name": "verdict", "namespace": w.namespace}, specOf(w, "RayCluster", "good")
+			name := "verdict-" + strings.ReplaceAll(name, " ", "-")
+			c, meta, spec := w.cluster(name), object{"name": name, "namespace": w.namespace}, specOf(w, "RayCluster", "good")
 			tc.edit(c)
 			tc.same(meta, spec)
 			tree, err := json.Marshal(object{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": meta, "spec": spec})

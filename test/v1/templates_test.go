@@ -4,6 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -42,6 +47,18 @@ func TestComputeTemplates(t *testing.T) {
 		if !slices.Equal(namesOf(some.GetComputeTemplates()), []string{mine, w.namespace + "/" + w.template}) || !slices.Contains(namesOf(all.GetComputeTemplates()), mine) {
 			t.Errorf("in the namespace %v, in all %v", some, all)
 		}
+	})
+	t.Run("a memory unit that somebody has spoilt", func(t *testing.T) {
+		w := w.in(t)
+		w.ok("POST", w.path("compute_templates"), template("spoilt"), &kuberay.ComputeTemplate{})
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "spoilt", Namespace: w.namespace}}
+		if err := product.kube.Patch(t.Context(), cm, client.RawPatch(types.MergePatchType, []byte(`{"data":{"memory_unit":"bananas"}}`))); err != nil {
+			t.Fatal(err)
+		}
+		c := w.cluster("demo")
+		c.ClusterSpec.HeadGroupSpec.ComputeTemplate = "spoilt"
+		w.refused(400, "POST", w.path("clusters"), c)
+		w.ok("DELETE", w.path("compute_templates", "spoilt"), nil, nil)
 	})
 	t.Run("get and delete", func(t *testing.T) {
 		w, got := w.in(t), &kuberay.ComputeTemplate{}
