@@ -45,7 +45,8 @@ func rule(m protoreflect.MethodDescriptor) (verb, path, body string) {
 	return "", "", ""
 }
 
-// TestAcceptance is what has to be so for existing clients to work unchanged.
+// TestAcceptance is what has to be so for existing clients to work unchanged. Of the list, round trips (3) and clusterState with the endpoint of the dashboard (8)
+// are in TestClusters, TestJobs and TestServices, HTTP statuses (4) in all tests, and pages (5) in TestLists.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -83,7 +83,8 @@ func TestKubernetesPaths(t *testing.T) {
 			"/apis/ray.io/v1/../../../api/v1/secrets": 404, core + "/services/any": 404, core + "/services/any/proxy/": 404, core + "/services/a:b:c:d/proxy": 400,
 		} {
 			code, answer, err := w.send(t.Context(), "GET", path, nil)
-			if err != nil || code != want {
+			var shown struct{ Message string } // of it the dashboard shows the message
+			if err != nil || code != want || json.Unmarshal(answer, &shown) != nil || shown.Message == "" {
 				t.Errorf("%s: want %d, got %d %s, %v", path, want, code, answer, err)
 			}
 		}

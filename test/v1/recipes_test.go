@@ -141,7 +141,7 @@ func testSecurity(w *world) {
 	if err := os.WriteFile(token, []byte("12345\n"), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	c := startGateway(w.T, "127.0.0.1", "--authentication=none", "--v1-authentication=static-token", "--v1-service-account="+w.namespace+"/callers", "--v1-token-file="+token)
+	c := startGateway(w.T, "127.0.0.1", "--authentication=none", "--v1-authentication=static-token", "--v1-service-account="+w.namespace+"/callers", "--v1-token-file="+token, "-cors-allow-origin=https://example.org")
 	for header, want := range map[string]int{"": 401, "54321": 401, "12345": 200, "Bearer 12345": 200} {
 		c.authorization = header
 		code, body, headers, err := c.exchange(w.Context(), http.MethodGet, w.path("clusters"), nil)
@@ -150,6 +150,12 @@ func testSecurity(w *world) {
 		}
 	}
 	c.authorization = ""
+	for origin, allowed := range map[string]bool{"https://example.org": true, "https://example.com": false} { // also of a page that has the token
+		_, _, headers, err := c.exchange(w.Context(), http.MethodOptions, w.path("clusters"), nil, "Origin", origin, "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "authorization")
+		if err != nil || (headers.Get("Access-Control-Allow-Origin") == origin && strings.EqualFold(headers.Get("Access-Control-Allow-Headers"), "authorization")) != allowed {
+			w.Errorf("a page of %s: %v %v", origin, headers, err)
+		}
+	}
 	for _, path := range []string{"/healthz", "/livez", "/metrics", "/swagger-ui/"} { // who balances load has no token
 		if code, _, err := c.send(w.Context(), http.MethodGet, path, nil); err != nil || code != 200 {
 			w.Errorf("%s without a token: %d, %v", path, code, err)
