@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 go run ./hack/thirdparty
 go tool -modfile=go.tools.mod buf lint
 # The plugins write over what is there but never delete, so what has lost its source has to go first.
-rm -rf proto/gen/go
+rm -rf proto/gen/go proto/gen/openapi/kuberay
 go tool -modfile=go.tools.mod buf generate
 go tool -modfile=go.tools.mod buf generate --template buf.gen.kuberay.yaml
 go run ./hack/openapi

@@ -13,7 +13,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := newCommand(run).ExecuteContext(ctx); err != nil {
+	cmd := newCommand(run)
+	cmd.SetArgs(withTwoDashes(os.Args[1:]))
+	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "raygate-apiserver:", err)
 		os.Exit(1)
 	}

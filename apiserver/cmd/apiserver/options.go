@@ -43,6 +43,7 @@ type Options struct {
 	TLSCertFile, TLSKeyFile                  string
 	CORSAllowedOrigins                       []string
 	MaxConnectionAge                         time.Duration
+	CallTimeout                              time.Duration
 	DrainDelay, DrainTimeout                 time.Duration
 	PageTokenKeyFile                         string
 
@@ -74,6 +75,8 @@ type V1Options struct {
 	KubernetesPaths bool
 	// CacheTemplates keeps the compute templates in a cache, which needs a right on ConfigMaps.
 	CacheTemplates bool
+	// CacheEvents keeps the events about Ray's objects in a cache, which needs a right on events.
+	CacheEvents bool
 
 	token string
 }
@@ -93,7 +96,7 @@ func NewOptions() *Options {
 	return &Options{
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
-		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute,
+		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute, CallTimeout: time.Minute,
 		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
@@ -124,6 +127,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.V1.TokenFile, "v1-token-file", o.V1.TokenFile, "File with the token of --v1-authentication=static-token. KubeRay's documents use 12345, which anybody guesses: take a random one.")
 	fs.BoolVar(&o.V1.KubernetesPaths, "enable-kubernetes-paths", o.V1.KubernetesPaths, "With --enable-v1, serve what KubeRay's API server serves of the Kubernetes API: /apis/ray.io/v1, events of Ray objects, and the proxy of the Services of Ray clusters. Who calls is found out as for V1.")
 	fs.BoolVar(&o.V1.CacheTemplates, "v1-cache-templates", o.V1.CacheTemplates, "Watch the compute templates of V1, which saves a request for each template that a create names. It needs the right to list and watch ConfigMaps; without it templates are read with the caller's rights.")
+	fs.BoolVar(&o.V1.CacheEvents, "v1-cache-events", o.V1.CacheEvents, "Watch the events about Ray's objects, which saves a request, for two when a service is read, when V1 answers with an object and its events. It needs the right to list and watch events.")
 	h := &o.RequestHeader
 	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile, "PEM bundle of CAs of the proxies that may name callers in headers, for --authentication=impersonate.")
 	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames, "Common names that the certificate of such a proxy may have; empty means any.")
@@ -133,6 +137,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
+	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take whose client sets no deadline.")
 	l := &o.Limits
 	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
 	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
@@ -239,6 +244,7 @@ func (o *Options) Validate() error {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
+	check(o.CallTimeout <= 0, "--call-timeout must be positive")
 	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
 	check(o.GRPCAddress == "", "--grpc-address is required")
 	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
@@ -339,5 +345,6 @@ func newCommand(run func(context.Context, *Options) error) *cobra.Command {
 		},
 	}
 	o.AddFlags(cmd.Flags())
+	addKubeRayFlags(cmd.Flags())
 	return cmd
 }

@@ -116,9 +116,7 @@ func (a *app) follow(ctx context.Context) {
 	for _, s := range a.stores {
 		s.run(ctx)
 	}
-	if a.opts.V1.Enabled && a.opts.V1.CacheTemplates {
-		a.v1.templates.run(ctx)
-	}
+	a.v1.run(ctx, &a.opts.V1)
 	go a.followReadiness(ctx)
 }
 

@@ -3,16 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	client "k8s.io/client-go/rest"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rest/kube"
@@ -20,13 +25,25 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	servicev1 "github.com/raygate/raygate/apiserver/internal/service/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
 // v1 is what KubeRay's V1 API has besides the parts of v2.
 type v1 struct {
 	// templates are the ConfigMaps of compute templates.
 	templates stores
+	events    *servicev1.Events
 	rest      []rest.API
+}
+
+// run fills the caches that are asked for, until ctx ends.
+func (v *v1) run(ctx context.Context, o *V1Options) {
+	if o.Enabled && o.CacheTemplates {
+		v.templates.run(ctx)
+	}
+	if o.Enabled && o.CacheEvents {
+		v.events.Run(ctx)
+	}
 }
 
 // v1Parts are the parts that it has in common with v2.
@@ -40,6 +57,7 @@ type v1Parts struct {
 	table      *rpcstatus.Table
 	servers    []grpc.ServiceRegistrar
 	conn       grpc.ClientConnInterface
+	metrics    prometheus.Gatherer
 }
 
 func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
@@ -68,10 +86,15 @@ func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, err
 		Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: p.views, Selector: servicev1.TemplateSelector,
 	})}
 	templates := &servicev1.Templates{Authorizer: access.authorizer, In: v.templatesIn, Core: p.core}
+	own, err := store.NewClient(access.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	v.events = &servicev1.Events{Authorizer: access.authorizer, Core: p.core, Watches: servicev1.WatchEvents(own, o.Namespaces), Warn: interceptor.AddWarning}
 	for _, server := range p.servers {
 		servicev1.Register(server, servicev1.Options{
 			Clusters: p.resources[0], Jobs: p.resources[1], Services: p.resources[2], Dashboards: p.dashboards, Views: p.views,
-			Templates: templates,
+			Templates: templates, Events: v.events,
 		})
 	}
 	api, err := restv1.New(ctx, restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
@@ -80,6 +103,14 @@ func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, err
 	}
 	local := o.V1.Authentication == v1None && !o.InsecureAllowRemoteNone
 	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local}}
+	documents, err := fs.Sub(openapi.KubeRay, "kuberay")
+	if err != nil {
+		return nil, fmt.Errorf("finding the Swagger documents: %w", err)
+	}
+	pages := api.Pages(promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}), documents)
+	for _, prefix := range restv1.PagePrefixes {
+		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: pages, WriteError: api.WriteError, Local: local})
+	}
 	if !o.V1.KubernetesPaths {
 		return v, nil
 	}
@@ -110,14 +141,10 @@ func newKube(access *access, p v1Parts, templates *servicev1.Templates) (*kube.H
 		IsRayService: func(ctx context.Context, namespace, name string) (bool, error) {
 			service := &corev1.Service{}
 			err := p.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)
-			return service.Labels[rayv1.LabelAppName] == rayv1.AppName, ignoreNotFound(err)
+			if apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return service.Labels[rayv1.LabelAppName] == rayv1.AppName, err
 		},
 	}), nil
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -244,6 +244,9 @@ func TestV1Identity(t *testing.T) {
 					name := "by-" + mode + "-" + strings.ToLower(map[bool]string{true: "bearer", false: "bare"}[strings.HasPrefix(header, "Bearer")]) + map[bool]string{true: "-x"}[header == "nonsense"]
 					c.want(t, 200, "POST", w.path("clusters"), w.cluster(name), &kuberay.Cluster{})
 					c.want(t, 403, "DELETE", w.path("clusters", name), nil, nil)
+					if code, body, header := c.send(t, "GET", w.path("clusters", name), ""); code != 200 || !strings.Contains(strings.Join(header.Values("Warning"), ""), "events are left out") {
+						t.Errorf("without the right to list events: %d %s, warnings %v", code, body, header.Values("Warning"))
+					}
 					c.want(t, 403, "GET", w.path("jobs"), nil, nil)
 				}
 				if mode != v1Passthrough { // v2 goes on to ask who it is

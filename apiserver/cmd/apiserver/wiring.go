@@ -41,9 +41,8 @@ const (
 	// maxReceive bounds a gRPC request, maxSend a response: a page of full objects is long.
 	maxReceive = 4 << 20
 	maxSend    = 100 << 20
-	// defaultDeadline is for short calls whose client sets none; longestCall is that of the longest unary call, a wait.
-	defaultDeadline = 60 * time.Second
-	longestCall     = 10 * time.Minute
+	// longestCall is the deadline of the longest unary call, a wait.
+	longestCall = 10 * time.Minute
 )
 
 // app is all parts of the process.
@@ -90,7 +89,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.drain = drain
-	chain := interceptor.Chain(chainOf(stop, table, metrics))
+	chain := interceptor.Chain(chainOf(stop, table, metrics, o.CallTimeout))
 
 	a.edge, a.grpc = entry, grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
@@ -113,7 +112,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess}
+	parts := v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
 	if a.v1, err = newV1(ctx, o, access, parts); err != nil {
 		return nil, err
 	}
@@ -174,7 +173,7 @@ var (
 )
 
 // chainOf is the way of every call behind the edge, outermost first.
-func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics) []interceptor.Interceptor {
+func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, timeout time.Duration) []interceptor.Interceptor {
 	mutates := func(method string) bool { return edge.MethodOf(method).Mutates }
 	long := func(method string) bool { return edge.MethodOf(method).Long }
 	return []interceptor.Interceptor{
@@ -183,7 +182,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 		interceptor.Recovery(), // a panic in what follows ends the call, not the process
 		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
-		interceptor.Deadline(defaultDeadline, long),
+		interceptor.Deadline(timeout, long),
 		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
 		interceptor.Drain(stop, long),
 		interceptor.Warnings(),

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
-	"google.golang.org/grpc/codes"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -121,7 +120,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		s.serveDocs(w, r)
 	case "/":
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") { // only browsers want pages
-			s.APIs[0].WriteError(w, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at /; see /docs"})
+			s.APIs[0].WriteError(w, rpcstatus.PathNotFound("there is nothing at /; see /docs"))
 			return
 		}
 		http.Redirect(w, r, "/docs", http.StatusFound)

@@ -1,11 +1,11 @@
 package v1
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -94,13 +94,9 @@ func (g groupIn) apply(template map[string]any, name string, resources corev1.Re
 		}
 	}
 	for _, t := range tolerations {
-		data, err := json.Marshal(t)
+		item, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&t)
 		if err != nil {
 			return fmt.Errorf("encoding a toleration: %w", err)
-		}
-		var item map[string]any
-		if err := json.Unmarshal(data, &item); err != nil {
-			return fmt.Errorf("reading a toleration: %w", err)
 		}
 		list, _ := spec["tolerations"].([]any)
 		spec["tolerations"] = append(list, item)

@@ -1,6 +1,8 @@
 package v1
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -41,18 +43,10 @@ var (
 
 // without returns the entries of all but those with the names; nil when nothing is left.
 func without(all map[string]string, names ...string) map[string]string {
-	var left map[string]string
-entries:
-	for key, value := range all {
-		for _, name := range names {
-			if key == name {
-				continue entries
-			}
-		}
-		if left == nil {
-			left = map[string]string{}
-		}
-		left[key] = value
+	left := maps.Clone(all)
+	maps.DeleteFunc(left, func(key, _ string) bool { return slices.Contains(names, key) })
+	if len(left) == 0 {
+		return nil
 	}
 	return left
 }

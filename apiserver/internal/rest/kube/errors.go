@@ -3,37 +3,25 @@ package kube
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"time"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-func httpStatus(c codes.Code) int { return runtime.HTTPStatusFromCode(c) }
-
 // WriteError writes an error that arises here as Kubernetes writes its own, because that is what the clients of these paths read.
 func (h *Handler) WriteError(w http.ResponseWriter, err error) {
-	st, ok := status.FromError(err)
-	if !ok || rpcstatus.Detail[*errdetails.ErrorInfo](st) == nil {
-		st, _ = h.Table.Status(err, w.Header().Get("X-Request-Id"))
+	st, code := rest.Failure(h.Table, w.Header(), err)
+	if rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason() == "COMPUTE_TEMPLATE_NOT_FOUND" {
+		code = http.StatusUnprocessableEntity // as KubeRay's server has it: the object is wrong, and not the state of the cluster
 	}
-	code := codeOf(st, rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason())
 	answer := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: st.Message(), Code: int32(code), Reason: reasons[code],
 	}
-	if delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration(); delay > 0 {
-		seconds := int((delay + time.Second - 1) / time.Second)
-		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	if seconds := rest.RetryAfter(st); seconds > 0 {
 		answer.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(seconds)}
-	}
-	if code == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="kubernetes"`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -3,7 +3,6 @@ package kube
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -24,8 +22,7 @@ import (
 )
 
 const (
-	// maxBody is the longest body of an object; etcd takes 1.5 MiB. maxProxied is that of a request to a dashboard, as Ray's own server has it.
-	maxBody    = 3 << 20
+	// maxProxied is the longest body of a request to a dashboard, as Ray's own server has it.
 	maxProxied = 100 << 20
 	// bodyTime is how long a client may take to send a long body.
 	bodyTime = 10 * time.Minute
@@ -115,22 +112,10 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
 		return nil
 	}
-	tooLarge := &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
-	if r.ContentLength > maxBody {
-		return tooLarge
-	}
-	if err := visit.Body(r.Context(), maxBody); err != nil {
+	data, err := rest.ReadObject(r.Context(), w, r, visit)
+	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-		return tooLarge
-	}
-	if err != nil {
-		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
-	}
-	visit.Shrink(int64(len(data)))
-	rest.LiftReadLimit(w)
 	if t.templates {
 		if data, err = h.expand(r, t.namespace, data); err != nil {
 			return err
@@ -189,17 +174,4 @@ func audit(ctx context.Context, r *http.Request, t *target) {
 		fields = append(fields, "user", c.Name(), "groups", c.Groups())
 	}
 	klog.FromContext(ctx).WithName("audit").Info("Mutation", fields...)
-}
-
-// codeOf is the HTTP status of an error.
-func codeOf(st *status.Status, reason string) int {
-	switch reason {
-	case "TOO_LARGE":
-		return http.StatusRequestEntityTooLarge
-	case "METHOD_NOT_ALLOWED":
-		return http.StatusMethodNotAllowed
-	case "COMPUTE_TEMPLATE_NOT_FOUND":
-		return http.StatusUnprocessableEntity
-	}
-	return httpStatus(st.Code())
 }

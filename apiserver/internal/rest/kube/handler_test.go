@@ -160,7 +160,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if resp, _ := w.do(t, "DELETE", "/apis/events.k8s.io/v1/namespaces/ns/events", ""); resp.StatusCode != 405 {
 		t.Errorf("events can be deleted: %d", resp.StatusCode)
 	}
-	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", maxBody+1)); resp.StatusCode != 413 {
+	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", 3<<20+1)); resp.StatusCode != 413 {
 		t.Errorf("a long body: %d", resp.StatusCode)
 	}
 	resp, err := http.Get(w.front.URL + "/apis/ray.io/v1/rayclusters")
@@ -233,6 +233,20 @@ func TestWatchIsSentOnAtOnce(t *testing.T) {
 		}
 		if !lines.Scan() || lines.Text() != want {
 			t.Fatalf("want %s, got %q: %v", want, lines.Text(), lines.Err())
+		}
+	}
+}
+
+// TestErrorsArriveWhole has an error with a long body, which KubeRay's server cut short.
+func TestErrorsArriveWhole(t *testing.T) {
+	w, text := newWorld(t), strings.Repeat("why ", 1<<18)
+	w.kube = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(rw, text)
+	}
+	for _, method := range []string{"GET", "PUT"} {
+		if resp, body := w.do(t, method, "/apis/ray.io/v1/namespaces/ns/rayclusters/a", "{}"); resp.StatusCode != 409 || body != text {
+			t.Errorf("%s: %d with %d of %d bytes", method, resp.StatusCode, len(body), len(text))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -54,7 +53,7 @@ func targetOf(r *http.Request) (*target, error) {
 }
 
 func notServed(r *http.Request) error {
-	return &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "the gateway serves nothing at " + strings.ToValidUTF8(r.URL.Path[:min(len(r.URL.Path), 200)], "?")}
+	return rpcstatus.PathNotFound("the gateway serves nothing at " + rpcstatus.Quoted(r.URL.Path))
 }
 
 // withTemplates are the resources whose groups may name compute templates.
@@ -77,7 +76,7 @@ func eventsTarget(r *http.Request) (*target, error) {
 		return nil, notServed(r)
 	}
 	if r.Method != http.MethodGet {
-		return nil, &rpcstatus.Error{Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: "events can only be read"}
+		return nil, rpcstatus.MethodNotAllowed("events can only be read")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -103,7 +102,7 @@ func proxyTarget(r *http.Request) (*target, error) {
 		name = names[1]
 	}
 	if len(names) > 3 || len(validation.IsDNS1035Label(name)) > 0 || len(validation.IsDNS1123Label(parts[0])) > 0 {
-		return nil, rpcstatus.BadField("service", "%q is not name, name:port or scheme:name:port of a Service", strings.ToValidUTF8(parts[2][:min(len(parts[2]), 200)], "?"))
+		return nil, rpcstatus.BadField("service", "%q is not name, name:port or scheme:name:port of a Service", rpcstatus.Quoted(parts[2]))
 	}
 	return &target{route: corePrefix + "{namespace}/services/{service}/proxy/{path}", namespace: parts[0], service: name, query: r.URL.RawQuery}, nil
 }

@@ -3,7 +3,6 @@ package v1
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
@@ -24,12 +22,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-const (
-	// Prefix of the paths of this version.
-	Prefix = "/apis/v1/"
-	// maxBody is the longest request body in bytes. etcd takes 1.5 MiB.
-	maxBody = 3 << 20
-)
+// Prefix of the paths of this version.
+const Prefix = "/apis/v1/"
 
 // Options of New. All are required.
 type Options struct {
@@ -112,13 +106,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
-	data, err := readBody(ctx, w, r, visit)
+	data, err := rest.ReadObject(ctx, w, r, visit)
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		a.WriteError(w, err)
 		return
 	}
-	rest.LiftReadLimit(w)
 	if matched != nil && matched.body != nil {
 		warnOfUnknown(w.Header(), data, matched.body)
 	}
@@ -137,31 +130,4 @@ func cleanPath(p string) string {
 		clean += "/"
 	}
 	return clean
-}
-
-// readBody reads the body, for which there must be room.
-func readBody(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil, nil
-	}
-	tooLarge := &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
-	length := r.ContentLength
-	switch {
-	case length > maxBody:
-		return nil, tooLarge
-	case length < 0:
-		length = maxBody
-	}
-	if err := visit.Body(ctx, length); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-		return nil, tooLarge
-	}
-	if err != nil {
-		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
-	}
-	visit.Shrink(int64(len(data)))
-	return data, nil
 }

@@ -5,18 +5,15 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -26,34 +23,14 @@ const (
 	headerDetails = "Grpc-Status-Details-Bin"
 )
 
-// reasonHTTP are the reasons that have an HTTP status of their own, more precise than that of their gRPC code.
-var reasonHTTP = map[string]int{
-	"TOO_LARGE": http.StatusRequestEntityTooLarge, "METHOD_NOT_ALLOWED": http.StatusMethodNotAllowed, "FOREIGN_ORIGIN": http.StatusForbidden,
-}
-
 // WriteError writes an error: code and message in the body, all else in headers.
 func (a *API) WriteError(w http.ResponseWriter, err error) {
-	st, ok := status.FromError(err)
-	if !ok || rpcstatus.Detail[*errdetails.ErrorInfo](st) == nil {
-		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
-	}
-	header, reason := w.Header(), rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason()
-	code := runtime.HTTPStatusFromCode(st.Code())
-	if special, ok := reasonHTTP[reason]; ok {
-		code = special
-	}
-	header.Del("Trailer")
-	header.Del("Transfer-Encoding")
+	header := w.Header()
+	st, code := rest.Failure(a.Table, header, err)
 	header.Set("Content-Type", typeJSON)
-	header.Set(headerReason, reason)
+	header.Set(headerReason, rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason())
 	if data, err := proto.Marshal(st.Proto()); err == nil {
 		header.Set(headerDetails, base64.RawStdEncoding.EncodeToString(data))
-	}
-	if st.Code() == codes.Unauthenticated {
-		header.Set("WWW-Authenticate", `Bearer realm="kubernetes"`)
-	}
-	if delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration(); delay > 0 {
-		header.Set("Retry-After", strconv.Itoa(int((delay+time.Second-1)/time.Second)))
 	}
 	// The message is never empty: KubeRay's Python client shows it without asking whether it is there.
 	data, err := modelv1.AppendJSON(nil, &spb.Status{Code: int32(st.Code()), Message: cmp.Or(st.Message(), st.Code().String())})
@@ -74,8 +51,8 @@ func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Mar
 	}
 	if code == http.StatusMethodNotAllowed && len(allow) > 0 {
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		a.WriteError(w, &rpcstatus.Error{Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: "Method Not Allowed: use " + strings.Join(allow, ", ")})
+		a.WriteError(w, rpcstatus.MethodNotAllowed("Method Not Allowed: use "+strings.Join(allow, ", ")))
 		return
 	}
-	a.WriteError(w, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "Not Found"})
+	a.WriteError(w, rpcstatus.PathNotFound("Not Found"))
 }

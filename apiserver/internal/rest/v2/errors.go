@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -15,16 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
-
-// reasonHTTP are the reasons that have an HTTP status of their own, more precise than that of their gRPC code.
-var reasonHTTP = map[string]int{
-	"TOO_LARGE":              http.StatusRequestEntityTooLarge,
-	"UNSUPPORTED_MEDIA_TYPE": http.StatusUnsupportedMediaType,
-	"METHOD_NOT_ALLOWED":     http.StatusMethodNotAllowed,
-	"FOREIGN_ORIGIN":         http.StatusForbidden,
-}
 
 // errorHandler writes errors of calls and of decoding.
 func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
@@ -37,32 +28,15 @@ func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Mar
 	a.writeError(w, m, err)
 }
 
-// writeError writes any error as a google.rpc.Status. The status of a call is complete and passes as it is.
+// writeError writes any error as a google.rpc.Status.
 func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) {
-	st, ok := status.FromError(err)
-	if !ok || errorInfo(st) == nil {
-		st, _ = a.Table.Status(err, w.Header().Get("X-Request-Id"))
-	}
-	code := runtime.HTTPStatusFromCode(st.Code())
-	if special, ok := reasonHTTP[errorInfo(st).GetReason()]; ok {
-		code = special
-	}
-	header := w.Header()
-	header.Del("Trailer")
-	header.Del("Transfer-Encoding")
-	header.Del("ETag")
-	if st.Code() == codes.Unauthenticated {
-		header.Set("WWW-Authenticate", `Bearer realm="kubernetes"`)
-	}
-	if after := retryAfter(st); after > 0 {
-		header.Set("Retry-After", strconv.Itoa(after))
-	}
+	st, code := rest.Failure(a.Table, w.Header(), err)
 	data, merr := m.Marshal(st.Proto())
 	if merr != nil {
 		data = []byte(`{"code":13,"message":"internal error"}`)
 		code = http.StatusInternalServerError
 	}
-	header.Set("Content-Type", m.ContentType(nil))
+	w.Header().Set("Content-Type", m.ContentType(nil))
 	w.WriteHeader(code)
 	_, _ = w.Write(data)
 }
@@ -71,31 +45,15 @@ func errorInfo(st *status.Status) *errdetails.ErrorInfo {
 	return rpcstatus.Detail[*errdetails.ErrorInfo](st)
 }
 
-// retryAfter returns the hint in whole seconds, rounded up.
-func retryAfter(st *status.Status) int {
-	delay := rpcstatus.Detail[*errdetails.RetryInfo](st).GetRetryDelay().AsDuration()
-	return int((delay + time.Second - 1) / time.Second)
-}
-
 // noRoute answers a request that no route fits: 404, or 405 with the methods that do fit.
 func (a *API) noRoute(w http.ResponseWriter, r *http.Request, m runtime.Marshaler) {
-	path := cleanPath(r)
+	path := rpcstatus.Quoted(r.URL.Path)
 	if allow := a.methodsOf(r); len(allow) > 0 && !slices.Contains(allow, r.Method) {
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		a.writeError(w, m, &rpcstatus.Error{
-			Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not possible on " + path + ": use " + strings.Join(allow, ", "),
-		})
+		a.writeError(w, m, rpcstatus.MethodNotAllowed(r.Method+" is not possible on "+path+": use "+strings.Join(allow, ", ")))
 		return
 	}
-	a.writeError(w, m, &rpcstatus.Error{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", Message: "there is nothing at " + path + "; see /docs"})
-}
-
-func cleanPath(r *http.Request) string {
-	path := strings.ToValidUTF8(r.URL.Path, "?")
-	if len(path) > 200 {
-		path = path[:200] + "..."
-	}
-	return path
+	a.writeError(w, m, rpcstatus.PathNotFound("there is nothing at "+path+"; see /docs"))
 }
 
 // methodsOf returns the methods that there are on the path of a request.

@@ -25,25 +25,19 @@ func invalid(errs field.ErrorList) error {
 func required(path string) *field.Error { return field.Required(field.NewPath(path), "") }
 
 // checkObject checks the request of a get or a delete.
-func checkObject(namespace, name string) error {
+func checkObject(req one) error {
 	var errs field.ErrorList
-	if name == "" {
+	if req.GetName() == "" {
 		errs = append(errs, required("name"))
 	}
-	if namespace == "" {
+	if req.GetNamespace() == "" {
 		errs = append(errs, required("namespace"))
 	}
 	return invalid(errs)
 }
 
-// made is what all objects that are created have.
-type made interface {
-	GetNamespace() string
-	GetName() string
-}
-
 // checkPlace checks where an object is created.
-func checkPlace(namespace string, o made) field.ErrorList {
+func checkPlace(namespace string, o one) field.ErrorList {
 	var errs field.ErrorList
 	if namespace == "" {
 		errs = append(errs, required("namespace"))
@@ -61,7 +55,7 @@ func checkPlace(namespace string, o made) field.ErrorList {
 
 // checkOwned is checkPlace for an object that belongs to somebody.
 func checkOwned(namespace string, o interface {
-	made
+	one
 	GetUser() string
 },
 ) field.ErrorList {

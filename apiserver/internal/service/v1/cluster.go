@@ -4,14 +4,16 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
 type clusterServer struct {
 	kuberay.UnsafeClusterServiceServer // so that a new method in the proto is a compile error here
-	Options
+	kind[rayv1.RayCluster, *kuberay.Cluster]
 }
 
 // CreateCluster implements kuberay.ClusterServiceServer.
@@ -20,35 +22,24 @@ func (s *clusterServer) CreateCluster(ctx context.Context, req *kuberay.CreateCl
 	if err := invalid(append(checkOwned(req.GetNamespace(), c), checkSpec(c.GetClusterSpec())...)); err != nil {
 		return nil, err
 	}
-	templates, err := s.Templates.named(ctx, req.GetNamespace(), modelv1.TemplateNames(c.GetClusterSpec()))
-	if err != nil {
-		return nil, err
-	}
-	rc, errs := modelv1.ClusterToRay(c, templates, s.Clock.Now())
-	if err := invalid(errs); err != nil {
-		return nil, err
-	}
-	tree, err := modelv1.Tree(rc)
-	if err != nil {
-		return nil, err
-	}
-	item, err := s.Clusters.Make(ctx, tree, false)
-	if err != nil {
-		return nil, err
-	}
-	return clusterView.of(ctx, s.Views, item)
+	return s.create(ctx, req.GetNamespace(), c.GetClusterSpec(), func(templates modelv1.Templates) (*rayv1.RayCluster, field.ErrorList) {
+		return modelv1.ClusterToRay(c, templates, s.Clock.Now())
+	})
 }
 
 // GetCluster implements kuberay.ClusterServiceServer.
 func (s *clusterServer) GetCluster(ctx context.Context, req *kuberay.GetClusterRequest) (*kuberay.Cluster, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	item, err := s.Clusters.Find(ctx, req.GetNamespace(), req.GetName())
+	item, err := s.find(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return clusterView.of(ctx, s.Views, item)
+	events := s.Events.about(ctx, item.Namespace, item.UID)
+	if len(events) == 0 {
+		return s.view.of(ctx, s.Views, item)
+	}
+	c := s.view.convert(ctx, item)
+	c.Events = modelv1.ClusterEvents(&item.ObjectMeta, events)
+	return c, nil
 }
 
 // ListCluster implements kuberay.ClusterServiceServer.
@@ -67,19 +58,7 @@ func (s *clusterServer) ListAllClusters(ctx context.Context, req *kuberay.ListAl
 	return &kuberay.ListAllClustersResponse{Clusters: clusters, Continue: next}, err
 }
 
-func (s *clusterServer) list(ctx context.Context, l listing) ([]*kuberay.Cluster, string, error) {
-	items, next, err := l.list(ctx, s.Clusters.Page)
-	if err != nil {
-		return nil, "", err
-	}
-	clusters, err := clusterView.all(ctx, s.Views, items)
-	return clusters, next, err
-}
-
 // DeleteCluster implements kuberay.ClusterServiceServer.
 func (s *clusterServer) DeleteCluster(ctx context.Context, req *kuberay.DeleteClusterRequest) (*emptypb.Empty, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	return &emptypb.Empty{}, s.Clusters.Remove(ctx, req.GetNamespace(), req.GetName())
+	return s.remove(ctx, req)
 }

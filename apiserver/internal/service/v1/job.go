@@ -4,14 +4,16 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
 type jobServer struct {
 	kuberay.UnsafeRayJobServiceServer
-	Options
+	kind[rayv1.RayJob, *kuberay.RayJob]
 }
 
 // CreateRayJob implements kuberay.RayJobServiceServer. A spec is looked at whenever there is one, also beside a selector.
@@ -24,35 +26,18 @@ func (s *jobServer) CreateRayJob(ctx context.Context, req *kuberay.CreateRayJobR
 	if err := invalid(errs); err != nil {
 		return nil, err
 	}
-	templates, err := s.Templates.named(ctx, req.GetNamespace(), modelv1.TemplateNames(j.GetClusterSpec()))
-	if err != nil {
-		return nil, err
-	}
-	job, errs := modelv1.JobToRay(j, templates)
-	if err := invalid(errs); err != nil {
-		return nil, err
-	}
-	tree, err := modelv1.Tree(job)
-	if err != nil {
-		return nil, err
-	}
-	item, err := s.Jobs.Make(ctx, tree, false)
-	if err != nil {
-		return nil, err
-	}
-	return jobView.of(ctx, s.Views, item)
+	return s.create(ctx, req.GetNamespace(), j.GetClusterSpec(), func(templates modelv1.Templates) (*rayv1.RayJob, field.ErrorList) {
+		return modelv1.JobToRay(j, templates)
+	})
 }
 
 // GetRayJob implements kuberay.RayJobServiceServer.
 func (s *jobServer) GetRayJob(ctx context.Context, req *kuberay.GetRayJobRequest) (*kuberay.RayJob, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	item, err := s.Jobs.Find(ctx, req.GetNamespace(), req.GetName())
+	item, err := s.find(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return jobView.of(ctx, s.Views, item)
+	return s.view.of(ctx, s.Views, item)
 }
 
 // ListRayJobs implements kuberay.RayJobServiceServer.
@@ -71,19 +56,7 @@ func (s *jobServer) ListAllRayJobs(ctx context.Context, req *kuberay.ListAllRayJ
 	return &kuberay.ListAllRayJobsResponse{Jobs: jobs, Continue: next}, err
 }
 
-func (s *jobServer) list(ctx context.Context, l listing) ([]*kuberay.RayJob, string, error) {
-	items, next, err := l.list(ctx, s.Jobs.Page)
-	if err != nil {
-		return nil, "", err
-	}
-	jobs, err := jobView.all(ctx, s.Views, items)
-	return jobs, next, err
-}
-
 // DeleteRayJob implements kuberay.RayJobServiceServer.
 func (s *jobServer) DeleteRayJob(ctx context.Context, req *kuberay.DeleteRayJobRequest) (*emptypb.Empty, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	return &emptypb.Empty{}, s.Jobs.Remove(ctx, req.GetNamespace(), req.GetName())
+	return s.remove(ctx, req)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -47,10 +48,13 @@ func (l listing) list(ctx context.Context, page func(context.Context, store.List
 	}
 }
 
-// inNamespace demands the namespace of a list that is not of all.
+// inNamespace demands the namespace of a list that is not of all. As in Kubernetes it need not exist, but it must go into a path.
 func (l listing) inNamespace() error {
 	if l.namespace == "" {
 		return rpcstatus.BadField("namespace", "required")
+	}
+	if problems := path.IsValidPathSegmentName(l.namespace); len(problems) > 0 {
+		return rpcstatus.BadField("namespace", "%s", problems[0])
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/utils/clock"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/resource"
@@ -15,6 +16,8 @@ type Options struct {
 	Clusters, Jobs, Services *resource.Resource
 	// Templates keeps compute templates.
 	Templates *Templates
+	// Events are part of what get calls answer.
+	Events *Events
 	// Dashboards leads to the clusters that jobs are submitted to.
 	Dashboards *dashboardproxy.Proxy
 	// Views keeps encoded forms of objects.
@@ -28,9 +31,9 @@ func Register(server grpc.ServiceRegistrar, o Options) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	kuberay.RegisterClusterServiceServer(server, &clusterServer{Options: o})
+	kuberay.RegisterClusterServiceServer(server, &clusterServer{kind: kind[rayv1.RayCluster, *kuberay.Cluster]{o, o.Clusters, clusterView}})
 	kuberay.RegisterComputeTemplateServiceServer(server, &templateServer{Options: o})
-	kuberay.RegisterRayJobServiceServer(server, &jobServer{Options: o})
-	kuberay.RegisterRayServeServiceServer(server, &serveServer{Options: o})
+	kuberay.RegisterRayJobServiceServer(server, &jobServer{kind: kind[rayv1.RayJob, *kuberay.RayJob]{o, o.Jobs, jobView}})
+	kuberay.RegisterRayServeServiceServer(server, &serveServer{kind: kind[rayv1.RayService, *kuberay.RayService]{o, o.Services, serviceView}})
 	kuberay.RegisterRayJobSubmissionServiceServer(server, &submissionServer{Options: o})
 }

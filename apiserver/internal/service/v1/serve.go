@@ -4,16 +4,18 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
 type serveServer struct {
 	kuberay.UnsafeRayServeServiceServer
-	Options
+	kind[rayv1.RayService, *kuberay.RayService]
 }
 
 func checkService(namespace string, service *kuberay.RayService) field.ErrorList {
@@ -33,23 +35,9 @@ func (s *serveServer) CreateRayService(ctx context.Context, req *kuberay.CreateR
 	if err := invalid(checkService(req.GetNamespace(), service)); err != nil {
 		return nil, err
 	}
-	templates, err := s.Templates.named(ctx, req.GetNamespace(), modelv1.TemplateNames(service.GetClusterSpec()))
-	if err != nil {
-		return nil, err
-	}
-	rs, errs := modelv1.ServiceToRay(service, templates, s.Clock.Now())
-	if err := invalid(errs); err != nil {
-		return nil, err
-	}
-	tree, err := modelv1.Tree(rs)
-	if err != nil {
-		return nil, err
-	}
-	item, err := s.Services.Make(ctx, tree, false)
-	if err != nil {
-		return nil, err
-	}
-	return serviceView.of(ctx, s.Views, item)
+	return s.create(ctx, req.GetNamespace(), service.GetClusterSpec(), func(templates modelv1.Templates) (*rayv1.RayService, field.ErrorList) {
+		return modelv1.ServiceToRay(service, templates, s.Clock.Now())
+	})
 }
 
 // UpdateRayService implements kuberay.RayServeServiceServer. The name in the message says which service it is, and not the one in the path.
@@ -77,7 +65,7 @@ func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateR
 	if err != nil {
 		return nil, err
 	}
-	return serviceView.of(ctx, s.Views, item)
+	return s.view.of(ctx, s.Views, item)
 }
 
 // addStored adds the templates that a stored service was made of, as far as there are any: what only they say goes when another is named.
@@ -99,14 +87,20 @@ func (s *serveServer) addStored(ctx context.Context, namespace string, templates
 
 // GetRayService implements kuberay.RayServeServiceServer.
 func (s *serveServer) GetRayService(ctx context.Context, req *kuberay.GetRayServiceRequest) (*kuberay.RayService, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	item, err := s.Services.Find(ctx, req.GetNamespace(), req.GetName())
+	item, err := s.find(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return serviceView.of(ctx, s.Views, item)
+	service := s.view.convert(ctx, item)
+	status := service.GetRayServiceStatus()
+	var ofCluster []corev1.Event
+	if name := status.GetRayClusterName(); name != "" {
+		if cluster, err := s.Clusters.Find(ctx, item.Namespace, name); err == nil {
+			ofCluster = s.Events.about(ctx, item.Namespace, cluster.UID)
+		}
+	}
+	status.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, s.Events.about(ctx, item.Namespace, item.UID), ofCluster)
+	return service, nil
 }
 
 // ListRayServices implements kuberay.RayServeServiceServer.
@@ -125,19 +119,7 @@ func (s *serveServer) ListAllRayServices(ctx context.Context, req *kuberay.ListA
 	return &kuberay.ListAllRayServicesResponse{Services: services, NextPageToken: next}, err
 }
 
-func (s *serveServer) list(ctx context.Context, l listing) ([]*kuberay.RayService, string, error) {
-	items, next, err := l.list(ctx, s.Services.Page)
-	if err != nil {
-		return nil, "", err
-	}
-	services, err := serviceView.all(ctx, s.Views, items)
-	return services, next, err
-}
-
 // DeleteRayService implements kuberay.RayServeServiceServer.
 func (s *serveServer) DeleteRayService(ctx context.Context, req *kuberay.DeleteRayServiceRequest) (*emptypb.Empty, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
-		return nil, err
-	}
-	return &emptypb.Empty{}, s.Services.Remove(ctx, req.GetNamespace(), req.GetName())
+	return s.remove(ctx, req)
 }

@@ -217,7 +217,7 @@ func (s *templateServer) CreateComputeTemplate(ctx context.Context, req *kuberay
 
 // GetComputeTemplate implements kuberay.ComputeTemplateServiceServer.
 func (s *templateServer) GetComputeTemplate(ctx context.Context, req *kuberay.GetComputeTemplateRequest) (*kuberay.ComputeTemplate, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
+	if err := checkObject(req); err != nil {
 		return nil, err
 	}
 	return s.Templates.get(ctx, req.GetNamespace(), req.GetName())
@@ -240,7 +240,7 @@ func (s *templateServer) ListAllComputeTemplates(ctx context.Context, _ *kuberay
 
 // DeleteComputeTemplate implements kuberay.ComputeTemplateServiceServer. A ConfigMap that is no template is not found.
 func (s *templateServer) DeleteComputeTemplate(ctx context.Context, req *kuberay.DeleteComputeTemplateRequest) (*emptypb.Empty, error) {
-	if err := checkObject(req.GetNamespace(), req.GetName()); err != nil {
+	if err := checkObject(req); err != nil {
 		return nil, err
 	}
 	item, _, err := s.Templates.find(ctx, req.GetNamespace(), req.GetName())

@@ -48,6 +48,9 @@ func TestListing(t *testing.T) {
 	if err := (listing{}).inNamespace(); err == nil {
 		t.Error("a list of no namespace")
 	}
+	if err := (listing{namespace: ".."}).inNamespace(); err == nil {
+		t.Error("a list of what no path can hold")
+	}
 	if _, _, err := (listing{limit: -1, limitField: "limit"}).list(t.Context(), nil); err == nil {
 		t.Error("a negative page")
 	}

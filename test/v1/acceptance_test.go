@@ -1,0 +1,267 @@
+package v1
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc/codes"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	corev1 "k8s.io/api/core/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
+)
+
+// services are those of V1 that are served; the last of a file's is.
+func services() []protoreflect.ServiceDescriptor {
+	var all []protoreflect.ServiceDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		kuberay.File_kuberay_cluster_proto, kuberay.File_kuberay_config_proto, kuberay.File_kuberay_job_proto, kuberay.File_kuberay_job_submission_proto, kuberay.File_kuberay_serve_proto,
+	} {
+		for i := range file.Services().Len() {
+			all = append(all, file.Services().Get(i))
+		}
+	}
+	return all
+}
+
+// rule returns the HTTP method, the path and the body's field of a method.
+func rule(m protoreflect.MethodDescriptor) (verb, path, body string) {
+	r := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
+	for verb, path := range map[string]string{"GET": r.GetGet(), "POST": r.GetPost(), "PUT": r.GetPut(), "DELETE": r.GetDelete()} {
+		if path != "" {
+			return verb, path, r.GetBody()
+		}
+	}
+	return "", "", ""
+}
+
+// TestAcceptance is what has to be so for existing clients to work unchanged. Of the list, round trips (3) and clusterState with the endpoint of the dashboard (8)
+// are in TestClusters, TestJobs and TestServices, HTTP statuses (4) in all tests, and pages (5) in TestLists.
+func TestAcceptance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.goClient
+	send := func(t *testing.T, method, path, body string, headers ...string) (int, string, http.Header) {
+		t.Helper()
+		code, answer, header, err := c.exchange(t.Context(), method, path, []byte(body), headers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code, string(answer), header
+	}
+	t.Run("1 paths, verbs and bodies of every method", func(t *testing.T) {
+		for _, s := range services() {
+			for i := range s.Methods().Len() {
+				m := s.Methods().Get(i)
+				verb, path, body := rule(m)
+				path = strings.NewReplacer("{namespace}", w.namespace, "{name}", "none", "{clustername}", "none", "{submissionid}", "none").Replace(path)
+				want := map[bool]string{true: "400", false: "200 404"}[body != ""]
+				if s.Name() == "ImageTemplateService" {
+					want = "404"
+				}
+				code, answer, _ := send(t, verb, path, map[bool]string{true: "{}"}[body != ""])
+				if !strings.Contains(want+" 404", fmt.Sprint(code)) || code == 404 && s.Name() == "ImageTemplateService" != strings.Contains(answer, `"message":"Not Found"`) {
+					t.Errorf("%s: %s %s is %d %s", m.FullName(), verb, path, code, answer)
+				}
+			}
+		}
+	})
+	t.Run("1 JSON", func(t *testing.T) {
+		for name, tc := range map[string]struct {
+			body string
+			code int
+			want string
+		}{
+			"malformed": {`{`, 400, `"code":3`}, "null": {`null`, 400, `"code":3`}, "a list": {`[]`, 400, `"code":3`}, "a wrong type": {`{"cpu":"x"}`, 400, `"code":3`}, "empty": {``, 400, `"code":3`},
+			"text for numbers, null for unset": {`{"name":"texts","namespace":"NS","cpu":"2","memory":"4","tolerations":null}`, 200, `{"name":"texts","namespace":"NS","cpu":2,"memory":4,"memoryUnit":"Gi"}`},
+			"any content type":                 {`{"name":"types","namespace":"NS","cpu":2,"memory":4}`, 200, `"name":"types"`},
+		} {
+			code, answer, header := send(t, "POST", w.path("compute_templates"), strings.ReplaceAll(tc.body, "NS", w.namespace), "Content-Type", "text/plain", "Accept", "image/png")
+			if code != tc.code || !strings.Contains(answer, strings.ReplaceAll(tc.want, "NS", w.namespace)) || header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s: %d %s as %s", name, code, answer, header.Get("Content-Type"))
+			}
+		}
+	})
+	t.Run("1 routing", func(t *testing.T) {
+		for _, tc := range []struct {
+			method, path string
+			want         int
+		}{
+			{"GET", "/apis/v1/unknown", 404}, {"GET", "/nothing", 404}, {"GET", "/apis/v1/namespaces//clusters", 404}, {"GET", w.path("clusters", ""), 400},
+			{"GET", w.path("clusters") + "?unknown=1&page_token=x", 200}, {"GET", w.path("clusters") + "?limit=abc", 400}, {"GET", w.path("services") + "?page_size=1&pageToken=", 200},
+			{"PATCH", w.path("clusters"), 405}, {"DELETE", w.path("clusters"), 405}, {"GET", w.path("clusters", "a%2Fb"), 404},
+		} {
+			if code, answer, _ := send(t, tc.method, tc.path, ""); code != tc.want {
+				t.Errorf("%s %s: want %d, got %d %s", tc.method, tc.path, tc.want, code, answer)
+			}
+		}
+		code, answer, _ := send(t, "GET", "/apis/v1/unknown", "")
+		if code != 404 || answer != `{"code":5,"message":"Not Found"}` {
+			t.Errorf("an unknown path: %d %s", code, answer)
+		}
+		if code, answer, _ := send(t, "GET", w.path("compute_templates", w.template), "", "Grpc-Timeout", "1n"); code != 504 || !strings.Contains(answer, `"code":4`) {
+			t.Errorf("after a nanosecond: %d %s", code, answer)
+		}
+		if code, _, _ := send(t, "POST", w.path("clusters", "none"), "", "X-HTTP-Method-Override", "DELETE"); code != 405 {
+			t.Errorf("a method in a header counts: %d", code)
+		}
+	})
+	t.Run("2 reply style", func(t *testing.T) {
+		sent := w.cluster("style")
+		sent.ClusterSpec.HeadGroupSpec.Volumes = []*kuberay.Volume{{Name: "claim", MountPath: "/claim", Source: "claim"}}
+		sent.ClusterSpec.WorkerGroupSpec[0].RayStartParams = nil
+		sent.ClusterSpec.HeadGroupSpec.ServiceType = ""
+		w.in(t).ok("POST", w.path("clusters"), sent, &kuberay.Cluster{})
+		_, answer, _ := send(t, "GET", w.path("clusters", "style"), "")
+		for _, want := range []string{`"volumeType":0`, `"rayStartParams":{}`, `"environment":{}`} {
+			if !strings.Contains(answer, want) {
+				t.Errorf("no %s in %s", want, answer)
+			}
+		}
+		for _, bad := range []string{`"serviceType":""`, `"upscalingMode":""`, `null`, `"DEV"`, `"envs"`, `"autoscalerOptions"`} {
+			if strings.Contains(answer, bad) {
+				t.Errorf("%s in %s", bad, answer)
+			}
+		}
+	})
+	t.Run("4 errors have a code and a message and nothing else", func(t *testing.T) {
+		for _, path := range []string{w.path("clusters", "none"), w.path("clusters", ""), "/apis/v1/unknown", w.path("clusters") + "?limit=abc"} {
+			_, answer, header := send(t, "GET", path, "")
+			var members map[string]any
+			if err := json.Unmarshal([]byte(answer), &members); err != nil || len(members) != 2 || members["message"] == "" || members["code"] == nil || header.Get("X-Error-Reason") == "" {
+				t.Errorf("%s: %s, reason %q", path, answer, header.Get("X-Error-Reason"))
+			}
+		}
+	})
+	t.Run("6 labels, annotations and ConfigMaps", func(t *testing.T) { testStoredForm(w.in(t)) })
+	t.Run("7 unknown members", func(t *testing.T) {
+		body := `{"name":"unknown","namespace":"` + w.namespace + `","cpu":1,"memory":1,"gpu accelerator":"x","memory_unit":"Mi","new":{"a":[1]}}`
+		code, answer, header := send(t, "POST", w.path("compute_templates"), body)
+		if code != 200 || !strings.Contains(answer, `"memoryUnit":"Mi"`) || len(header.Values("Warning")) != 2 {
+			t.Errorf("%d %s, warnings %v", code, answer, header.Values("Warning"))
+		}
+	})
+	t.Run("9 gRPC", func(t *testing.T) { testGRPC(w.in(t)) })
+	t.Run("10 endpoints", func(t *testing.T) {
+		for path, want := range map[string]string{
+			"/healthz": "ok", "/metrics": `grpc_server_handled_total{grpc_code="OK",grpc_method="CreateComputeTemplate",grpc_service="proto.ComputeTemplateService"`, "/swagger-ui/": "/swagger/",
+			"/swagger/cluster.swagger.json": `"/apis/v1/clusters"`, "/swagger/config.swagger.json": `"/apis/v1/compute_templates"`, "/swagger/job.swagger.json": `"/apis/v1/jobs"`,
+			"/swagger/job_submission.swagger.json": "/jobsubmissions/", "/swagger/serve.swagger.json": `"/apis/v1/services"`, "/swagger/error.swagger.json": `"swagger"`,
+		} {
+			code, answer, _ := send(t, "GET", path, "")
+			if code != 200 || !strings.Contains(answer, want) {
+				t.Errorf("%s: %d, and no %s in %.300s", path, code, want, answer)
+			}
+		}
+		for _, name := range []string{"started_total", "handled_total", "msg_received_total", "msg_sent_total", "handling_seconds_bucket"} {
+			if _, answer, _ := send(t, "GET", "/metrics", ""); !strings.Contains(answer, "grpc_server_"+name) {
+				t.Errorf("no metric grpc_server_%s", name)
+			}
+		}
+		for _, path := range []string{"/swagger/none.swagger.json", "/swagger/", "/metricsX", "/swagger/../secret"} {
+			if code, answer, _ := send(t, "GET", path, ""); code != 404 || !strings.HasPrefix(answer, `{"code":5`) {
+				t.Errorf("%s: %d %s", path, code, answer)
+			}
+		}
+	})
+}
+
+// testStoredForm compares what is stored with what KubeRay's server stores, so that both can serve the same objects.
+func testStoredForm(w *world) {
+	template := &kuberay.ComputeTemplate{
+		Name: "full", Namespace: w.namespace, Cpu: 2, Memory: 512, MemoryUnit: "Mi", Gpu: 1, GpuAccelerator: "vendor.example/gpu", ExtendedResources: map[string]uint32{"vendor.example/dev": 2},
+		Tolerations: []*kuberay.PodToleration{{Key: "k", Operator: "Exists", Effect: "NoSchedule"}},
+	}
+	w.ok("POST", w.path("compute_templates"), template, &kuberay.ComputeTemplate{})
+	cm := &corev1.ConfigMap{}
+	w.stored("full", cm)
+	if diff := cmp.Diff(map[string]string{
+		"name": "full", "namespace": w.namespace, "cpu": "2", "memory": "512", "memory_unit": "Mi", "gpu": "1", "gpu_accelerator": "vendor.example/gpu",
+		"extended_resources": `{"vendor.example/dev":2}`, "tolerations": `[{"key":"k","operator":"Exists","effect":"NoSchedule"}]`,
+	}, cm.Data); diff != "" {
+		w.Errorf("ConfigMap (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"ray.io/config-type": "compute-template", "ray.io/compute-template": "full"}, cm.Labels); diff != "" || len(cm.Annotations) > 0 {
+		w.Errorf("labels of the ConfigMap (-want +got):\n%s%v", diff, cm.Annotations)
+	}
+	w.stored(w.template, cm)
+	if _, there := cm.Data["tolerations"]; there || cm.Data["extended_resources"] != "null" || cm.Data["memory_unit"] != "Gi" {
+		w.Errorf("ConfigMap of little: %v", cm.Data)
+	}
+	cluster := w.cluster("stored")
+	cluster.Annotations, cluster.ClusterSpec.HeadGroupSpec.ComputeTemplate = map[string]string{"mine": "1"}, "full"
+	w.ok("POST", w.path("clusters"), cluster, &kuberay.Cluster{})
+	rc := &rayv1.RayCluster{}
+	w.stored("stored", rc)
+	if diff := cmp.Diff(map[string]string{
+		"ray.io/cluster-name": "stored", "ray.io/user": "3cpo", "ray.io/version": version, "ray.io/environment": "DEV", "app.kubernetes.io/name": "kuberay", "app.kubernetes.io/managed-by": "kuberay-apiserver",
+	}, rc.Labels); diff != "" {
+		w.Errorf("labels of a cluster (-want +got):\n%s", diff)
+	}
+	if _, err := time.Parse("2006-01-02 15:04:05 -0700 MST", rc.Annotations["ray.io/creation-timestamp"]); err != nil || rc.Annotations["mine"] != "1" || len(rc.Annotations) != 2 {
+		w.Errorf("annotations of a cluster %v: %v", rc.Annotations, err)
+	}
+	head := rc.Spec.HeadGroupSpec.Template
+	if diff := cmp.Diff(map[string]string{"ray.io/compute-template": "full", "ray.io/compute-image": image}, head.Annotations); diff != "" {
+		w.Errorf("annotations of the head (-want +got):\n%s", diff)
+	}
+	limits := head.Spec.Containers[0].Resources.Limits
+	for name, want := range map[corev1.ResourceName]string{"cpu": "2", "memory": "512Mi", "vendor.example/gpu": "1", "vendor.example/dev": "2"} {
+		if got := limits[name]; got.String() != want {
+			w.Errorf("%s is %s, want %s", name, got.String(), want)
+		}
+	}
+	w.ok("POST", w.path("jobs"), w.job("stored", "true"), &kuberay.RayJob{})
+	w.ok("POST", w.path("services"), w.service("stored"), &kuberay.RayService{})
+	job, service := &rayv1.RayJob{}, &rayv1.RayService{}
+	w.stored("stored", job)
+	w.stored("stored", service)
+	if diff := cmp.Diff(map[string]string{"ray.io/cluster-name": "stored", "ray.io/user": "r2d2", "app.kubernetes.io/name": "kuberay", "app.kubernetes.io/managed-by": "kuberay-apiserver"}, job.Labels); diff != "" {
+		w.Errorf("labels of a job (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"ray.io/user": "user", "app.kubernetes.io/name": "kuberay", "app.kubernetes.io/managed-by": "kuberay-apiserver"}, service.Labels); diff != "" || service.Annotations["ray.io/creation-timestamp"] == "" {
+		w.Errorf("labels of a service (-want +got):\n%s%v", diff, service.Annotations)
+	}
+}
+
+// testGRPC speaks to the services by their names, as stubs that were generated elsewhere do, and finds them by reflection.
+func testGRPC(w *world) {
+	ctx := w.Context()
+	byREST := &kuberay.ComputeTemplate{}
+	w.ok("GET", w.path("compute_templates", w.template), nil, byREST)
+	got := &kuberay.ComputeTemplate{}
+	if err := product.conn.Invoke(ctx, "/proto.ComputeTemplateService/GetComputeTemplate", &kuberay.GetComputeTemplateRequest{Namespace: w.namespace, Name: w.template}, got); err != nil || !proto.Equal(got, byREST) {
+		w.Errorf("by gRPC %v, by REST %v: %v", got, byREST, err)
+	}
+	err := product.conn.Invoke(ctx, "/proto.ImageTemplateService/GetImageTemplate", &kuberay.GetImageTemplateRequest{}, &kuberay.ImageTemplate{})
+	if status.Code(err) != codes.Unimplemented {
+		w.Errorf("an image template: %v", err)
+	}
+	stream, err := reflectionpb.NewServerReflectionClient(product.conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
+		w.Fatal(err)
+	}
+	answer, err := stream.Recv()
+	if err != nil {
+		w.Fatal(err)
+	}
+	listed := fmt.Sprint(answer.GetListServicesResponse())
+	for _, s := range services() {
+		if strings.Contains(listed, `"`+string(s.FullName())+`"`) == (s.Name() == "ImageTemplateService") {
+			w.Errorf("%s is, or is not, among %s", s.FullName(), listed)
+		}
+	}
+}

@@ -1,0 +1,440 @@
+package v1
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
+)
+
+// kindPath is where objects of a kind are on the Kubernetes-shaped paths.
+func (w *world) kindPath(resource string, name ...string) string {
+	return strings.Join(append([]string{"/apis/ray.io/v1/namespaces", w.namespace, resource}, name...), "/")
+}
+
+const group = `
+headGroupSpec:
+  computeTemplate: full
+  rayStartParams: {}
+  template: {spec: {containers: [{name: ray-head, image: i:1}], tolerations: [{key: own, operator: Exists}]}}
+workerGroupSpecs:
+- groupName: w
+  computeTemplate: full
+  replicas: 1
+  minReplicas: 1
+  maxReplicas: 1
+  rayStartParams: {}
+  template: {spec: {containers: [{name: ray-worker, image: i:1}, {name: sidecar, image: s:1}]}}
+`
+
+// kinds are the custom resources with the place of their cluster's spec, which stands in the YAML as CLUSTER.
+var kinds = map[string]struct{ kind, spec, path string }{
+	"rayclusters": {"RayCluster", "spec:CLUSTER", "spec"},
+	"rayjobs":     {"RayJob", "spec:\n  entrypoint: \"true\"\n  rayClusterSpec:CLUSTER", "rayClusterSpec"},
+	"rayservices": {"RayService", "spec:\n  serveConfigV2: |\n    applications: []\n  rayClusterConfig:CLUSTER", "rayClusterConfig"},
+}
+
+func TestKubernetesPaths(t *testing.T) {
+	t.Run("typed client through the Kubernetes Service proxy", func(t *testing.T) {
+		t.Parallel()
+		testServiceOfTheGateway(newWorld(t))
+	})
+	t.Run("create with computeTemplate, get, list, update, delete of every kind", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.ok("POST", w.path("compute_templates"), &kuberay.ComputeTemplate{
+			Name: "full", Namespace: w.namespace, Cpu: 2, Memory: 4, Gpu: 1, ExtendedResources: map[string]uint32{"vendor.example/dev": 2}, Tolerations: []*kuberay.PodToleration{{Key: "k", Operator: "Exists", Effect: "NoSchedule"}},
+		}, &kuberay.ComputeTemplate{})
+		for resource, kind := range kinds {
+			t.Run(resource, func(t *testing.T) { testKind(w.in(t), resource, kind.kind, kind.spec, kind.path) })
+		}
+	})
+	t.Run("events", func(t *testing.T) {
+		t.Parallel()
+		testEvents(newWorld(t))
+	})
+	t.Run("nothing else of Kubernetes", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		core := "/api/v1/namespaces/" + w.namespace
+		for path, want := range map[string]int{
+			core + "/pods": 404, core + "/secrets": 404, core + "/configmaps/" + w.template: 404, "/api/v1/namespaces": 404, "/apis/apps/v1/deployments": 404, "/apis/events.k8s.io/v1/events": 404,
+			"/apis/ray.io/v1/../../../api/v1/secrets": 404, core + "/services/any": 404, core + "/services/any/proxy/": 404, core + "/services/a:b:c:d/proxy": 400,
+		} {
+			code, answer, err := w.send(t.Context(), "GET", path, nil)
+			var shown struct{ Message string } // of it the dashboard shows the message
+			if err != nil || code != want || json.Unmarshal(answer, &shown) != nil || shown.Message == "" {
+				t.Errorf("%s: want %d, got %d %s, %v", path, want, code, answer, err)
+			}
+		}
+	})
+	t.Run("Service proxy", func(t *testing.T) {
+		t.Parallel()
+		testServiceProxy(newWorld(t))
+	})
+	t.Run("watch", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		ctx, cancel := context.WithTimeout(t.Context(), settle)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, "GET", w.base+w.kindPath("rayclusters")+"?watch=true", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		w.ok("POST", w.path("clusters"), w.cluster("watched"), &kuberay.Cluster{})
+		var event struct {
+			Type   string
+			Object metav1.PartialObjectMetadata
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&event); err != nil || event.Type != "ADDED" || event.Object.Name != "watched" {
+			t.Errorf("watched %v: %v", event, err)
+		}
+	})
+	t.Run("retries", func(t *testing.T) {
+		t.Parallel()
+		testRetries(newWorld(t))
+	})
+}
+
+func testKind(w *world, resource, kind, spec, below string) {
+	indent := "\n  "
+	if below != "spec" {
+		indent = "\n    "
+	}
+	body := "apiVersion: ray.io/v1\nkind: " + kind + "\nmetadata: {name: demo}\n" + strings.ReplaceAll(spec, "CLUSTER", strings.TrimRight(strings.ReplaceAll(group, "\n", indent), " \n")) + "\n"
+	code, answer, err := w.send(w.Context(), "POST", w.kindPath(resource), []byte(strings.ReplaceAll(body, "full", "missing")), "Content-Type", "application/yaml")
+	if err != nil || code != 422 || !strings.Contains(string(answer), `"kind":"Status"`) || !strings.Contains(string(answer), "missing") {
+		w.Errorf("a template that is missing: %d %s %v", code, answer, err)
+	}
+	if code, answer, err = w.send(w.Context(), "POST", w.kindPath(resource), []byte(body), "Content-Type", "application/yaml"); err != nil || code != 201 {
+		w.Fatalf("create: %d %s %v", code, answer, err)
+	}
+	stored := &unstructured.Unstructured{}
+	stored.SetAPIVersion("ray.io/v1")
+	stored.SetKind(kind)
+	w.stored("demo", stored)
+	tree, _ := stored.Object["spec"].(map[string]any)
+	if below != "spec" {
+		tree, _ = tree[below].(map[string]any)
+	}
+	head, _ := tree["headGroupSpec"].(map[string]any)
+	worker, _ := tree["workerGroupSpecs"].([]any)[0].(map[string]any)
+	for name, g := range map[string]map[string]any{"ray-head": head, "ray-worker": worker} {
+		wantTemplate(w, name, g)
+	}
+	if _, there := head["computeTemplate"]; there {
+		w.Error("the name of the template is stored")
+	}
+	if code, answer, err = w.send(w.Context(), "GET", w.kindPath(resource, "demo"), nil); err != nil || code != 200 {
+		w.Errorf("get: %d %s %v", code, answer, err)
+	}
+	if code, _, err := w.send(w.Context(), "PUT", w.kindPath(resource, "demo"), answer, "Content-Type", "application/json"); err != nil || code != 200 && code != 409 {
+		w.Errorf("update: %d %v", code, err) // 409 when the operator was faster
+	}
+	code, answer, err = w.send(w.Context(), "GET", w.kindPath(resource), nil)
+	if err != nil || code != 200 || !strings.Contains(string(answer), `"name":"demo"`) {
+		w.Errorf("list: %d %s %v", code, answer, err)
+	}
+	if code, answer, err = w.send(w.Context(), "DELETE", w.kindPath(resource, "demo"), nil); err != nil || code != 200 {
+		w.Errorf("delete: %d %s %v", code, answer, err)
+	}
+	if code, _, err = w.send(w.Context(), "GET", w.kindPath(resource, "none"), nil); err != nil || code != 404 {
+		w.Errorf("get of nothing: %d %v", code, err)
+	}
+}
+
+// wantTemplate demands the size of the template on the Ray container and no other, its tolerations beside the group's own, and the annotation.
+func wantTemplate(w *world, name string, g map[string]any) {
+	containers, _, _ := unstructured.NestedSlice(g, "template", "spec", "containers")
+	tolerations, _, _ := unstructured.NestedSlice(g, "template", "spec", "tolerations")
+	annotation, _, _ := unstructured.NestedString(g, "template", "metadata", "annotations", "ray.io/compute-template")
+	size := map[string]any{"cpu": "2", "memory": "4Gi", "nvidia.com/gpu": "1", "vendor.example/dev": "2"}
+	for _, item := range containers {
+		c := item.(map[string]any)
+		var want any
+		if c["name"] == name {
+			want = map[string]any{"limits": size, "requests": size}
+		}
+		if diff := cmp.Diff(want, c["resources"]); diff != "" {
+			w.Errorf("resources of %v of %s (-want +got):\n%s", c["name"], name, diff)
+		}
+	}
+	own := map[string]any{"key": "own", "operator": "Exists"}
+	want := []any{map[string]any{"key": "k", "operator": "Exists", "effect": "NoSchedule"}}
+	if name == "ray-head" {
+		want = append([]any{own}, want...)
+	}
+	if diff := cmp.Diff(want, tolerations); diff != "" || annotation != "full" {
+		w.Errorf("%s: annotation %q, tolerations (-want +got):\n%s", name, annotation, diff)
+	}
+}
+
+func testEvents(w *world) {
+	w.ok("POST", w.path("clusters"), w.cluster("demo"), &kuberay.Cluster{})
+	w.provisioned("demo")
+	path := "/apis/events.k8s.io/v1/namespaces/" + w.namespace + "/events"
+	eventually(w.T, "events of the cluster", func() error {
+		for query, some := range map[string]bool{"": true, "?fieldSelector=regarding.name%3Ddemo": true, "?fieldSelector=regarding.name%3Dnone": false, "?fieldSelector=regarding.apiVersion%3Dv1": false} {
+			code, answer, err := w.send(w.Context(), "GET", path+query, nil)
+			if err != nil || code != 200 {
+				return fmt.Errorf("%s: %d %s %w", query, code, answer, err)
+			}
+			var list struct {
+				Items []struct{ Regarding corev1.ObjectReference }
+			}
+			if err := json.Unmarshal(answer, &list); err != nil || (len(list.Items) > 0) != some {
+				return fmt.Errorf("%s: %d events, %w", query, len(list.Items), err)
+			}
+			for _, e := range list.Items {
+				if e.Regarding.APIVersion != "ray.io/v1" {
+					w.Errorf("%s: an event about %v", query, e.Regarding)
+				}
+			}
+		}
+		return nil
+	})
+	if code, _, err := w.send(w.Context(), "POST", path, []byte(`{}`)); err != nil || code != 405 {
+		w.Errorf("events can be made: %d %v", code, err)
+	}
+}
+
+// testServiceProxy reaches the dashboard of a cluster, and follows a log over a WebSocket.
+func testServiceProxy(w *world) {
+	w.ok("POST", w.path("clusters"), w.cluster("demo"), &kuberay.Cluster{})
+	w.provisioned("demo")
+	ctx, cancel := context.WithTimeout(w.Context(), settle)
+	defer cancel()
+	rc := &rayv1.RayCluster{}
+	w.stored("demo", rc)
+	service := "/api/v1/namespaces/" + w.namespace + "/services/" + rc.Status.Head.ServiceName
+	for _, port := range []string{":8265", ":dashboard"} {
+		for _, end := range []string{"/proxy/api/version", "/proxy/api/jobs/"} {
+			if code, answer, err := w.send(ctx, "GET", service+port+end, nil); err != nil || code != 200 {
+				w.Errorf("%s%s: %d %s %v", port, end, code, answer, err)
+			}
+		}
+	}
+	noRedirects := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, end := range []string{"/proxy", "/proxy/"} {
+		r, err := http.NewRequestWithContext(ctx, "POST", w.base+service+":8265"+end, nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		resp, err := noRedirects.Do(r)
+		if err != nil {
+			w.Fatal(err)
+		}
+		data, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode/100 == 3 || strings.Contains(string(data), "kuberay service not found") {
+			w.Errorf("POST %s: %d %s", end, resp.StatusCode, data)
+		}
+	}
+	other := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: w.namespace}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	if err := product.kube.Create(ctx, other); err != nil {
+		w.Fatal(err)
+	}
+	for _, name := range []string{"other", "other:80", "http:other:80", "none"} {
+		code, answer, err := w.send(ctx, "GET", "/api/v1/namespaces/"+w.namespace+"/services/"+name+"/proxy/", nil)
+		if err != nil || code != 404 || !strings.Contains(string(answer), "kuberay service not found") {
+			w.Errorf("%s: %d %s %v", name, code, answer, err)
+		}
+	}
+	code, answer, err := w.send(ctx, "POST", service+":8265/proxy/api/jobs/", []byte(`{"entrypoint":"echo one; sleep 1; echo two","submission_id":"tailed"}`))
+	if err != nil || code != 200 {
+		w.Fatalf("submit: %d %s %v", code, answer, err)
+	}
+	conn, _, err := websocket.Dial(ctx, strings.Replace(w.base, "http", "ws", 1)+service+":8265/proxy/api/jobs/tailed/logs/tail", nil)
+	if err != nil {
+		w.Fatalf("the upgrade to WebSocket: %v", err)
+	}
+	defer conn.CloseNow()
+	var log strings.Builder
+	for !strings.Contains(log.String(), "two\n") {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			w.Fatalf("after %q: %v", log.String(), err)
+		}
+		log.Write(data)
+	}
+	if log.String() != "one\ntwo\n" {
+		w.Errorf("the log is %q", log.String())
+	}
+}
+
+// testServiceOfTheGateway reaches a gateway as KubeRay's own test does: through the API server, by the Service kuberay-apiserver in the namespace ray-system.
+func testServiceOfTheGateway(w *world) {
+	host := ownAddress()
+	if host == "" {
+		w.Skip("this machine has loopback addresses only, which the API server proxies to no Service")
+	}
+	c := startGateway(w.T, host, "--authentication=none", "--insecure-allow-remote-none")
+	address, err := url.Parse(c.base)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var port int32
+	if _, err := fmt.Sscan(address.Port(), &port); err != nil {
+		w.Fatal(err)
+	}
+	const namespace, name = "ray-system", "kuberay-apiserver"
+	at := metav1.ObjectMeta{Name: name, Namespace: namespace}
+	// The API server proxies to Pods alone, so the gateway's process passes for one.
+	pod := &corev1.Pod{ObjectMeta: at, Spec: corev1.PodSpec{SchedulerName: "none", AutomountServiceAccountToken: new(false), Containers: []corev1.Container{{Name: "apiserver", Image: "i:1"}}}}
+	for _, o := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}},
+		pod,
+		&corev1.Service{ObjectMeta: at, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 8888}}}},
+		&corev1.Endpoints{ObjectMeta: at, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // what the API server's proxy goes by
+			Addresses: []corev1.EndpointAddress{{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name}}}, Ports: []corev1.EndpointPort{{Name: "http", Port: port}},
+		}}},
+	} {
+		if err := client.IgnoreAlreadyExists(product.kube.Create(w.Context(), o)); err != nil {
+			w.Fatalf("%T: %v", o, err)
+		}
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: host, PodIPs: []corev1.PodIP{{IP: host}}}
+	if err := product.kube.Status().Update(w.Context(), pod); err != nil {
+		w.Fatal(err)
+	}
+	config := rest.CopyConfig(product.env.Config)
+	config.Host += "/api/v1/namespaces/" + namespace + "/services/" + name + ":http/proxy"
+	typed, err := client.New(config, client.Options{Scheme: product.kube.Scheme(), Mapper: product.kube.RESTMapper()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	sent := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "typed", Namespace: w.namespace}, Spec: rayv1.RayClusterSpec{
+		RayVersion: version, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{"dashboard-host": "0.0.0.0"}, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: image}}}}},
+	}}
+	want := sent.DeepCopy().Spec
+	eventually(w.T, "the Service has its endpoint", func() error { return client.IgnoreAlreadyExists(typed.Create(w.Context(), sent)) })
+	got := &rayv1.RayCluster{}
+	if err := typed.Get(w.Context(), client.ObjectKeyFromObject(sent), got); err != nil {
+		w.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.Spec); diff != "" {
+		w.Errorf("the spec that is read is not what was sent (-sent +got):\n%s", diff)
+	}
+	if err := typed.Delete(w.Context(), got); err != nil {
+		w.Error(err)
+	}
+}
+
+// ownAddress is an IPv4 address of this machine that others can reach; empty when there is none.
+func ownAddress() string {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	return ""
+}
+
+// testRetries puts a proxy that fails between a gateway and Kubernetes. What reads is tried again, up to four times in all; what writes is not, and neither is
+// what is not found.
+func testRetries(w *world) {
+	var failing, asked atomic.Int64 // how often to fail yet, and how often a path of the test was asked for
+	transport, err := rest.TransportFor(product.env.Config)
+	if err != nil {
+		w.Fatal(err)
+	}
+	host, err := url.Parse(product.env.Config.Host)
+	if err != nil {
+		w.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/namespaces/"+w.namespace+"/rayclusters") {
+			asked.Add(1)
+			if failing.Add(-1) >= 0 {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+		}
+		proxy.ServeHTTP(rw, r)
+	})}
+	go func() { _ = server.Serve(l) }()
+	w.Cleanup(func() { _ = server.Close() })
+	file := w.TempDir() + "/kubeconfig"
+	config := clientcmdapi.NewConfig()
+	config.Clusters["a"] = &clientcmdapi.Cluster{Server: "http://" + l.Addr().String()}
+	config.Contexts["a"] = &clientcmdapi.Context{Cluster: "a"}
+	config.CurrentContext = "a"
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		w.Fatal(err)
+	}
+	p, base, _, err := newGateway("behind-a-proxy", "127.0.0.1", "--authentication=none", "--kubeconfig="+file)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(p.Stop)
+	c := &goClient{base: base}
+	body := `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"once"},"spec":{"headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"i:1"}]}}}}}`
+	for name, tc := range map[string]struct {
+		method, path, body string
+		failing            int64
+		code               int
+		asked              int64
+	}{
+		"a success":      {"GET", w.kindPath("rayclusters"), "", 0, 200, 1},
+		"not found":      {"GET", w.kindPath("rayclusters", "none"), "", 0, 404, 1},
+		"a short outage": {"GET", w.kindPath("rayclusters"), "", 2, 200, 3},
+		"a long outage":  {"GET", w.kindPath("rayclusters"), "", 100, 503, 4},
+		"a create":       {"POST", w.kindPath("rayclusters"), body, 1, 503, 1},
+		"a delete":       {"DELETE", w.kindPath("rayclusters", "none"), "", 1, 503, 1},
+	} {
+		asked.Store(0)
+		failing.Store(tc.failing)
+		code, answer, err := c.send(w.Context(), tc.method, tc.path, []byte(tc.body))
+		if err != nil || code != tc.code || asked.Load() != tc.asked {
+			w.Errorf("%s: %d after %d requests, want %d after %d: %s %v", name, code, asked.Load(), tc.code, tc.asked, answer, err)
+		}
+	}
+	failing.Store(100)
+	asked.Store(0)
+	ctx, cancel := context.WithTimeout(w.Context(), 400*time.Millisecond) // between the second request and the third
+	defer cancel()
+	if _, _, err := c.send(ctx, "GET", w.kindPath("rayclusters"), nil); err == nil {
+		w.Error("an answer after the client has gone")
+	}
+	before := asked.Load()
+	time.Sleep(time.Second)
+	if n := asked.Load(); n > before+1 {
+		w.Errorf("%d requests are made for a client that has gone", n-before)
+	}
+}
