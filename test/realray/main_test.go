@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -181,6 +183,7 @@ func connect() error {
 		return fmt.Errorf("reading kubeconfig: %w", err)
 	}
 	product.config.QPS = -1
+	ctrllog.SetLogger(logr.Discard()) // else its absence is logged with a stack
 	// All kinds of all tests: a scheme that is in use must not change.
 	for _, add := range []func(*runtime.Scheme) error{rayv1.AddToScheme, apiextensionsv1.AddToScheme, gatewayv1.Install} {
 		if err := add(clientgoscheme.Scheme); err != nil {
