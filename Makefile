@@ -87,11 +87,11 @@ test: build ## Run all tests, those on a real control plane included
 	@hack/test.sh
 
 .PHONY: test-ray
-test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root; 20 minutes)
+test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root; 6 minutes)
 	@hack/test-ray.sh core
 
 .PHONY: test-ray-all
-test-ray-all: ## Run all of them (an hour)
+test-ray-all: ## Run all of them (half an hour)
 	@hack/test-ray.sh all
 
 .PHONY: bench

@@ -2,7 +2,8 @@
 # Builds the local cluster: bin/k8s/{etcd,kube-apiserver,kube-controller-manager,
 # kube-scheduler,kubectl}, bin/raygate-local, and in bin/standins the programs that
 # stand in for those of Ray's image in containers that run as processes. With the
-# argument "node" also what real nodes consist of, in bin/node.
+# argument "node" also what real nodes consist of, in bin/node; with "traefik" an
+# implementation of the Gateway API for tests.
 #
 # Kubernetes is compiled from its Go modules, which takes some minutes the first
 # time. What is up to date is skipped: the key is a hash of the sources, of the
@@ -150,16 +151,21 @@ build_standins() {
 	for name in python python3; do ln -sf ray "$standins/$name"; done
 }
 
-# module CGO DIRECTIVES PACKAGE NAME FLAGS...: a program of another module, whose versions are locked in node/DIRECTIVES.mod
+# module CGO DIRECTIVES DIR PACKAGES FLAGS...: programs of another module, whose versions are locked in node/DIRECTIVES.mod, into $node/DIR
 module() {
-	cgo=$1 mod=$2 package=$3 name=$4
+	cgo=$1 mod=$2 dir=$3 packages=$4
 	shift 4
-	ticking "$name" "packages compiled" env CGO_ENABLED="$cgo" go build -v -trimpath -modfile="node/$mod.mod" "$@" -o "$node/$name.new" "$package"
-	mv -f "$node/$name.new" "$node/$name"
+	rm -rf "$node"/new.* # of a build that was interrupted
+	new=$(mktemp -d "$node/new.XXXXXX")
+	# shellcheck disable=SC2086 # a word per package
+	ticking "$mod" "packages compiled" env CGO_ENABLED="$cgo" go build -v -trimpath -modfile="node/$mod.mod" "$@" -o "$new/" $packages
+	mkdir -p "$node/$dir"
+	mv -f "$new"/* "$node/$dir/"
+	rmdir "$new"
 }
 
 build_node() {
-	key=$(hash_of node/*.mod node/*.sum node/dns/* go.mod go.sum $(sources cmd/node cmd/pause))
+	key=$(hash_of node/cni.* node/containerd.* node/runc.* node/dns/* go.mod go.sum $(sources cmd/node cmd/pause))
 	if up_to_date "$k8s/.key-node" "$key" "$node/kubelet" "$node/runc" "$node/containerd"; then
 		say "the programs of real nodes are up to date"
 		return
@@ -170,22 +176,33 @@ build_node() {
 	fi
 	say "building kubelet, kube-proxy, containerd, runc and CoreDNS; 6 minutes on two cores the first time"
 	rm -f "$k8s/.key-node"
-	mkdir -p "$node/cni"
+	mkdir -p "$node"
 	ticking "kubelet and kube-proxy" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$node/kube-node.new" ./cmd/node
 	mv -f "$node/kube-node.new" "$node/kube-node"
 	for p in kubelet kube-proxy; do ln -sf kube-node "$node/$p"; done
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$node/pause" ./cmd/pause
 	(cd node/dns && ticking "CoreDNS" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" -o "$node/dns" .)
-	for p in containerd containerd-shim-runc-v2 ctr; do
-		module 0 containerd "github.com/containerd/containerd/v2/cmd/$p" "$p" -tags "no_btrfs no_devmapper no_zfs" \
-			-ldflags "-s -w -X github.com/containerd/containerd/v2/version.Version=$(version_of containerd github.com/containerd/containerd/v2)"
-	done
+	c=github.com/containerd/containerd/v2
+	module 0 containerd . "$c/cmd/containerd $c/cmd/containerd-shim-runc-v2 $c/cmd/ctr" -tags "no_btrfs no_devmapper no_zfs" \
+		-ldflags "-s -w -X $c/version.Version=$(version_of containerd $c)"
 	# With a C compiler: it enters namespaces before Go's runtime starts threads.
-	module 1 runc github.com/opencontainers/runc runc -tags seccomp -ldflags "-s -w -X main.version=$(version_of runc github.com/opencontainers/runc)"
-	for p in main/bridge main/loopback ipam/host-local; do
-		module 0 cni "github.com/containernetworking/plugins/plugins/$p" "cni/${p##*/}" -ldflags "-s -w"
-	done
+	module 1 runc . github.com/opencontainers/runc -tags seccomp -ldflags "-s -w -X main.version=$(version_of runc github.com/opencontainers/runc)"
+	c=github.com/containernetworking/plugins/plugins
+	module 0 cni cni "$c/main/bridge $c/main/loopback $c/ipam/host-local" -ldflags "-s -w"
 	echo "$key" >"$k8s/.key-node"
+}
+
+# The Gateway of tests on real nodes.
+build_traefik() {
+	key=$(hash_of node/traefik.mod node/traefik.sum)
+	if up_to_date "$k8s/.key-traefik" "$key" "$node/traefik"; then
+		say "Traefik is up to date"
+		return
+	fi
+	rm -f "$k8s/.key-traefik"
+	mkdir -p "$node"
+	module 0 traefik . github.com/traefik/traefik/v3/cmd/traefik -ldflags "-s -w"
+	echo "$key" >"$k8s/.key-traefik"
 }
 
 # version_of NAME MODULE: as locked in node/NAME.mod
@@ -194,4 +211,4 @@ version_of() { sed -n "s|^.*$2 v\([0-9.]*\).*|\1|p" "node/$1.mod" | head -n 1; }
 build_kube
 build_supervisor
 build_standins
-if [ "${1:-}" = node ]; then build_node; fi
+for more in "$@"; do "build_$more"; done

@@ -12,7 +12,9 @@ leave_out() {
 }
 [ "$(uname -s)" = Linux ] || leave_out "real nodes need Linux"
 [ "$(id -u)" = 0 ] || leave_out "real nodes need root"
-make --no-print-directory build node ray-image
+make --no-print-directory build
+make --no-print-directory -j2 node ray-image # the image waits for the network, mostly
+if [ "$suite" = all ]; then hack/build-localcluster.sh traefik; fi
 
 # Each test has one cluster of Ray or two; more at a time would only make all of them slow.
 limit=25m

@@ -18,15 +18,18 @@ mkdir -p "$root" "$work/debs/partial" "$(dirname "$out")"
 
 echo "ray-image: fetching Debian's packages"
 : >"$work/status" # as on a machine with nothing installed
-# shellcheck disable=SC2046 # a word per package
-apt-get -qq -y --no-install-recommends --download-only -o Dir::State::status="$work/status" -o Dir::Cache::archives="$work/debs" \
-	-o APT::Sandbox::User=root install $(grep -v '^#' hack/ray-image/packages)
+fetch() {
+	# shellcheck disable=SC2046 # a word per package
+	apt-get -qq -y --no-install-recommends --download-only -o Dir::State::status="$work/status" -o Dir::Cache::archives="$work/debs" \
+		-o APT::Sandbox::User=root install $(grep -v '^#' hack/ray-image/packages)
+}
+fetch 2>/dev/null || { apt-get -qq update && fetch; } # its lists are missing, or old
 for package in "$work"/debs/*.deb; do dpkg -x "$package" "$root"; done
 
 echo "ray-image: installing Ray $ray"
 python=$(basename "$(readlink "$root/usr/bin/python3")")
 site=$root/usr/local/lib/$python/dist-packages
-python3 -m pip install --quiet --disable-pip-version-check --no-cache-dir --root-user-action=ignore --no-warn-conflicts \
+python3 -m pip install --quiet --disable-pip-version-check --no-cache-dir --root-user-action=ignore --no-warn-conflicts --no-compile \
 	--target "$site" --python-version "${python#python}" --implementation cp --only-binary=:all: "ray[default,serve]==$ray"
 mkdir -p "$root/usr/local/bin"
 for program in ray serve; do
@@ -42,6 +45,10 @@ printf '%s\n' root:x:0:0:root:/root:/bin/bash ray:x:1000:1000::/home/ray:/bin/ba
 printf '%s\n' root:x:0: ray:x:1000: >"$root/etc/group"
 chown -R 1000:1000 "$root/home/ray"
 ldconfig -r "$root"
+# As Debian's installation does. Containers may not write here, so each of Ray's dozen processes would compile what it imports again and again.
+# Files that are templates cannot be compiled.
+(cd "$root" && find usr/lib/python3* usr/local/lib -name '*.py' -printf '/%p\0') | xargs -0 -n 500 -P "$(nproc)" chroot "$root" python3 -m compileall -q >/dev/null || true
+ls "$root"/usr/lib/python3*/asyncio/__pycache__/events.*.pyc >/dev/null
 
 echo "ray-image: writing $out"
 rm -f "$out.key"

@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -31,9 +30,6 @@ type certManager struct{ w *world }
 // startCertManager installs the kinds, and issues until the test ends.
 func (w *world) startCertManager() {
 	w.t.Helper()
-	if err := apiextensionsv1.AddToScheme(clientgoscheme.Scheme); err != nil {
-		w.t.Fatal(err)
-	}
 	for plural, kind := range map[string]string{"issuers": "Issuer", "certificates": "Certificate"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{
 			ObjectMeta: metav1.ObjectMeta{Name: plural + ".cert-manager.io"},

@@ -37,6 +37,28 @@ func TestCoreAutoscaler(t *testing.T) {
 		}
 	})
 	w.run("nodes join", func(w *world) { w.joined("demo", 1) })
+	w.run("probes pass", func(w *world) {
+		for _, p := range append(w.pods("demo", rayv1.HeadNode), w.pods("demo", rayv1.WorkerNode)...) {
+			if c := p.Spec.Containers[0]; c.LivenessProbe == nil || c.ReadinessProbe == nil {
+				w.t.Errorf("container %s of %s has no probes", c.Name, p.Name)
+			}
+			for _, c := range p.Status.ContainerStatuses {
+				if !c.Ready {
+					w.t.Errorf("container %s of %s is not ready", c.Name, p.Name)
+				}
+			}
+		}
+	})
+	w.run("the way to the dashboard is the API server's", func(w *world) {
+		metrics, err := product.kube.RESTClient().Get().AbsPath("/metrics").DoRaw(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		// Nobody but the operator and the gateway asks for it.
+		if !regexp.MustCompile(`(?m)^apiserver_request_total\{.*resource="services",.*subresource="proxy".*\} [1-9]`).Match(metrics) {
+			w.t.Errorf("the API server has forwarded nothing to a Service")
+		}
+	})
 	w.run("worker has waited for the head", func(w *world) {
 		worker := w.pods("demo", rayv1.WorkerNode)[0]
 		if log := w.kubectl("logs", worker.Name, "-c", rayv1.ContainerWaitGCSReady); !strings.Contains(log, "The head is ready") {

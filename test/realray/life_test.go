@@ -79,7 +79,7 @@ func TestClusterLife(t *testing.T) {
 		w.ready(rc)
 	})
 	w.run("a changed template", func(w *world) {
-		old := w.head("demo").UID
+		old, worker := w.head("demo").UID, w.pods("demo", rayv1.WorkerNode)[0].UID
 		w.update(rc, func() {
 			c := &rc.Spec.HeadGroupSpec.Template.Spec.Containers[0]
 			c.Env = append(c.Env, corev1.EnvVar{Name: "RELEASE", Value: "two"})
@@ -96,6 +96,11 @@ func TestClusterLife(t *testing.T) {
 			return nil
 		})
 		w.joined("demo", 1)
+		for _, p := range w.pods("demo", rayv1.WorkerNode) {
+			if p.UID == worker {
+				w.t.Errorf("worker %s has stayed, whose template is as before, in an upgrade by Recreate", p.Name)
+			}
+		}
 	})
 }
 

@@ -9,17 +9,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/programs"
@@ -41,7 +46,7 @@ var product struct {
 	dir        string // of the local cluster
 	kubeconfig string
 	config     *rest.Config
-	client     client.Client
+	client     client.WithWatch
 	kube       *kubernetes.Clientset
 	operator   *programs.Program
 	gateway    *programs.Program
@@ -58,7 +63,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	// The local cluster gets a signal when the thread that started it ends.
-	runtime.LockOSThread()
+	goruntime.LockOSThread()
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "real Ray:", err)
@@ -178,10 +183,14 @@ func connect() error {
 		return fmt.Errorf("reading kubeconfig: %w", err)
 	}
 	product.config.QPS = -1
-	if err := rayv1.AddToScheme(clientgoscheme.Scheme); err != nil {
-		return err
+	ctrllog.SetLogger(logr.Discard()) // else its absence is logged with a stack
+	// All kinds of all tests: a scheme that is in use must not change.
+	for _, add := range []func(*runtime.Scheme) error{rayv1.AddToScheme, apiextensionsv1.AddToScheme, gatewayv1.Install} {
+		if err := add(clientgoscheme.Scheme); err != nil {
+			return err
+		}
 	}
-	if product.client, err = client.New(product.config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+	if product.client, err = client.NewWithWatch(product.config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		return fmt.Errorf("making client: %w", err)
 	}
 	if product.kube, err = kubernetes.NewForConfig(product.config); err != nil {

@@ -66,20 +66,26 @@ func TestCoreServiceSwitch(t *testing.T) {
 	w.run("another cluster", func(w *world) {
 		w.update(svc, func() { release(&svc.Spec.RayClusterSpec, "two") })
 		load.waitFor(w, said{"good evening", "two"})
-		w.eventually("the old cluster is gone", func(ctx context.Context) error {
-			err := product.client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: first}, &rayv1.RayCluster{})
-			if client.IgnoreNotFound(err) != nil || err == nil {
-				return fmt.Errorf("RayCluster %s: %w", first, errors.Join(err, errNotYet))
-			}
-			return nil
-		})
-		time.Sleep(3 * time.Second) // of requests to what is left
+		w.oldClusterGone(first)
 	})
 	good, failures := load.stop()
 	t.Logf("%d requests were answered", good)
 	for _, failure := range failures {
 		t.Errorf("a request failed: %s", failure)
 	}
+}
+
+// oldClusterGone waits until a cluster that was replaced is gone, and lets requests go on for a moment to what is left.
+func (w *world) oldClusterGone(name string) {
+	w.t.Helper()
+	w.eventually("the old cluster is gone", func(ctx context.Context) error {
+		err := product.client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: name}, &rayv1.RayCluster{})
+		if client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("RayCluster %s: %w", name, errors.Join(err, errNotYet))
+		}
+		return nil
+	})
+	time.Sleep(3 * time.Second)
 }
 
 // release sets the variable that applications answer with.
@@ -129,14 +135,14 @@ type load struct {
 	done   sync.WaitGroup
 
 	mu       sync.Mutex
-	good     int
-	answers  map[said]int
+	answers  map[said]int // since take
+	all      map[said]int
 	failures []string
 }
 
 func (w *world) load(url string) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{cancel: cancel, answers: map[said]int{}}
+	l := &load{cancel: cancel, answers: map[said]int{}, all: map[said]int{}}
 	w.t.Cleanup(func() { l.stop() })
 	for _, keepAlive := range []bool{true, false} {
 		// A new connection each time goes through kube-proxy each time; one that is kept meets a proxy that drains.
@@ -180,8 +186,8 @@ func (l *load) record(answer said, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
-		l.good++
 		l.answers[answer]++
+		l.all[answer]++
 		return
 	}
 	if len(l.failures) < 20 {
@@ -218,8 +224,18 @@ func (l *load) take() map[said]int {
 	return got
 }
 
+// total is how often each answer came.
+func (l *load) total() map[said]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.all)
+}
+
 func (l *load) stop() (good int, failures []string) {
 	l.cancel()
 	l.done.Wait()
-	return l.good, l.failures
+	for _, n := range l.all {
+		good += n
+	}
+	return good, l.failures
 }
