@@ -14,10 +14,10 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// maxAmounts bounds the amounts that are tried of each field; a family is tried with all combinations.
-const maxAmounts = 12
+// rooms bound the amounts that are tried of each field, by how many of count, memory and cores the family has: it is tried with all combinations.
+var rooms = [...]int{0, 60, 20, 7}
 
-// tryOut plans containers of every family twice. A corpus is no proof; the fuzz targets of package plan look for what it misses.
+// tryOut plans containers of every family. A corpus is no proof; the fuzz targets of package plan look for what it misses.
 func tryOut(r *devices.Registry) error {
 	for i := range r.Vendors {
 		v := &r.Vendors[i]
@@ -42,8 +42,14 @@ func allOn(list []devices.Env) []devices.Env {
 
 func tryVendor(program *plan.Program, v *devices.Vendor) error {
 	values := map[devices.Field][]int64{}
+	has := 0
+	for _, f := range []devices.Field{devices.Count, devices.Memory, devices.Cores} {
+		if v.Resources.Name(f) != "" {
+			has++
+		}
+	}
 	for _, f := range devices.Fields {
-		values[f] = amounts(v, f)
+		values[f] = amounts(v, f, rooms[has])
 	}
 	for _, annotations := range annotationSets(v) {
 		for _, count := range values[devices.Count] {
@@ -71,17 +77,8 @@ func tryContainer(program *plan.Program, v *devices.Vendor, annotations map[stri
 		}
 	}
 	spec := &corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Limits: limits}}, {Name: "b"}}}
-	first := program.Plan(plan.FromPod(annotations, spec))
-	if first.Refused() {
-		return nil
-	}
-	annotations = first.Apply(maps.Clone(annotations), spec)
-	second := program.Plan(plan.FromPod(annotations, spec))
-	switch {
-	case second.Refused():
-		return fmt.Errorf("refuses what it made of a container with %s: %s", describe(v, asked), second.Problems[0])
-	case !second.Empty():
-		return fmt.Errorf("changes what it made of a container with %s: its rules or variables undo each other", describe(v, asked))
+	if r := program.Plan(plan.FromPod(annotations, spec)); r.RegistryFault {
+		return fmt.Errorf("refuses or changes what it made of a container with %s: its rules or variables undo each other", describe(v, asked))
 	}
 	return nil
 }
@@ -96,30 +93,30 @@ func describe(v *devices.Vendor, asked map[devices.Field]int64) string {
 	return strings.Join(text, ", ")
 }
 
-// amounts are those at which the rules of the field decide, and none.
-func amounts(v *devices.Vendor, f devices.Field) []int64 {
+// amounts are those at which the rules of the field decide, what comes right after them, a few others, and none: as many as there is room for.
+func amounts(v *devices.Vendor, f devices.Field, room int) []int64 {
 	if v.Resources.Name(f) == "" {
 		return []int64{0}
 	}
-	set := map[int64]bool{1: true, 2: true, 3: true}
 	if f == devices.MemoryPercent {
-		set = map[int64]bool{50: true, 100: true}
+		return []int64{0, 50, 100}
 	}
+	var candidates, after []int64
 	for i := range v.Rules {
-		r := &v.Rules[i]
-		if r.Field != f {
-			continue
-		}
-		for _, n := range slices.Concat(r.Range, r.OneOf, r.RoundUpTo, r.Also, []int64{r.MultipleOf, r.Absent}) {
-			set[n], set[n+1] = true, true
+		if r := &v.Rules[i]; r.Field == f {
+			candidates = slices.Concat(candidates, r.Range, r.OneOf, r.RoundUpTo, r.Also, []int64{r.MultipleOf, r.Absent})
 		}
 	}
-	delete(set, 0)
-	list := slices.Sorted(maps.Keys(set))
-	for len(list) > maxAmounts-1 {
-		list = slices.Delete(list, len(list)/2, len(list)/2+1) // the least and the greatest stay
+	for _, n := range candidates {
+		after = append(after, n+1)
 	}
-	return append([]int64{0}, list...)
+	list := []int64{0, 1}
+	for _, n := range slices.Concat([]int64{2}, candidates, after, []int64{3}) {
+		if len(list) < room && !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // annotationSets are those of Pods that the rules tell apart: none, and each annotation with each of its values.

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,13 +37,7 @@ func (r *Result) Apply(annotations map[string]string, spec *corev1.PodSpec) map[
 	if s := r.changes.scheduler; s != "" {
 		spec.SchedulerName = s
 	}
-	if len(r.changes.annotations) == 0 {
-		return annotations
-	}
-	out := map[string]string{}
-	maps.Copy(out, annotations)
-	maps.Copy(out, r.changes.annotations)
-	return out
+	return merged(annotations, r.changes.annotations)
 }
 
 func merge(list corev1.ResourceList, with map[string]string) corev1.ResourceList {
@@ -57,4 +53,38 @@ func merge(list corev1.ResourceList, with map[string]string) corev1.ResourceList
 		}
 	}
 	return list
+}
+
+// after is the Pod with the changes.
+func (p *Pod) after(ch *changes) *Pod {
+	out := *p
+	out.annotations = merged(p.annotations, ch.annotations)
+	out.runtimeClass, out.scheduler = cmp.Or(ch.runtimeClass, p.runtimeClass), cmp.Or(ch.scheduler, p.scheduler)
+	out.containers = slices.Clone(p.containers)
+	for i := range ch.containers {
+		to, change := &out.containers[i], &ch.containers[i]
+		to.limits, to.requests = merged(to.limits, change.limits), merged(to.requests, change.requests)
+		if len(change.env) > 0 {
+			to.env = slices.Clone(to.env)
+		}
+		for _, e := range change.env {
+			if entry := (variable{name: e.name, value: e.value}); e.at < 0 {
+				to.env = append(to.env, entry)
+			} else {
+				to.env[e.at] = entry
+			}
+		}
+	}
+	return &out
+}
+
+// merged is both together, the second winning.
+func merged(list, with map[string]string) map[string]string {
+	if len(with) == 0 {
+		return list
+	}
+	out := make(map[string]string, len(list)+len(with))
+	maps.Copy(out, list)
+	maps.Copy(out, with)
+	return out
 }

@@ -27,7 +27,23 @@ type wanted struct {
 }
 
 // Plan says what has to become of the Pod. It does not change it.
+//
+// What a plan makes of a Pod is planned again: webhooks are called more than once. That nothing changes then is known of the registries that load,
+// but not proven for every Pod; one for which it does not hold is refused.
 func (p *Program) Plan(pod *Pod) *Result {
+	r := p.once(pod)
+	if r.Empty() {
+		return r
+	}
+	if again := p.once(pod.after(&r.changes)); again.Refused() || !again.Empty() {
+		r.RegistryFault = true
+		r.Problems = []Problem{{Text: "the registry of device families is at fault: its rules for " + strings.Join(r.Vendors, ", ") + " undo each other for this Pod"}}
+		r.changes = changes{}
+	}
+	return r
+}
+
+func (p *Program) once(pod *Pod) *Result {
 	r := &Result{pod: pod, changes: changes{containers: make([]containerChanges, len(pod.containers))}}
 	if pod.Static() {
 		return r

@@ -121,4 +121,6 @@ func (a *request) holds(c *devices.Condition) bool {
 	return (c.Equals == nil || n == *c.Equals) && (c.Above == nil || n > *c.Above) && (!c.Absent || n == 0)
 }
 
-func list(amounts []int64) string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(amounts)), ", "), "[]") }
+func list(amounts []int64) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(amounts)), ", "), "[]")
+}
