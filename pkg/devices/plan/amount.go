@@ -109,6 +109,14 @@ func (p *Program) Hard(name string, q resource.Quantity) (n int64, exact, ok boo
 	return n / mebibyte, exact && n%mebibyte == 0, true
 }
 
+// Unit is what follows an amount of the resource in a message, empty or with a blank before it.
+func (p *Program) Unit(name string) string {
+	if p.owned[name].field == devices.Memory {
+		return " MiB"
+	}
+	return ""
+}
+
 // most is above every sum that can be asked for.
 const most = 1 << 60
 
