@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -113,6 +114,15 @@ func (e *Engine) DeleteQuota(q *corev1.ResourceQuota) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.quotas, q.Name)
+}
+
+// Knows reports whether the quota is known as it is given.
+func (e *Engine) Knows(q *corev1.ResourceQuota) bool {
+	n := e.namespace(q.Namespace)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	has := n.quotas[q.Name]
+	return has != nil && equality.Semantic.DeepEqual(has.Spec, q.Spec)
 }
 
 // total is what the Pod takes by the registry of now.

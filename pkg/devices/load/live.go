@@ -19,12 +19,15 @@ type Live struct{ current atomic.Pointer[plan.Program] }
 // NewLive returns one with this registry.
 func NewLive(p *plan.Program) *Live {
 	l := &Live{}
-	l.current.Store(p)
+	l.Replace(p)
 	return l
 }
 
 // Program is the registry of now; whoever needs it twice for one answer asks once.
 func (l *Live) Program() *plan.Program { return l.current.Load() }
+
+// Replace puts another registry in its place.
+func (l *Live) Replace(p *plan.Program) { l.current.Store(p) }
 
 // File keeps a Live registry equal to a file. Mounted ConfigMaps change by symbolic links far above the file, so that its content is looked at.
 type File struct {
@@ -85,7 +88,7 @@ func (f *File) look() {
 	f.last = data
 	p, err := Registry(data)
 	if err == nil {
-		f.Live.current.Store(p)
+		f.Live.Replace(p)
 	}
 	f.Reloaded(err)
 }
