@@ -52,7 +52,7 @@ type world struct {
 	warnings *warnings
 	registry *load.Live
 	replicas []*replica
-	next     atomic.Int64
+	next     map[string]*atomic.Int64 // by path
 	server   *httptest.Server
 }
 
@@ -79,7 +79,7 @@ func (w *warnings) take() string {
 
 // replica is one server of the webhooks with its own view of Pods and quotas.
 type replica struct {
-	handlers map[string]http.Handler
+	handlers sync.Map // path to http.Handler
 	engine   *devicequota.Engine
 	metrics  *deviceadmission.Metrics
 	calls    sync.Map // path to *atomic.Int64
@@ -89,10 +89,10 @@ type replica struct {
 func (r *replica) Register(path string, h http.Handler) {
 	n := &atomic.Int64{}
 	r.calls.Store(path, n)
-	r.handlers[path] = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	r.handlers.Store(path, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		n.Add(1)
 		h.ServeHTTP(w, req)
-	})
+	}))
 }
 
 func (r *replica) count(path string) int64 {
@@ -117,7 +117,8 @@ func newWorld(t *testing.T, s settings) *world {
 		t.Fatal(err)
 	}
 	env := controlPlane.Env(t)
-	w := &world{World: env.World(t, "devices-"), warnings: &warnings{}, registry: load.NewLive(p)}
+	w := &world{World: env.World(t, "devices-"), warnings: &warnings{}, registry: load.NewLive(p),
+		next: map[string]*atomic.Int64{deviceadmission.MutatePath: {}, deviceadmission.ValidatePath: {}, "/neighbour": {}}}
 	config := rest.CopyConfig(env.Config)
 	config.WarningHandler = w.warnings
 	if w.Client, err = client.New(config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
@@ -127,8 +128,9 @@ func newWorld(t *testing.T, s settings) *world {
 		w.replicas = append(w.replicas, w.startReplica(env, s.ttl, true))
 	}
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		r := w.replicas[int(w.next.Add(1))%len(w.replicas)] // as kube-proxy does
-		r.handlers[req.URL.Path].ServeHTTP(rw, req)
+		r := w.replicas[int(w.next[req.URL.Path].Add(1))%len(w.replicas)] // by turns
+		h, _ := r.handlers.Load(req.URL.Path)
+		h.(http.Handler).ServeHTTP(rw, req)
 	}))
 	t.Cleanup(w.server.Close)
 	w.register(s.edit)
@@ -146,7 +148,7 @@ func (w *world) startReplica(env *envtest.Env, ttl time.Duration, wait bool) *re
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	r := &replica{handlers: map[string]http.Handler{}, metrics: deviceadmission.NewMetrics(), stop: cancel,
+	r := &replica{metrics: deviceadmission.NewMetrics(), stop: cancel,
 		engine: devicequota.New(devicequota.Options{Registry: w.registry, Clock: clock.RealClock{}, TTL: ttl})}
 	if err := r.engine.Watch(ctx, c); err != nil {
 		w.T.Fatal(err)
@@ -184,7 +186,11 @@ func (w *world) register(edit func(map[string]any)) {
 	}
 	w.Eventually("the API server to call the webhooks", func() bool {
 		calls := func() int64 {
-			return w.replicas[0].count(deviceadmission.MutatePath) + w.replicas[0].count(deviceadmission.ValidatePath)*1000
+			var n int64
+			for _, r := range w.replicas {
+				n += r.count(deviceadmission.MutatePath) + r.count(deviceadmission.ValidatePath)*1000
+			}
+			return n
 		}
 		before := calls()
 		_ = w.Client.Create(w.T.Context(), w.pod("probe", "nvidia.com/gpu=1"), client.DryRunAll)
