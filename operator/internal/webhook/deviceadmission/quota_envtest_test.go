@@ -89,8 +89,9 @@ func TestD19TwoReplicas(t *testing.T) {
 		t.Errorf("%d admitted, want 2 to 4", n)
 	}
 	// The excess of replicas cannot be forced; a quota that is lowered looks the same.
+	before := q.DeepCopy()
 	q.Spec.Hard["limits.nvidia.com/gpumem"] = resource.MustParse("1")
-	if err := w.Client.Update(t.Context(), q); err != nil {
+	if err := w.Client.Patch(t.Context(), q, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	w.awaitQuota(q)
