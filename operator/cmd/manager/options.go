@@ -72,6 +72,8 @@ type Options struct {
 	// Webhooks says to serve the webhooks; Webhook says how.
 	Webhooks bool
 	Webhook  WebhookOptions
+	// Devices says how shared accelerators are looked after.
+	Devices DeviceOptions
 	// RedisCleanup says to remove the metadata of deleted clusters from Redis.
 	RedisCleanup bool
 	// IngressOnOpenShift says to make an Ingress where a Route could be had.
@@ -121,6 +123,7 @@ func NewOptions() *Options {
 		Logs:                   newLogOptions(),
 		Gates:                  features.New(),
 		Webhook:                newWebhookOptions(),
+		Devices:                DeviceOptions{Quota: true},
 		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}
@@ -162,6 +165,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.forcedUpgrade, "forced-cluster-upgrade", o.forcedUpgrade, "No effect.")
 	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
 	o.Webhook.addFlags(fs, &o.Webhooks)
+	o.Devices.addFlags(fs)
 	o.Logs.addFlags(fs)
 }
 
@@ -191,7 +195,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 				o.nameOf("enable-batch-scheduler"), o.nameOf("batch-scheduler"), o.BatchScheduler))
 		}
 	}
-	errs = append(errs, o.completeConfig())
+	errs = append(errs, o.completeConfig(), o.Devices.complete())
 	return errors.Join(errs...)
 }
 

@@ -22,6 +22,9 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 		}
 	}
 	webhook.Register(server, validationOptions(o), o.Webhook.stage, m)
+	if err := addDeviceAdmission(ctx, mgr, o, server); err != nil {
+		return fmt.Errorf("setting up device admission: %w", err)
+	}
 	warnUnknownVersions(o.Config)
 	// The Service must not send the API server to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/raygate/raygate/operator/internal/devicequota"
+	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
+	deviceload "github.com/raygate/raygate/pkg/devices/load"
+	"github.com/raygate/raygate/pkg/devices/shipped"
+)
+
+// shippedRegistry stands for the registry that comes with the operator, in place of a file.
+const shippedRegistry = "shipped"
+
+// registryPeriod is how often the file is read. A kubelet brings a changed ConfigMap within a minute or two, so that this adds little.
+const registryPeriod = 10 * time.Second
+
+// DeviceOptions say how shared accelerators are looked after.
+type DeviceOptions struct {
+	// Registry is a file with families of devices, or "shipped"; empty turns device admission off.
+	Registry string
+	// Quota holds Pods to limits.<resource> of ResourceQuotas.
+	Quota bool
+
+	live *deviceload.Live // nil when it is off
+	file *deviceload.File // nil for the shipped registry
+}
+
+func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator. With webhooks, Pods that ask for them are completed and held to quotas. The file is read again when it changes. Unset: off.")
+	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
+}
+
+// complete reads the registry.
+func (d *DeviceOptions) complete() error {
+	switch d.Registry {
+	case "":
+		return nil
+	case shippedRegistry:
+		p, err := deviceload.Registry(shipped.HAMi)
+		if err != nil {
+			return fmt.Errorf("the shipped registry of device families: %w", err)
+		}
+		d.live = deviceload.NewLive(p)
+		return nil
+	default:
+		d.file = &deviceload.File{Path: d.Registry, Every: registryPeriod, Clock: clock.RealClock{}}
+		if err := d.file.Open(); err != nil {
+			return fmt.Errorf("--device-registry: %w", err)
+		}
+		d.live = d.file.Live
+		return nil
+	}
+}
+
+// addDeviceAdmission serves the webhooks for Pods with devices from every replica.
+func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) error {
+	d := &o.Devices
+	if d.live == nil {
+		return nil
+	}
+	m := deviceadmission.NewMetrics()
+	m.InUse(d.live.Program().Hash)
+	collectors := m.Collectors()
+	if d.file != nil {
+		d.file.Reloaded = func(err error) {
+			hash := d.live.Program().Hash
+			m.Reloaded(hash, err)
+			if err != nil {
+				klog.FromContext(ctx).Error(err, "The registry of device families is at fault, the last good one stays in use", "registry", hash)
+				return
+			}
+			klog.FromContext(ctx).Info("Read the registry of device families again", "registry", hash)
+		}
+		if err := mgr.Add(d.file); err != nil {
+			return fmt.Errorf("adding the registry: %w", err)
+		}
+	}
+	var quota deviceadmission.Quota
+	if d.Quota {
+		engine, err := addDeviceQuota(ctx, mgr, o)
+		if err != nil {
+			return fmt.Errorf("adding the quota: %w", err)
+		}
+		quota, collectors = engine, append(collectors, engine)
+	}
+	for _, c := range collectors {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	deviceadmission.Register(server, d.live, quota, m)
+	return nil
+}
+
+// addDeviceQuota watches all Pods, those of Ray and others, in a cache of their own that holds little of each.
+func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*devicequota.Engine, error) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	c, err := cache.New(o.Config, cache.Options{
+		Scheme:            scheme,
+		Mapper:            mgr.GetRESTMapper(),
+		HTTPClient:        mgr.GetHTTPClient(),
+		DefaultNamespaces: namespaces(o),
+		DefaultTransform:  cache.TransformStripManagedFields(),
+		ByObject:          map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: devicequota.Slim}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	engine := devicequota.New(devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}})
+	if err := engine.Watch(ctx, c); err != nil {
+		return nil, err
+	}
+	return engine, mgr.Add(everywhere{c})
+}
+
+// everywhere is a cache that every replica fills.
+type everywhere struct{ cache.Cache }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everywhere) NeedLeaderElection() bool { return false }

@@ -1,0 +1,117 @@
+package devicequota
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// facts are what scopes of quotas ask of a Pod.
+type facts struct {
+	bestEffort     bool
+	terminating    bool // ends by itself at a time
+	crossNamespace bool // affinity to Pods of other namespaces
+	priorityClass  string
+}
+
+func factsOf(pod *corev1.Pod) facts {
+	return facts{
+		bestEffort:     bestEffort(&pod.Spec),
+		terminating:    pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0,
+		crossNamespace: crossNamespace(pod.Spec.Affinity),
+		priorityClass:  pod.Spec.PriorityClassName,
+	}
+}
+
+// bestEffort is the QoS class of Pods that ask for neither CPU nor memory.
+func bestEffort(s *corev1.PodSpec) bool {
+	asks := func(lists ...corev1.ResourceList) bool {
+		return slices.ContainsFunc(lists, func(l corev1.ResourceList) bool {
+			cpu, memory := l[corev1.ResourceCPU], l[corev1.ResourceMemory]
+			return !cpu.IsZero() || !memory.IsZero()
+		})
+	}
+	if s.Resources != nil && asks(s.Resources.Limits, s.Resources.Requests) {
+		return false
+	}
+	return !slices.ContainsFunc(slices.Concat(s.InitContainers, s.Containers), func(c corev1.Container) bool {
+		return asks(c.Resources.Limits, c.Resources.Requests)
+	})
+}
+
+func crossNamespace(a *corev1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	var terms []corev1.PodAffinityTerm
+	add := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+		terms = append(terms, required...)
+		for _, p := range preferred {
+			terms = append(terms, p.PodAffinityTerm)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
+}
+
+// match reports whether the quota is about the Pod: all its scopes and all expressions of its selector are.
+func (f *facts) match(q *corev1.ResourceQuota) bool {
+	for _, scope := range q.Spec.Scopes {
+		if !f.in(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}) {
+			return false
+		}
+	}
+	if q.Spec.ScopeSelector == nil {
+		return true
+	}
+	return !slices.ContainsFunc(q.Spec.ScopeSelector.MatchExpressions, func(r corev1.ScopedResourceSelectorRequirement) bool { return !f.in(r) })
+}
+
+func (f *facts) in(r corev1.ScopedResourceSelectorRequirement) bool {
+	switch r.ScopeName {
+	case corev1.ResourceQuotaScopeBestEffort:
+		return f.bestEffort
+	case corev1.ResourceQuotaScopeNotBestEffort:
+		return !f.bestEffort
+	case corev1.ResourceQuotaScopeTerminating:
+		return f.terminating
+	case corev1.ResourceQuotaScopeNotTerminating:
+		return !f.terminating
+	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return f.crossNamespace
+	case corev1.ResourceQuotaScopePriorityClass:
+		switch r.Operator {
+		case corev1.ScopeSelectorOpIn:
+			return slices.Contains(r.Values, f.priorityClass)
+		case corev1.ScopeSelectorOpNotIn:
+			return !slices.Contains(r.Values, f.priorityClass)
+		case corev1.ScopeSelectorOpDoesNotExist:
+			return f.priorityClass == ""
+		default:
+			return f.priorityClass != ""
+		}
+	default:
+		return false // a scope of Kubernetes that is not for Pods, or that this program does not know
+	}
+}
+
+// asksForDevices reports whether the Pod names any extended resource.
+func asksForDevices(pod *corev1.Pod) bool {
+	extended := func(list corev1.ResourceList) bool {
+		for name := range list {
+			if strings.Contains(string(name), "/") {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
+		return extended(c.Resources.Limits) || extended(c.Resources.Requests)
+	})
+}

@@ -1,0 +1,152 @@
+package deviceadmission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/devices/plan"
+)
+
+// The API server cuts warnings once they are longer than 4096 bytes together.
+const (
+	maxWarnings      = 10
+	maxWarningLength = 255
+)
+
+// Outcomes are a label of the metrics.
+const (
+	outcomeNothing = "nothing" // no device, or nothing to do
+	outcomePatched = "patched"
+	outcomeAllowed = "allowed"
+	outcomeDenied  = "denied"
+	outcomeFailed  = "failed" // the call, by a fault of ours
+)
+
+// answer is a response on its way to the metrics and the API server.
+type answer struct {
+	admission.Response
+	outcome, reason string
+	vendors         []string
+}
+
+// hook is one of the webhooks: what they have in common.
+type hook struct {
+	name     string
+	registry Registry
+	metrics  *Metrics
+	handle   func(context.Context, admission.Request, *plan.Program, *plan.Pod) answer
+}
+
+// Handle implements admission.Handler.
+func (h *hook) Handle(ctx context.Context, req admission.Request) admission.Response {
+	start := h.metrics.clock.Now()
+	a := h.answer(ctx, req)
+	h.metrics.answered(h.name, &a, h.metrics.clock.Since(start))
+	return a.Response
+}
+
+func (h *hook) answer(ctx context.Context, req admission.Request) answer {
+	if req.SubResource != "" || req.Operation != admissionv1.Create || req.Kind.Group != corev1.GroupName || req.Kind.Kind != "Pod" {
+		return allowed(outcomeNothing) // not registered; somebody else's configuration sent it here
+	}
+	pod, err := plan.FromJSON(req.Object.Raw)
+	if err != nil {
+		return answer{Response: admission.Errored(http.StatusBadRequest, err), outcome: outcomeDenied, reason: "undecodable"}
+	}
+	program := h.registry.Program()
+	a := h.handle(ctx, req, program, pod)
+	if a.outcome == outcomeNothing {
+		return a
+	}
+	a.AuditAnnotations = map[string]string{"registry": program.Hash, "vendors": strings.Join(a.vendors, ","), "decision": a.outcome}
+	var meta metav1.PartialObjectMetadata
+	if json := req.Object.Raw; len(json) > 0 {
+		meta = metadata(json)
+	}
+	values := []any{"webhook", h.name, "outcome", a.outcome, "namespace", req.Namespace, "generateName", meta.GenerateName, "name", meta.Name,
+		"uid", req.UID, "vendors", a.vendors, "registry", program.Hash}
+	if owner := metav1.GetControllerOfNoCopy(&meta); owner != nil {
+		values = append(values, "owner", owner.Kind+"/"+owner.Name)
+	}
+	if a.Result != nil {
+		values = append(values, "reason", a.Result.Message)
+	}
+	klog.FromContext(ctx).Info("Decided about the devices of a Pod", values...)
+	return a
+}
+
+func allowed(outcome string, warnings ...string) answer {
+	if len(warnings) > maxWarnings {
+		warnings = warnings[:maxWarnings]
+	}
+	clipped := make([]string, len(warnings))
+	for i, w := range warnings {
+		clipped[i] = report.Clip(w, maxWarningLength)
+	}
+	return answer{outcome: outcome, Response: admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: clipped}}}
+}
+
+// refused answers with all problems, a line each: 422 for what is wrong in itself, 403 if only policies are against it.
+func refused(r *plan.Result) answer {
+	code, reason := int32(http.StatusForbidden), metav1.StatusReasonForbidden
+	lines := make([]string, len(r.Problems))
+	for i, p := range r.Problems {
+		lines[i] = p.String()
+		if !p.Forbidden {
+			code, reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
+		}
+	}
+	return denied(code, reason, strings.Join(lines, "\n"), r)
+}
+
+func denied(code int32, reason metav1.StatusReason, message string, r *plan.Result) answer {
+	a := allowed(outcomeDenied, r.Warnings...)
+	a.Allowed, a.reason, a.vendors = false, string(reason), r.Vendors
+	a.Result = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}
+	return a
+}
+
+// outer makes a failed call of what is no answer. A well-formed answer would be final, whatever the failure policy says.
+type outer struct {
+	name    string
+	metrics *Metrics
+	ready   func() error // nil means always
+	inner   http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (o *outer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		id := uuid.NewUUID()
+		klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", p), "Webhook failed", "webhook", o.name, "correlationID", id, "stack", string(debug.Stack()))
+		o.metrics.panicked(o.name)
+		http.Error(w, "internal error, correlation id "+string(id), http.StatusInternalServerError)
+	}()
+	if o.ready != nil {
+		if err := o.ready(); err != nil {
+			o.metrics.answered(o.name, &answer{outcome: outcomeFailed, reason: "not ready"}, 0)
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+	}
+	o.inner.ServeHTTP(w, r)
+}

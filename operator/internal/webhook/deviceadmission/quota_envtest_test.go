@@ -1,0 +1,276 @@
+package deviceadmission_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
+)
+
+// burst creates n Pods at once and returns those that were admitted, and the first refusal.
+func (w *world) burst(n int, asks string) (admitted []*corev1.Pod, refusal error) {
+	w.T.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			pod := w.pod("", asks)
+			pod.GenerateName = "burst-"
+			err := w.Client.Create(w.T.Context(), pod)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				admitted = append(admitted, pod)
+			case code(err) != http.StatusForbidden:
+				w.T.Errorf("refused with %v", err)
+			default:
+				refusal = err
+			}
+		})
+	}
+	wg.Wait()
+	return admitted, refusal
+}
+
+// admits asks without storing anything.
+func (w *world) admits(asks string) error {
+	return w.Client.Create(w.T.Context(), w.pod("dry", asks), client.DryRunAll)
+}
+
+func (w *world) remove(pod *corev1.Pod) {
+	w.T.Helper()
+	if err := w.Client.Delete(w.T.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
+	w.T.Helper()
+	pod.Status.Phase = phase
+	if err := w.Client.Status().Update(w.T.Context(), pod); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// TestD18Burst: what is admitted and still pending counts at once.
+func TestD18Burst(t *testing.T) {
+	w := newWorld(t, settings{})
+	w.quota("team-a-gpu", "limits.nvidia.com/gpumem=8192")
+	admitted, refusal := w.burst(20, "nvidia.com/gpu=1 nvidia.com/gpumem=4096")
+	if len(admitted) != 2 {
+		t.Fatalf("%d admitted, want 2", len(admitted))
+	}
+	for _, text := range []string{`quota "team-a-gpu": nvidia.com/gpumem requested 4096 MiB (container ray-worker: 4096), in use 8192 MiB (`, "hard 8192 MiB, exceeds by 4096 MiB"} {
+		if !strings.Contains(refusal.Error(), text) {
+			t.Errorf("refusal %v\nwants %s", refusal, text)
+		}
+	}
+}
+
+// TestD19TwoReplicas: each grants what it does not see of the other, and no more than that; the excess shows in a metric.
+func TestD19TwoReplicas(t *testing.T) {
+	w := newWorld(t, settings{replicas: 2})
+	q := w.quota("q", "limits.nvidia.com/gpumem=8192")
+	admitted, _ := w.burst(20, "nvidia.com/gpu=1 nvidia.com/gpumem=4096")
+	if n := len(admitted); n < 2 || n > 4 {
+		t.Errorf("%d admitted, want 2 to 4", n)
+	}
+	// The excess of replicas cannot be forced; a quota that is lowered looks the same.
+	before := q.DeepCopy()
+	q.Spec.Hard["limits.nvidia.com/gpumem"] = resource.MustParse("1")
+	if err := w.Client.Patch(t.Context(), q, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitQuota(q)
+	w.Eventually("the metric of the excess", func() bool { return w.metric(0, "device_quota_exceeded") == 1 })
+	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem=1"); code(err) != http.StatusForbidden {
+		t.Errorf("admitted beyond the quota: %v", err)
+	}
+}
+
+// TestD17D20D21Reservations: dry-run takes nothing, an ending Pod gives back nothing, one that has ended or is gone all; a Pod that a later step refuses
+// gives back after a time.
+func TestD17D20D21Reservations(t *testing.T) {
+	const ttl = 3 * time.Second
+	w := newWorld(t, settings{ttl: ttl})
+	w.quota("q", "limits.nvidia.com/gpu=1")
+	const asks = "nvidia.com/gpu=1"
+	for range 3 {
+		if err := w.admits(asks); err != nil {
+			t.Fatalf("dry-run left a trace: %v", err)
+		}
+	}
+	full := func() bool { return code(w.admits(asks)) == http.StatusForbidden }
+	free := func() bool { return w.admits(asks) == nil }
+	first := w.pod("first", asks)
+	first.Finalizers = []string{"example.com/hold"}
+	w.Create(first)
+	if !full() {
+		t.Error("a pending Pod takes nothing")
+	}
+	w.remove(first)
+	time.Sleep(ttl + time.Second)
+	if !full() {
+		t.Error("a Pod that is ending takes nothing")
+	}
+	w.Read(first)
+	first.Finalizers = nil
+	if err := w.Client.Update(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually("what a deleted Pod took to come back", free)
+	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
+		pod := w.pod(strings.ToLower(string(phase)), asks)
+		w.Create(pod)
+		if !full() {
+			t.Error("a pending Pod takes nothing")
+		}
+		w.phase(pod, phase)
+		w.Eventually("what a Pod that has "+string(phase)+" took to come back", free)
+	}
+	// Kubernetes' own quota comes after us.
+	w.Create(&corev1.ResourceQuota{ObjectMeta: w.At("native"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"requests.cpu": resource.MustParse("1")}}})
+	w.Eventually("the quota of Kubernetes", func() bool {
+		q := &corev1.ResourceQuota{ObjectMeta: w.At("native")}
+		return w.Read(q) && len(q.Status.Hard) > 0
+	})
+	greedy := w.pod("greedy", asks+" cpu=2")
+	if err := w.Client.Create(t.Context(), greedy); err == nil || !strings.Contains(err.Error(), "requests.cpu") {
+		t.Fatalf("want a refusal of the quota of Kubernetes: %v", err)
+	}
+	asksMore := asks + " cpu=100m"
+	if err := w.admits(asksMore); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "1 reserved") {
+		t.Errorf("while the reservation lasts: %v", err)
+	}
+	w.Eventually("the reservation to end", func() bool { return w.admits(asksMore) == nil })
+}
+
+// TestD22D24D25Quotas: all quotas count, in whatever order they come; zero blocks; sizes are multiplied.
+func TestD22D24D25Quotas(t *testing.T) {
+	w := newWorld(t, settings{})
+	strict := w.quota("strict", "limits.nvidia.com/gpumem=8191")
+	w.quota("wide", "limits.nvidia.com/gpumem=100000 requests.storage=1")
+	refuses := func(asks string, texts ...string) {
+		t.Helper()
+		err := w.admits(asks)
+		if code(err) != http.StatusForbidden {
+			t.Errorf("%s: %v", asks, err)
+			return
+		}
+		for _, text := range texts {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v\nwants %s", asks, err, text)
+			}
+		}
+	}
+	refuses("nvidia.com/gpu=2 nvidia.com/gpumem=4096", `quota "strict": nvidia.com/gpumem requested 8192 MiB (container ray-worker: 2 × 4096), in use 0 MiB, hard 8191 MiB, exceeds by 1 MiB`)
+	if err := w.Client.Delete(t.Context(), strict); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually("the other quota alone", func() bool { return w.admits("nvidia.com/gpu=2 nvidia.com/gpumem=4096") == nil })
+	refuses("nvidia.com/gpu=2 nvidia.com/gpumem=50001", `quota "wide"`)
+	w.warnings.take()
+	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"); err != nil || !strings.Contains(w.warnings.take(), "which is not charged") { // D27, Warn
+		t.Errorf("a share: %v", err)
+	}
+	zero := w.quota("zero", "limits.nvidia.com/gpu=0")
+	refuses("nvidia.com/gpu=1", `quota "zero": nvidia.com/gpu requested 1 (container ray-worker: 1), in use 0, hard 0, exceeds by 1`)
+	refuses("nvidia.com/gpumem=100000 nvidia.com/gpu=2", `quota "zero"`, `quota "wide"`)
+	if err := w.admits("amd.com/gpu=4"); err != nil {
+		t.Errorf("a resource without a key: %v", err)
+	}
+	if err := w.Client.Delete(t.Context(), zero); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually("the quota of zero to go", func() bool { return w.admits("nvidia.com/gpu=1") == nil })
+}
+
+// TestD29Restart: a replica that does not know what is used answers nothing, and knows Pods afterwards that were made while nobody looked.
+func TestD29Restart(t *testing.T) {
+	w := newWorld(t, settings{})
+	w.quota("q", "limits.nvidia.com/gpu=2")
+	w.Create(w.pod("before", "nvidia.com/gpu=1"))
+	w.replicas[0].stop()
+	unlabelled := w.pod("while-down", "nvidia.com/gpu=1") // reaches no webhook
+	unlabelled.Labels = nil
+	w.Create(unlabelled)
+
+	env := controlPlane.Env(t)
+	blind := w.startReplica(env, 0, false)
+	w.replicas[0] = blind
+	if err := w.Client.Create(t.Context(), w.pod("early", "nvidia.com/gpu=1")); code(err) != http.StatusInternalServerError {
+		t.Errorf("a replica without knowledge admits: %v", err)
+	}
+	rec := httptest.NewRecorder()
+	h, _ := blind.handlers.Load(deviceadmission.ValidatePath)
+	h.(http.Handler).ServeHTTP(rec, httptest.NewRequest(http.MethodPost, deviceadmission.ValidatePath, nil))
+	if rec.Code != http.StatusServiceUnavailable {
+		t.Errorf("it answers %d, want 503", rec.Code)
+	}
+	w.replicas[0] = w.startReplica(env, 0, true)
+	if err := w.admits("nvidia.com/gpu=1"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "in use 2 (2 pending)") {
+		t.Errorf("after the restart: %v", err)
+	}
+}
+
+// TestD23Scopes: a quota for a priority class is about Pods of that class.
+func TestD23Scopes(t *testing.T) {
+	w := newWorld(t, settings{})
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Value: 7}
+	w.Create(class)
+	t.Cleanup(func() { _ = w.Client.Delete(t.Context(), class) })
+	q := &corev1.ResourceQuota{ObjectMeta: w.At("q"), Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{"limits.nvidia.com/gpu": resource.MustParse("1")},
+		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+			ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{class.Name},
+		}}},
+	}}
+	w.Create(q)
+	w.awaitQuota(q)
+	for i := range 3 {
+		w.Create(w.pod(fmt.Sprint("other-", i), "nvidia.com/gpu=1"))
+	}
+	scoped := func(name string) *corev1.Pod {
+		pod := w.pod(name, "nvidia.com/gpu=1")
+		pod.Spec.PriorityClassName = class.Name
+		return pod
+	}
+	w.Create(scoped("first"))
+	if err := w.Client.Create(t.Context(), scoped("second")); code(err) != http.StatusForbidden {
+		t.Errorf("a second Pod of the class: %v", err)
+	}
+}
+
+// metric is the greatest value of a gauge of a replica's engine.
+func (w *world) metric(replica int, name string) float64 {
+	w.T.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(w.replicas[replica].engine)
+	families, err := registry.Gather()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	greatest := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			greatest = max(greatest, m.GetGauge().GetValue())
+		}
+	}
+	return greatest
+}

@@ -1,0 +1,35 @@
+package devices
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/kubedoc"
+)
+
+// Decode reads a registry in YAML or JSON. Unknown, repeated and mistyped fields are mistakes, all of which are reported with their paths; the
+// registry is nil if there are any. What it says is not checked yet: see Validate.
+func Decode(data []byte) (*Registry, field.ErrorList) {
+	tree, mistakes := kubedoc.Read(data, true)
+	if tree == nil {
+		return nil, mistakes
+	}
+	r := &Registry{}
+	mistakes = append(mistakes, kubedoc.Decode(tree, r, nil)...)
+	if r.APIVersion != APIVersion || r.Kind != Kind {
+		// Of another kind of object all fields would be unknown, which is not what is wrong with it.
+		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), r.APIVersion+" "+r.Kind, "must be "+APIVersion+" "+Kind)}
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return r, nil
+}
+
+// Hash identifies the text of a registry, for logs, metrics and audit annotations.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}

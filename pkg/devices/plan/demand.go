@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"github.com/raygate/raygate/pkg/devices"
+)
+
+// Demand is what a Pod takes of quotas.
+type Demand struct {
+	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only where they take more than all that
+	// runs later, as for the scheduler. Resources of which nothing is taken are missing.
+	Totals map[string]int64
+	// Charges say where the totals come from.
+	Charges []Charge
+	// Unsized are requests whose memory is not known.
+	Unsized []Unsized
+}
+
+// Charge is what one container takes of one resource.
+type Charge struct {
+	Resource  string
+	Container string
+	// Init is an init container that ends.
+	Init bool
+	// Count times Each is Total; Count is 1 for an amount that is for the whole container.
+	Count, Each, Total int64
+
+	sidecar bool
+}
+
+// Unsized is a request for whole devices, or for a share of them, that counts no memory.
+type Unsized struct {
+	// Resource is that of the family's memory.
+	Resource  string
+	Container string
+	// Deny says that it is refused where there is a quota for the memory.
+	Deny bool
+}
+
+// charge adds what a container takes.
+func (d *Demand) charge(v *vendor, c *container, get func(devices.Field) int64) {
+	count := get(devices.Count)
+	times := max(1, count) // memory that is asked for without a number of devices is not free
+	put := func(f devices.Field, n, each int64) {
+		name := v.Resources.Name(f)
+		if name == "" || each == 0 || !v.counts(f) {
+			return
+		}
+		d.Charges = append(d.Charges, Charge{Resource: name, Container: c.name, Init: c.init() && !c.restartable, sidecar: c.restartable, Count: n, Each: each, Total: mul(n, each)})
+	}
+	put(devices.Count, 1, count)
+
+	cores, n := get(devices.Cores), times
+	if cores == 0 && count > 0 {
+		cores = v.Quota.CoresWhenAbsent
+	} else if v.Units.Cores.Per == devices.Container {
+		n = 1
+	}
+	put(devices.Cores, n, cores)
+
+	if v.Resources.Memory == "" || !v.counts(devices.Memory) {
+		return
+	}
+	memory, n := v.mebibytes(get(devices.Memory)), times
+	percent := get(devices.MemoryPercent)
+	switch {
+	case memory > 0:
+		if v.Units.Memory.Per == devices.Container {
+			n = 1
+		}
+	case v.Quota.Percent == devices.Assume:
+		if percent == 0 {
+			percent = 100
+		}
+		memory = ceil(mul(v.Quota.WholeDeviceMiB, percent), 100)
+	case count > 0 || percent > 0:
+		d.Unsized = append(d.Unsized, Unsized{Resource: v.Resources.Memory, Container: c.name, Deny: v.Quota.Percent == string(devices.Deny)})
+	}
+	put(devices.Memory, n, memory)
+}
+
+// sum fills in the totals from the charges, which are in the order of the containers, init containers first.
+func (d *Demand) sum() {
+	if len(d.Charges) == 0 {
+		return
+	}
+	d.Totals = map[string]int64{}
+	steady, before := map[string]int64{}, map[string]int64{} // what runs at the end; init containers so far that go on running
+	for _, c := range d.Charges {
+		if c.Init {
+			d.Totals[c.Resource] = max(d.Totals[c.Resource], add(before[c.Resource], c.Total))
+			continue
+		}
+		steady[c.Resource] = add(steady[c.Resource], c.Total)
+		if c.sidecar {
+			before[c.Resource] = add(before[c.Resource], c.Total)
+		}
+	}
+	for name, n := range steady {
+		d.Totals[name] = max(d.Totals[name], n)
+	}
+}

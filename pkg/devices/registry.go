@@ -1,0 +1,184 @@
+package devices
+
+// What a registry file starts with.
+const (
+	APIVersion = "devices.ray.io/v1alpha1"
+	Kind       = "DeviceRegistry"
+)
+
+// Policy says what becomes of a Pod that cannot work as it asks.
+type Policy string
+
+// Policies.
+const (
+	// Skip leaves the container or Pod as it is, with a warning.
+	Skip Policy = "Skip"
+	// Deny refuses the Pod.
+	Deny Policy = "Deny"
+)
+
+// When a scheduler name is written.
+const (
+	// DefaultOnly replaces no name, and the name of the default scheduler.
+	DefaultOnly = "DefaultOnly"
+	// Never leaves the scheduler of Pods alone.
+	Never = "Never"
+)
+
+// Registry is a file of families. Entries keep the order of the file; nothing depends on it.
+type Registry struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Defaults   Defaults `json:"defaults,omitempty"`
+	Vendors    []Vendor `json:"vendors"`
+}
+
+// Defaults hold for families that do not say otherwise.
+type Defaults struct {
+	// Privileged is about privileged containers that ask for a device. Empty means Skip.
+	Privileged Policy `json:"privileged,omitempty"`
+	// Scheduler is that of families without one.
+	Scheduler Scheduler `json:"scheduler,omitempty"`
+	// NodeName is about Pods with devices that name a node. Empty means Skip.
+	NodeName Policy `json:"nodeName,omitempty"`
+}
+
+// Scheduler is the one that can place a device.
+type Scheduler struct {
+	// Name is spec.schedulerName; empty means that any scheduler does.
+	Name string `json:"name,omitempty"`
+	// When is DefaultOnly or Never. Empty means DefaultOnly; that of Defaults holds for all families.
+	When string `json:"when,omitempty"`
+}
+
+// Vendor is one family of devices.
+type Vendor struct {
+	// Name is unique in the registry.
+	Name string `json:"name"`
+	// Enabled is true if unset. A family that is not is checked and otherwise ignored.
+	Enabled *bool `json:"enabled,omitempty"`
+	// Resources are the names in which Pods ask.
+	Resources Resources `json:"resources"`
+	Units     Units     `json:"units,omitempty"`
+	// Defaults fill in what is missing of a container that asks for something else of the family.
+	Defaults VendorDefaults `json:"defaults,omitempty"`
+	// Exclusive is for containers that ask for whole devices.
+	Exclusive *Exclusive `json:"exclusive,omitempty"`
+	// Rules are carried out in this order.
+	Rules []Rule `json:"rules,omitempty"`
+	// Env are variables of containers with a device.
+	Env []Env `json:"env,omitempty"`
+	// AbsentEnv are variables of containers without a device of the family, and of AbsentEnvGroup if that is set.
+	AbsentEnv []Env `json:"absentEnv,omitempty"`
+	// AbsentEnvGroup names families that share AbsentEnv: it is for containers without a device of any of them.
+	AbsentEnvGroup string `json:"absentEnvGroup,omitempty"`
+	// Annotations are those of Pods with a device.
+	Annotations []Annotation `json:"annotations,omitempty"`
+	// RuntimeClass is that of Pods with a device and without a class; empty means none.
+	RuntimeClass string `json:"runtimeClass,omitempty"`
+	// Privileged overrides that of the registry.
+	Privileged Policy `json:"privileged,omitempty"`
+	// Scheduler overrides that of the registry.
+	Scheduler Scheduler `json:"scheduler,omitempty"`
+	Quota     Quota     `json:"quota,omitempty"`
+	Ray       Ray       `json:"ray,omitempty"`
+}
+
+// On reports whether the family is in use.
+func (v *Vendor) On() bool { return v.Enabled == nil || *v.Enabled }
+
+// Resources are extended resources, or empty where the family has no such name.
+type Resources struct {
+	// Count is the number of devices, or of slices of them.
+	Count string `json:"count,omitempty"`
+	// Memory is the device memory of each.
+	Memory string `json:"memory,omitempty"`
+	// MemoryPercent is the same as a share of the device, 1 to 100.
+	MemoryPercent string `json:"memoryPercent,omitempty"`
+	// Cores is the compute of each.
+	Cores string `json:"cores,omitempty"`
+	// Priority is handed to the container. It asks for no device by itself.
+	Priority string `json:"priority,omitempty"`
+}
+
+// Units say what the numbers mean. Those that say nothing are whole numbers; memory in MiB.
+type Units struct {
+	Memory MemoryUnit `json:"memory,omitempty"`
+	Cores  CoresUnit  `json:"cores,omitempty"`
+}
+
+// Forms of amounts of memory.
+const (
+	// Integer is a whole number of units without a suffix.
+	Integer = "Integer"
+	// Bytes is a quantity of bytes, as Kubernetes has it for memory.
+	Bytes = "Bytes"
+)
+
+// What an amount is for.
+const (
+	// Slice means that a container of n devices has n times the amount.
+	Slice = "Slice"
+	// Container means that it is for all devices of the container.
+	Container = "Container"
+)
+
+// MemoryUnit is how memory is written.
+type MemoryUnit struct {
+	// Form is Integer or Bytes; empty means Integer.
+	Form string `json:"form,omitempty"`
+	// ToMiB is the unit of Integer in MiB; 0 means 1.
+	ToMiB int64 `json:"toMiB,omitempty"`
+	// BareMiB is for Bytes: the unit in MiB of a number without a suffix. The API server writes 4000 as 4k, so that a suffix cannot be told
+	// from a number: whole numbers below 1048576 are taken for bare ones. 0 means that all are bytes.
+	BareMiB int64 `json:"bareMiB,omitempty"`
+	// Per is Slice or Container; empty means Slice.
+	Per string `json:"per,omitempty"`
+}
+
+// CoresUnit is how compute is written.
+type CoresUnit struct {
+	// Per is Slice or Container; empty means Slice.
+	Per string `json:"per,omitempty"`
+}
+
+// VendorDefaults are filled in where a container asks for something of the family.
+type VendorDefaults struct {
+	// Count of devices of a container that asks for memory or cores only; 0 leaves it at that, and no device is derived.
+	Count int64 `json:"count,omitempty"`
+}
+
+// Exclusive is what is reserved of devices that a container has for itself: it asks for a number of them, not for cores, and for all memory or none
+// by name.
+type Exclusive struct {
+	Cores int64 `json:"cores"`
+}
+
+// Quota says what of the family counts against limits.<resource> in a ResourceQuota.
+type Quota struct {
+	// Memory, Cores and Count are true if unset.
+	Memory *bool `json:"memory,omitempty"`
+	Cores  *bool `json:"cores,omitempty"`
+	Count  *bool `json:"count,omitempty"`
+	// CoresWhenAbsent is charged for each device of a container that says nothing about cores.
+	CoresWhenAbsent int64 `json:"coresWhenAbsent,omitempty"`
+	// WholeDeviceMiB is the memory of a device, for Assume.
+	WholeDeviceMiB int64 `json:"wholeDeviceMiB,omitempty"`
+	// Percent is about requests whose memory is not known, those for shares and for whole devices: Warn charges none, Deny refuses them where
+	// there is a quota for memory, Assume takes WholeDeviceMiB. Empty means Warn.
+	Percent string `json:"percent,omitempty"`
+}
+
+// Values of Quota.Percent, besides Deny.
+const (
+	Warn   = "Warn"
+	Assume = "Assume"
+)
+
+// Ray says how devices count in Ray. Without anything they are a custom resource with the name of the family in upper case.
+type Ray struct {
+	// NumGPUs is Count for families that Ray's GPU detection knows.
+	NumGPUs string `json:"numGPUs,omitempty"`
+	// Custom are Ray resources with Count or Cores, which says what their amount is.
+	Custom map[string]string `json:"custom,omitempty"`
+}

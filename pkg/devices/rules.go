@@ -1,0 +1,143 @@
+package devices
+
+// Field is an amount that a container asks for.
+type Field string
+
+// Fields.
+const (
+	Count         Field = "count"
+	Memory        Field = "memory"
+	MemoryPercent Field = "memoryPercent"
+	Cores         Field = "cores"
+	Priority      Field = "priority"
+)
+
+// Fields are all of them, in the order in which messages name them.
+var Fields = []Field{Count, Memory, MemoryPercent, Cores, Priority}
+
+// Name is the resource of the field, empty if the family has none.
+func (r *Resources) Name(f Field) string {
+	switch f {
+	case Count:
+		return r.Count
+	case Memory:
+		return r.Memory
+	case MemoryPercent:
+		return r.MemoryPercent
+	case Cores:
+		return r.Cores
+	case Priority:
+		return r.Priority
+	default:
+		return ""
+	}
+}
+
+// Amounts that Ray's resources are made of.
+const (
+	AmountCount = "Count"
+	AmountCores = "Cores"
+)
+
+// Rule is one or more statements about a field. Amounts are in the unit in which users write the field; of memory in Bytes in MiB. A rule about
+// a field that the container does not ask for does nothing, unless it fills it in.
+type Rule struct {
+	Field Field `json:"field"`
+	// If limits the rule to containers for which it holds.
+	If *Condition `json:"if,omitempty"`
+	// UnlessAnnotation leaves the rule out for Pods with the annotation.
+	UnlessAnnotation *AnnotationValue `json:"unlessAnnotation,omitempty"`
+
+	// Range is the least and the greatest amount.
+	Range []int64 `json:"range,omitempty"`
+	// OneOf are the amounts that there are.
+	OneOf []int64 `json:"oneOf,omitempty"`
+	// MultipleOf permits multiples, and what Also lists.
+	MultipleOf int64   `json:"multipleOf,omitempty"`
+	Also       []int64 `json:"also,omitempty"`
+	// Positive refuses zero, which otherwise is the same as nothing.
+	Positive bool `json:"positive,omitempty"`
+	// Zero is Absent: an amount of zero is the same as nothing. It is the default and may be said.
+	Zero string `json:"zero,omitempty"`
+
+	// Absent is filled in when there is none, for each device with PerDevice.
+	Absent    int64 `json:"absent,omitempty"`
+	PerDevice bool  `json:"perDevice,omitempty"`
+	// RoundUpTo are sizes, ascending; the amount becomes the next of them. Above is Deny or Clamp, for what exceeds the last; empty means Deny.
+	RoundUpTo []int64 `json:"roundUpTo,omitempty"`
+	Above     string  `json:"above,omitempty"`
+	// DeriveWhenCountAbove computes the field.
+	DeriveWhenCountAbove *Derive `json:"deriveWhenCountAbove,omitempty"`
+	// RequireOneWhen refuses more than one device.
+	RequireOneWhen *OneWhen `json:"requireOneWhen,omitempty"`
+	// DenyUnlessAnnotation refuses the field in Pods without the annotation.
+	DenyUnlessAnnotation *AnnotationValue `json:"denyUnlessAnnotation,omitempty"`
+}
+
+// Clamp lowers what exceeds the last size to it.
+const Clamp = "Clamp"
+
+// Condition is about one field; all that is set must hold. A field that is absent is 0.
+type Condition struct {
+	Field  Field  `json:"field"`
+	Equals *int64 `json:"equals,omitempty"`
+	Above  *int64 `json:"above,omitempty"`
+	Absent bool   `json:"absent,omitempty"`
+}
+
+// Derive sets a field to PerDevice for each device if there are more of them than Count. Another amount of the user is refused.
+type Derive struct {
+	Count     int64 `json:"count"`
+	PerDevice int64 `json:"perDevice"`
+}
+
+// OneWhen is when a container may have one device only: a field is given that is not NotEqual, or the Pod has the annotation.
+type OneWhen struct {
+	Field      Field  `json:"field,omitempty"`
+	NotEqual   int64  `json:"notEqual,omitempty"`
+	Annotation string `json:"annotation,omitempty"`
+}
+
+// AnnotationValue holds for Pods with the annotation, and with that value if there is one.
+type AnnotationValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value,omitempty"`
+}
+
+// Annotation of Pods with a device.
+type Annotation struct {
+	Key string `json:"key"`
+	// Default is what Pods without it get, as a template (see Env); empty means that they get none.
+	Default string `json:"default,omitempty"`
+	// OneOf are the values that there are; empty means any, or the Default if that is a template.
+	OneOf []string `json:"oneOf,omitempty"`
+	// If limits it to containers for which it holds.
+	If *Condition `json:"if,omitempty"`
+	// Unless leaves it out for Pods with another annotation.
+	Unless *AnnotationValue `json:"unless,omitempty"`
+}
+
+// What becomes of a variable that a container has already.
+const (
+	Keep    = "Keep"
+	Replace = "Replace"
+)
+
+// Env is a variable of a container.
+type Env struct {
+	Name string `json:"name"`
+	// Value may have ${count}, ${memory}, ${cores}, ${priority} and ${container} in it. A variable of which an amount is absent is left out.
+	Value string `json:"value"`
+	// When is HasPriority or empty, which means always.
+	When string `json:"when,omitempty"`
+	// Enabled is true if unset.
+	Enabled *bool `json:"enabled,omitempty"`
+	// Conflict is Keep, Replace or Deny; empty means Keep. Deny refuses another value.
+	Conflict string `json:"conflict,omitempty"`
+}
+
+// HasPriority is a container that asks for a priority.
+const HasPriority = "HasPriority"
+
+// On reports whether the variable is in use.
+func (e *Env) On() bool { return e.Enabled == nil || *e.Enabled }

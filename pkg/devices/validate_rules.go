@@ -1,0 +1,179 @@
+package devices
+
+import (
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// MaxAmount bounds all amounts, so that products of two stay in 64 bits.
+const MaxAmount = 1 << 31
+
+func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {
+	errs := known(v, r.Field, path.Child("field"))
+	if c := r.If; c != nil {
+		errs = append(errs, validateCondition(v, c, path.Child("if"))...)
+	}
+	errs = append(errs, validateAmounts(r, path)...)
+	errs = append(errs, oneOf(path.Child("zero"), r.Zero, "", "Absent")...)
+	errs = append(errs, oneOf(path.Child("above"), r.Above, "", string(Deny), Clamp)...)
+	if r.Above != "" && len(r.RoundUpTo) == 0 {
+		errs = append(errs, field.Invalid(path.Child("above"), r.Above, "is for roundUpTo"))
+	}
+	if len(r.Also) > 0 && r.MultipleOf == 0 {
+		errs = append(errs, field.Invalid(path.Child("also"), r.Also, "is for multipleOf"))
+	}
+	if r.Positive && r.Zero != "" {
+		errs = append(errs, field.Invalid(path.Child("positive"), r.Positive, "contradicts zero: Absent"))
+	}
+	if r.PerDevice && r.Absent == 0 {
+		errs = append(errs, field.Invalid(path.Child("perDevice"), r.PerDevice, "is for absent"))
+	}
+	if d := r.DeriveWhenCountAbove; d != nil {
+		if r.Field == Count || d.Count < 0 || d.PerDevice < 1 || d.PerDevice > MaxAmount || v.Resources.Count == "" {
+			errs = append(errs, field.Invalid(path.Child("deriveWhenCountAbove"), d.PerDevice, "must be at least 1 for each device, of another field than count"))
+		}
+	}
+	if w := r.RequireOneWhen; w != nil {
+		if r.Field != Count || (w.Field == "") == (w.Annotation == "") {
+			errs = append(errs, field.Invalid(path.Child("requireOneWhen"), w.Field, "must be about count, and name a field or an annotation"))
+		}
+		if w.Field != "" {
+			errs = append(errs, known(v, w.Field, path.Child("requireOneWhen", "field"))...)
+		}
+	}
+	if says := r.Range == nil && r.OneOf == nil && r.MultipleOf == 0 && !r.Positive && r.Zero == "" && r.Absent == 0 && r.RoundUpTo == nil &&
+		r.DeriveWhenCountAbove == nil && r.RequireOneWhen == nil && r.DenyUnlessAnnotation == nil; says {
+		errs = append(errs, field.Required(path, "the rule says nothing about its field"))
+	}
+	for name, a := range map[string]*AnnotationValue{"unlessAnnotation": r.UnlessAnnotation, "denyUnlessAnnotation": r.DenyUnlessAnnotation} {
+		if a != nil {
+			errs = append(errs, validateKey(a.Key, path.Child(name, "key"))...)
+		}
+	}
+	return errs
+}
+
+// validateAmounts looks at the numbers of a rule.
+func validateAmounts(r *Rule, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Range != nil && (len(r.Range) != 2 || r.Range[0] > r.Range[1]) {
+		errs = append(errs, field.Invalid(path.Child("range"), r.Range, "must be the least and the greatest amount"))
+	}
+	if r.MultipleOf < 0 || r.MultipleOf > MaxAmount {
+		errs = append(errs, field.Invalid(path.Child("multipleOf"), r.MultipleOf, "must be positive"))
+	}
+	if r.Absent < 0 || r.Absent > MaxAmount {
+		errs = append(errs, field.Invalid(path.Child("absent"), r.Absent, "must be positive"))
+	}
+	if r.RoundUpTo != nil && (len(r.RoundUpTo) == 0 || !slices.IsSorted(r.RoundUpTo) || len(slices.Compact(slices.Clone(r.RoundUpTo))) != len(r.RoundUpTo)) {
+		errs = append(errs, field.Invalid(path.Child("roundUpTo"), r.RoundUpTo, "must be sizes in ascending order"))
+	}
+	for name, list := range map[string][]int64{"range": r.Range, "oneOf": r.OneOf, "also": r.Also, "roundUpTo": r.RoundUpTo} {
+		if slices.ContainsFunc(list, func(n int64) bool { return n < 0 || n > MaxAmount }) {
+			errs = append(errs, field.Invalid(path.Child(name), list, "must be amounts from 0 to 2147483648"))
+		}
+	}
+	return errs
+}
+
+func validateCondition(v *Vendor, c *Condition, path *field.Path) field.ErrorList {
+	errs := known(v, c.Field, path.Child("field"))
+	if c.Equals == nil && c.Above == nil && !c.Absent {
+		errs = append(errs, field.Required(path, "equals, above or absent"))
+	}
+	return errs
+}
+
+func known(v *Vendor, f Field, path *field.Path) field.ErrorList {
+	if slices.Contains(Fields, f) && v.Resources.Name(f) != "" {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, f, "is no field for which the family has a resource")}
+}
+
+// templates are the parts of a value that are filled in.
+var templates = regexp.MustCompile(`\$\{([^}]*)\}?`)
+
+// validateEnv looks at variables. One that is there twice would be written by turns.
+func validateEnv(v *Vendor, list []Env, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range list {
+		e, at := &list[i], path.Index(i)
+		for _, problem := range validation.IsEnvVarName(e.Name) {
+			errs = append(errs, field.Invalid(at.Child("name"), e.Name, problem))
+		}
+		if seen[e.Name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), e.Name))
+		}
+		seen[e.Name] = true
+		errs = append(errs, validateTemplate(v, e.Value, at.Child("value"))...)
+		errs = append(errs, oneOf(at.Child("when"), e.When, "", HasPriority)...)
+		errs = append(errs, oneOf(at.Child("conflict"), e.Conflict, "", Keep, Replace, string(Deny))...)
+		if e.When == HasPriority && v.Resources.Priority == "" {
+			errs = append(errs, field.Invalid(at.Child("when"), e.When, "needs resources.priority"))
+		}
+	}
+	return errs
+}
+
+func validateAbsentEnv(v *Vendor, path *field.Path) field.ErrorList {
+	errs := validateEnv(&Vendor{}, v.AbsentEnv, path.Child("absentEnv"))
+	if v.AbsentEnvGroup != "" {
+		for _, problem := range validation.IsDNS1123Label(v.AbsentEnvGroup) {
+			errs = append(errs, field.Invalid(path.Child("absentEnvGroup"), v.AbsentEnvGroup, problem))
+		}
+	}
+	return errs
+}
+
+// validateTemplate looks at what stands in braces: a field of the family, or the container.
+func validateTemplate(v *Vendor, value string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, m := range templates.FindAllStringSubmatch(value, -1) {
+		name := Field(m[1])
+		if m[0] == "${container}" || m[0] == "${"+string(name)+"}" && name != MemoryPercent && slices.Contains(Fields, name) && v.Resources.Name(name) != "" {
+			continue
+		}
+		errs = append(errs, field.Invalid(path, value, m[0]+" is no field of the family"))
+	}
+	return errs
+}
+
+func validateAnnotations(v *Vendor, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range v.Annotations {
+		a, at := &v.Annotations[i], path.Index(i)
+		errs = append(errs, validateKey(a.Key, at.Child("key"))...)
+		if seen[a.Key] {
+			errs = append(errs, field.Duplicate(at.Child("key"), a.Key))
+		}
+		seen[a.Key] = true
+		errs = append(errs, validateTemplate(v, a.Default, at.Child("default"))...)
+		if a.If != nil {
+			errs = append(errs, validateCondition(v, a.If, at.Child("if"))...)
+		}
+		if a.Unless != nil {
+			errs = append(errs, validateKey(a.Unless.Key, at.Child("unless", "key"))...)
+		}
+		if a.Default != "" && len(a.OneOf) > 0 && !slices.Contains(a.OneOf, a.Default) {
+			errs = append(errs, field.Invalid(at.Child("default"), a.Default, "is none of oneOf"))
+		}
+		if a.Default == "" && len(a.OneOf) == 0 {
+			errs = append(errs, field.Required(at, "default or oneOf"))
+		}
+	}
+	return errs
+}
+
+func validateKey(key string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, problem := range validation.IsQualifiedName(key) {
+		errs = append(errs, field.Invalid(path, key, problem))
+	}
+	return errs
+}
