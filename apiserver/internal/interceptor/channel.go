@@ -55,5 +55,6 @@ func share(out, in any) error {
 		to.ProtoReflect().Set(f, v)
 		return true
 	})
+	to.ProtoReflect().SetUnknown(from.ProtoReflect().GetUnknown())
 	return nil
 }
