@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -179,9 +180,7 @@ func decodeTemplates(o object) []any {
 func pythonCluster(w *world, name string) object {
 	volume := func(kind int, more object) object {
 		v := object{"name": fmt.Sprintf("v%d", kind), "mountPath": fmt.Sprintf("/v%d", kind), "volumeType": kind, "source": "s", "readOnly": true}
-		for key, value := range more {
-			v[key] = value
-		}
+		maps.Copy(v, more)
 		return v
 	}
 	environment := object{"values": object{"key": "val"}, "valuesFrom": object{"key2": object{"source": 1, "name": "secret", "key": "k"}}}

@@ -21,9 +21,9 @@ var withoutEffect = map[string]string{
 func addKubeRayFlags(fs *pflag.FlagSet) {
 	for name, why := range withoutEffect {
 		fs.String(name, "", "Accepted for KubeRay's sake, and without effect.")
-		fs.Lookup(name).NoOptDefVal = "true"
 		_ = fs.MarkDeprecated(name, why) // fails for an unknown name only
 	}
+	fs.Lookup("collectMetricsFlag").NoOptDefVal = "true" // needs no value, unlike the others
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if own, ok := kuberayFlags[name]; ok {
 			name = own

@@ -14,11 +14,11 @@ func TestKubeRayFlags(t *testing.T) {
 	o.AddFlags(fs)
 	addKubeRayFlags(fs)
 	args := withTwoDashes([]string{
-		"-rpcPortFlag=:1", "--httpPortFlag=127.0.0.1:2", "-collectMetricsFlag=true", "-logFilePath", "/tmp/log", "-localSwaggerPath=/swagger", "-grpc_timeout=5s",
+		"-rpcPortFlag=:1", "--httpPortFlag=127.0.0.1:2", "-collectMetricsFlag", "-logFilePath", "/tmp/log", "-localSwaggerPath=/swagger", "-grpc_timeout=5s",
 		"--enable-api-server-v2=false", "-cors-allow-origin=*",
 	})
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
+	if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
+		t.Fatal(err, fs.Args())
 	}
 	if o.GRPCAddress != ":1" || o.HTTPAddress != "127.0.0.1:2" || o.CallTimeout != 5*time.Second || o.V1.KubernetesPaths || !slices.Equal(o.CORSAllowedOrigins, []string{"*"}) {
 		t.Errorf("understood as %+v", o)

@@ -33,5 +33,3 @@ func (h *Handler) expand(r *http.Request, namespace string, data []byte) ([]byte
 	r.Header.Set("Content-Type", "application/json")
 	return out, nil
 }
-
-var _ http.Handler = (*Handler)(nil)

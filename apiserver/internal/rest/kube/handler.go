@@ -48,6 +48,8 @@ type Options struct {
 // Handler serves the paths.
 type Handler struct{ Options }
 
+var _ http.Handler = (*Handler)(nil)
+
 // New returns a Handler.
 func New(o Options) *Handler {
 	o.Transport = retrying{o.Transport}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -53,7 +53,7 @@ func (l listing) inNamespace() error {
 	if l.namespace == "" {
 		return rpcstatus.BadField("namespace", "required")
 	}
-	if problems := path.IsValidPathSegmentName(l.namespace); len(problems) > 0 {
+	if problems := content.IsPathSegmentName(l.namespace); len(problems) > 0 {
 		return rpcstatus.BadField("namespace", "%s", problems[0])
 	}
 	return nil
