@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
@@ -33,6 +34,8 @@ type DeviceOptions struct {
 	Registry string
 	// Quota holds Pods to limits.<resource> of ResourceQuotas.
 	Quota bool
+	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
+	ExplicitZeroGPU bool
 
 	live *deviceload.Live // nil when it is off
 	file *deviceload.File // nil for the shipped registry
@@ -41,6 +44,14 @@ type DeviceOptions struct {
 func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator. With webhooks, Pods that ask for them are completed and held to quotas. The file is read again when it changes. Unset: off.")
 	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
+	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
+}
+
+// fill gives the builders what they need of it.
+func (d *DeviceOptions) fill(o *pod.Options) {
+	if d.live != nil {
+		o.Devices, o.NoExplicitZeroGPU = d.live, !d.ExplicitZeroGPU
+	}
 }
 
 // complete reads the registry.

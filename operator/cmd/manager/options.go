@@ -123,7 +123,7 @@ func NewOptions() *Options {
 		Logs:                   newLogOptions(),
 		Gates:                  features.New(),
 		Webhook:                newWebhookOptions(),
-		Devices:                DeviceOptions{Quota: true},
+		Devices:                DeviceOptions{Quota: true, ExplicitZeroGPU: true},
 		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}
@@ -196,6 +196,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 		}
 	}
 	errs = append(errs, o.completeConfig(), o.Devices.complete())
+	o.Devices.fill(&o.Pod)
 	return errors.Join(errs...)
 }
 

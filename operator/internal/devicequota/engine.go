@@ -88,7 +88,9 @@ func (e *Engine) SetPod(pod *corev1.Pod) {
 		delete(n.pods, pod.UID)
 		return
 	}
-	n.pods[pod.UID] = &entry{scopes: factsOf(pod), running: pod.Status.Phase == corev1.PodRunning, pod: plan.FromPod(pod.Annotations, &pod.Spec)}
+	t := &entry{scopes: factsOf(pod), running: pod.Status.Phase == corev1.PodRunning, pod: plan.FromPod(pod.Annotations, &pod.Spec)}
+	t.update(e.o.Registry.Program()) // here, and not in the first call of admission after a start
+	n.pods[pod.UID] = t
 }
 
 // DeletePod notes that a Pod is gone.
@@ -127,8 +129,12 @@ func (e *Engine) Knows(q *corev1.ResourceQuota) bool {
 
 // total is what the Pod takes by the registry of now.
 func (t *entry) total(p *plan.Program, resource string) int64 {
+	t.update(p)
+	return t.totals[resource]
+}
+
+func (t *entry) update(p *plan.Program) {
 	if t.program != p {
 		t.program, t.totals = p, p.Plan(t.pod).Demand.Totals
 	}
-	return t.totals[resource]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/plan"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // FuzzPlan: any registry that loads and any Pod. No panic; operations that apply, remove nothing and leave nothing to do; nothing of others is lost.
@@ -60,7 +61,8 @@ func FuzzAmounts(f *testing.F) {
 func chargesSomething(t *testing.T, list m, r *plan.Result) {
 	t.Helper()
 	for name, text := range list {
-		if strings.HasSuffix(name, "priority") || fmt.Sprint(text) == "" || strings.Trim(fmt.Sprint(text), "0.+-eEkKMGTPmnui") == "" {
+		q, err := kubedoc.ParseQuantity(fmt.Sprint(text))
+		if err != nil || q.IsZero() || strings.HasSuffix(name, "priority") {
 			continue
 		}
 		if len(r.Demand.Totals) == 0 && len(r.Demand.Unsized) == 0 {

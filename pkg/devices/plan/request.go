@@ -236,8 +236,14 @@ func (a *request) device() Device {
 	if v.Units.Memory.Per == devices.Container && count > 1 {
 		d.MemoryMiB /= count
 	}
-	if v.Units.Cores.Per == devices.Container && count > 1 {
+	switch {
+	case v.Units.Cores.Per != devices.Container:
+		d.TotalCores = mul(d.Cores, max(1, count))
+	case count > 1:
+		d.TotalCores = d.Cores
 		d.Cores /= count
+	default:
+		d.TotalCores = d.Cores
 	}
 	d.Shared = !a.whole() || v.Exclusive != nil && d.Cores > 0 && d.Cores < v.Exclusive.Cores
 	return d

@@ -66,6 +66,8 @@ type Device struct {
 	Count int64
 	// MemoryMiB and Cores are those of each device; 0 if nothing is said.
 	MemoryMiB, Cores int64
+	// TotalCores are those of all devices together.
+	TotalCores int64
 	// MemoryPercent is the share of each device; 0 if nothing is said.
 	MemoryPercent int64
 	// Shared reports whether others may use the rest of the device.

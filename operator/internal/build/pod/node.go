@@ -7,6 +7,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
 // node is a Pod to be built: what head and worker have in common, so that the parts are written once.
@@ -20,6 +21,9 @@ type node struct {
 	startParams map[string]string // as the user wrote them
 	resources   map[string]string // of the group
 	labels      map[string]string // of the group
+
+	program *plan.Program // set by completeDevices, nil if there is no registry
+	devices []plan.Device // of the template
 }
 
 func (n *node) isHead() bool { return n.kind.IsHead() }
@@ -36,6 +40,7 @@ type parts struct {
 // build assembles the Pod. The order of the parts is the order in which their list entries appear: environment, mounts
 // and volumes are those of the user first, then of each feature in turn.
 func (n *node) build() *corev1.Pod {
+	n.completeDevices()
 	p := &corev1.Pod{ObjectMeta: n.metadata(), Spec: *n.template.Spec.DeepCopy()}
 	s := &p.Spec
 	n.setPolicies(s)

@@ -30,6 +30,11 @@ type Options struct {
 	// HistoryServer honours spec.historyServerOptions: the feature gate RayClusterHistoryServer.
 	HistoryServer bool
 
+	// Devices completes templates for shared accelerators and counts them for Ray; nil leaves it at what KubeRay 1.7 does.
+	Devices DeviceRegistry
+	// NoExplicitZeroGPU leaves "--num-gpus=0" out of nodes without devices. It counts with Devices only.
+	NoExplicitZeroGPU bool
+
 	// Env are default environment variables of the Ray container; those of the user win.
 	Env []corev1.EnvVar
 	// Labels are default labels of Pods; those of the user and the operator win.

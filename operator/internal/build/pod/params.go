@@ -20,6 +20,7 @@ import (
 // Names of start parameters that the operator sets or reads.
 const (
 	paramResources       = "resources"
+	paramGPUs            = "num-gpus"
 	paramAgentListenPort = "dashboard-agent-listen-port"
 	paramDashboardPort   = "dashboard-port"
 )
@@ -50,6 +51,7 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 		params["no-monitor"] = "true" // the autoscaler has a container of its own
 	}
 	n.addRedisParams(params)
+	n.addDevices(params, ray)
 	addDetected(params, ray)
 	return params
 }
@@ -84,7 +86,7 @@ func (n *node) addGroupResources(params map[string]string) {
 		case lower == "memory":
 			once("memory", q)
 		case resources.IsGPU(lower):
-			once("num-gpus", q)
+			once(paramGPUs, q)
 		default:
 			if f := q.AsApproximateFloat64(); !math.IsInf(f, 0) && !math.IsNaN(f) {
 				custom[name] = f
@@ -111,7 +113,7 @@ func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
 	// KubeRay 1.7 finds no GPU when the parameter "resources" cannot be parsed; there is no reason to copy that.
 	for _, name := range slices.SortedFunc(maps.Keys(ray.Limits), cmp.Compare[corev1.ResourceName]) {
 		if resources.IsGPU(string(name)) {
-			setDefault("num-gpus", ray.Limits[name]) // the first kind with an amount, not the sum
+			setDefault(paramGPUs, ray.Limits[name]) // the first kind with an amount, not the sum
 		}
 	}
 	addAccelerator(params, ray.Limits)

@@ -1,9 +1,11 @@
 package deviceadmission
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/json"
 
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
@@ -71,10 +74,7 @@ func (h *hook) answer(ctx context.Context, req admission.Request) answer {
 		return a
 	}
 	a.AuditAnnotations = map[string]string{"registry": program.Hash, "vendors": strings.Join(a.vendors, ","), "decision": a.outcome}
-	var meta metav1.PartialObjectMetadata
-	if json := req.Object.Raw; len(json) > 0 {
-		meta = metadata(json)
-	}
+	meta := metadata(req.Object.Raw)
 	values := []any{"webhook", h.name, "outcome", a.outcome, "namespace", req.Namespace, "generateName", meta.GenerateName, "name", meta.Name,
 		"uid", req.UID, "vendors", a.vendors, "registry", program.Hash}
 	if owner := metav1.GetControllerOfNoCopy(&meta); owner != nil {
@@ -148,5 +148,30 @@ func (o *outer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
+	if err != nil {
+		http.Error(w, "reading the review: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := supported(body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	o.inner.ServeHTTP(w, r)
+}
+
+// maxReview is above what the API server takes of a client, for an object and its predecessor.
+const maxReview = 8 << 20
+
+// supported looks at the version, which the decoder of the library does not.
+func supported(body []byte) error {
+	var t metav1.TypeMeta
+	if err := json.UnmarshalCaseSensitivePreserveInts(body, &t); err != nil {
+		return fmt.Errorf("reading the review: %w", err)
+	}
+	if t.APIVersion != admissionv1.SchemeGroupVersion.String() || t.Kind != "AdmissionReview" {
+		return fmt.Errorf("this webhook answers AdmissionReview of %s, not %s of %s", admissionv1.SchemeGroupVersion, t.Kind, t.APIVersion)
+	}
+	return nil
 }

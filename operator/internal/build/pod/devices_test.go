@@ -1,0 +1,140 @@
+package pod
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/devices/load"
+	"github.com/raygate/raygate/pkg/devices/shipped"
+	"github.com/raygate/raygate/test/raytest"
+)
+
+func shippedDevices(t testing.TB) DeviceRegistry {
+	t.Helper()
+	p, err := load.Registry(shipped.HAMi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return load.NewLive(p)
+}
+
+// flags are those of the start command that say what a node has.
+func flags(p *corev1.Pod) string {
+	var found []string
+	for word := range strings.FieldsSeq(strings.Join(p.Spec.Containers[0].Args, " ")) {
+		if strings.HasPrefix(word, "--num-gpus") || strings.HasPrefix(word, "--resources") {
+			found = append(found, word)
+		}
+	}
+	return strings.Join(found, " ")
+}
+
+func deviceWorker(t *testing.T, o Options, asks string, edit func(*rayv1.WorkerGroupSpec)) *corev1.Pod {
+	t.Helper()
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("gpu", 1))
+	g := &rc.Spec.WorkerGroupSpecs[0]
+	c := &g.Template.Spec.Containers[0]
+	c.Resources.Limits, c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1")}, nil
+	for pair := range strings.FieldsSeq(asks) {
+		name, n, _ := strings.Cut(pair, "=")
+		c.Resources.Limits[corev1.ResourceName(name)] = resource.MustParse(n)
+	}
+	if edit != nil {
+		edit(g)
+	}
+	before := rc.DeepCopy()
+	p := Worker(rc, g, o)
+	if again := Worker(before, &before.Spec.WorkerGroupSpecs[0], o); flags(again) != flags(p) || !maps.EqualFunc(rc.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Resources.Limits,
+		before.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Resources.Limits, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }) {
+		t.Error("building changes the cluster, or differs the second time")
+	}
+	return p
+}
+
+// TestR1StartParameters: what Ray is told matches what the container sees.
+func TestR1StartParameters(t *testing.T) {
+	o := Options{Devices: shippedDevices(t)}
+	cases := map[string]struct{ asks, want string }{
+		"slices":             {"nvidia.com/gpu=2 nvidia.com/gpumem=4096 nvidia.com/gpucores=30", "--num-gpus=2"},
+		"whole card":         {"nvidia.com/gpu=1", "--num-gpus=1"},
+		"memory only":        {"nvidia.com/gpumem=3000", "--num-gpus=1"},
+		"cores only":         {"nvidia.com/gpucores=30", "--num-gpus=1"},
+		"half a card":        {"nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50", "--num-gpus=1"},
+		"percentage only":    {"nvidia.com/gpumem-percentage=100", "--num-gpus=1"},
+		"zero":               {"nvidia.com/gpu=0", "--num-gpus=0"},
+		"nothing":            {"", "--num-gpus=0"},
+		"refused later":      {"nvidia.com/gpu=1 nvidia.com/gpucores=150", "--num-gpus=1"},
+		"two MIG profiles":   {"nvidia.com/mig-1g.10gb=2 nvidia.com/mig-2g.20gb=1", "--num-gpus=3"},
+		"Ascend":             {"huawei.com/Ascend910B3=1 huawei.com/Ascend910B3-memory=5000", `--resources='{"NPU":1}'`},
+		"a module of Ascend": {"huawei.com/Ascend910C=1", `--resources='{"NPU":2}'`},
+		"MLU":                {"cambricon.com/vmlu=2", `--resources='{"MLU":2}'`},
+		"neuron cores":       {"aws.amazon.com/neuroncore=4", `--resources='{"neuron_cores":4}'`},
+		"TPU":                {"google.com/tpu=4", `--num-gpus=0 --resources='{"TPU":4}'`},
+		"unknown family":     {"example.com/gpu=3", "--num-gpus=3"},
+		"Moore Threads":      {"mthreads.com/vgpu=2", "--num-gpus=2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := flags(deviceWorker(t, o, tc.asks, nil)); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestR1UserWins: what the user has set is Ray's, whatever the container asks for.
+func TestR1UserWins(t *testing.T) {
+	o := Options{Devices: shippedDevices(t)}
+	for name, tc := range map[string]struct {
+		edit func(*rayv1.WorkerGroupSpec)
+		asks string
+		want string
+	}{
+		"num-gpus":        {func(g *rayv1.WorkerGroupSpec) { g.RayStartParams = map[string]string{"num-gpus": "8"} }, "nvidia.com/gpumem=3000", "--num-gpus=8"},
+		"resources":       {func(g *rayv1.WorkerGroupSpec) { g.RayStartParams = map[string]string{"resources": `'{"NPU":5,"x":1}'`} }, "huawei.com/Ascend910B3=1", `--resources='{"NPU":5,"x":1}'`},
+		"other resources": {func(g *rayv1.WorkerGroupSpec) { g.RayStartParams = map[string]string{"resources": `'{"x":1}'`} }, "huawei.com/Ascend910B3=1", `--resources='{"NPU":1,"x":1}'`},
+		"of the group":    {func(g *rayv1.WorkerGroupSpec) { g.Resources = map[string]string{"GPU": "4"} }, "nvidia.com/gpumem=3000", "--num-gpus=4"},
+		"not parsable":    {func(g *rayv1.WorkerGroupSpec) { g.RayStartParams = map[string]string{"resources": "$X"} }, "huawei.com/Ascend910B3=1", "--resources=$X"},
+	} {
+		if got := flags(deviceWorker(t, o, tc.asks, tc.edit)); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	o.NoExplicitZeroGPU = true
+	if got := flags(deviceWorker(t, o, "", nil)); got != "" {
+		t.Errorf("without an explicit zero: %s", got)
+	}
+	if got := flags(deviceWorker(t, Options{}, "nvidia.com/gpumem=3000", nil)); got != "" {
+		t.Errorf("without a registry: %s", got)
+	}
+}
+
+// TestR1Sidecars: Ray sees its own container only.
+func TestR1Sidecars(t *testing.T) {
+	asks := corev1.ResourceRequirements{Limits: list("nvidia.com/gpumem", "100")}
+	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "", func(g *rayv1.WorkerGroupSpec) {
+		s := &g.Template.Spec
+		s.Containers = append(s.Containers, corev1.Container{Name: "side", Resources: asks})
+		s.InitContainers = append(s.InitContainers, corev1.Container{Name: "init", Resources: asks})
+	})
+	if got := flags(p); got != "--num-gpus=0" {
+		t.Errorf("%s, want no GPU", got)
+	}
+	if q := p.Spec.Containers[1].Resources.Limits["nvidia.com/gpu"]; q.Value() != 1 {
+		t.Error("the sidecar is not completed")
+	}
+}
+
+// TestR2WithoutWebhook: the Pod has all that admission would give it.
+func TestR2WithoutWebhook(t *testing.T) {
+	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "nvidia.com/gpumem=3000", nil)
+	r := p.Spec.Containers[0].Resources
+	if limit, request := r.Limits["nvidia.com/gpu"], r.Requests["nvidia.com/gpu"]; limit.Value() != 1 || request.Value() != 1 || p.Spec.SchedulerName != "hami-scheduler" {
+		t.Errorf("resources %+v, scheduler %s", r, p.Spec.SchedulerName)
+	}
+}
