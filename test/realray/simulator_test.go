@@ -129,6 +129,17 @@ func (o *observer) awaitStatus(path, field string, want ...string) {
 	o.t.Fatalf("%s: %s of %s is %q, not one of %q, after %s", o.at.name, field, path, got, want, settle)
 }
 
+// awaitLog waits until a job has written something, which it may do long after its status says that it runs.
+func (o *observer) awaitLog(id, want string) {
+	o.t.Helper()
+	for deadline := time.Now().Add(settle); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if r, err := send(o.t.Context(), "GET", o.at.dashboard+"/api/jobs/"+id+"/logs", nil); err == nil && r.code == 200 && strings.Contains(valueAt(r.body, "logs"), want) {
+			return
+		}
+	}
+	o.t.Fatalf("%s: the log of %s has no %q after %s", o.at.name, id, want, settle)
+}
+
 func observeJobs(o *observer) {
 	submit := func(id, entrypoint string) string {
 		return fmt.Sprintf(`{"submission_id":%q,"entrypoint":%q}`, id, entrypoint)
@@ -181,6 +192,7 @@ func observeJobs(o *observer) {
 
 	o.ask("submit what runs long", "POST", "/api/jobs/", submit("long", "echo running; sleep 600"))
 	o.awaitStatus("/api/jobs/long", "status", "RUNNING")
+	o.awaitLog("long", "running\n")
 	o.get("running", "/api/jobs/long")
 	o.ask("running: delete", "DELETE", "/api/jobs/long", nil)
 	o.ask("running: stop", "POST", "/api/jobs/long/stop", nil)
