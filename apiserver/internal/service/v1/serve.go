@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 
+	"github.com/tidwall/gjson"
 	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -91,16 +93,26 @@ func (s *serveServer) GetRayService(ctx context.Context, req *kuberay.GetRayServ
 	if err != nil {
 		return nil, err
 	}
-	service := s.view.convert(ctx, item)
-	status := service.GetRayServiceStatus()
-	var ofCluster []corev1.Event
-	if name := status.GetRayClusterName(); name != "" {
-		if cluster, err := s.Clusters.Find(ctx, item.Namespace, name); err == nil {
-			ofCluster = s.Events.about(ctx, item.Namespace, cluster.UID)
-		}
+	events, ofCluster := s.Events.about(ctx, item.Namespace, item.UID), s.eventsOfCluster(ctx, item)
+	if len(events)+len(ofCluster) == 0 {
+		return s.view.of(ctx, s.Views, item)
 	}
-	status.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, s.Events.about(ctx, item.Namespace, item.UID), ofCluster)
+	service := s.view.convert(ctx, item)
+	service.RayServiceStatus.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, events, ofCluster)
 	return service, nil
+}
+
+// eventsOfCluster returns the events of the active cluster of a service, which the caller may see.
+func (s *serveServer) eventsOfCluster(ctx context.Context, service *store.Item) []corev1.Event {
+	name := gjson.GetBytes(service.JSON(), "status.activeServiceStatus.rayClusterName").Str
+	if name == "" {
+		return nil
+	}
+	cluster, err := s.Clusters.Find(ctx, service.Namespace, name)
+	if err != nil {
+		return nil // it is gone, or not for the caller to see
+	}
+	return s.Events.about(ctx, cluster.Namespace, cluster.UID)
 }
 
 // ListRayServices implements kuberay.RayServeServiceServer.
