@@ -6,7 +6,6 @@ import (
 	"github.com/tidwall/gjson"
 	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -72,13 +71,8 @@ func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateR
 
 // addStored adds the templates that a stored service was made of, as far as there are any: what only they say goes when another is named.
 func (s *serveServer) addStored(ctx context.Context, namespace string, templates modelv1.Templates, tree map[string]any) {
-	spec, _, _ := unstructured.NestedMap(tree, "spec", "rayClusterConfig")
-	head, _ := spec["headGroupSpec"].(map[string]any)
-	workers, _ := spec["workerGroupSpecs"].([]any)
-	for _, g := range append(workers, head) {
-		group, _ := g.(map[string]any)
-		name, _, _ := unstructured.NestedString(group, "template", "metadata", "annotations", "ray.io/compute-template")
-		if _, known := templates[name]; known || name == "" {
+	for _, name := range modelv1.StoredTemplates(tree) {
+		if _, known := templates[name]; known {
 			continue
 		}
 		if t, err := s.Templates.get(ctx, namespace, name); err == nil {
