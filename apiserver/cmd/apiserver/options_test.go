@@ -49,6 +49,7 @@ func TestValidate(t *testing.T) {
 		"V1, on loopback":             {[]string{"--v1-authentication=none", "--v1-service-account=a/b", "--grpc-address=127.0.0.1:1", "--http-address=127.0.0.1:2"}, ""},
 		"V1, switched off":            {[]string{"--v1-authentication=none", "--enable-v1=false"}, ""},
 		"connections of negative age": {[]string{"--max-connection-age=-1s"}, "--max-connection-age"},
+		"no time for calls":           {[]string{"--call-timeout=0s"}, "--call-timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := parse(t, tc.args...)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -203,6 +204,27 @@ func TestTemplates(t *testing.T) {
 	}
 	if _, errs := TemplateToConfigMap(bad); len(errs) != 1 || errs[0].Field != "memoryUnit" {
 		t.Errorf("a bad unit: %v", errs)
+	}
+}
+
+// TestStoredTemplates looks for the templates that objects were made of, in what others have written as well.
+func TestStoredTemplates(t *testing.T) {
+	group := func(template string) string {
+		return `{"template":{"metadata":{"annotations":{"ray.io/compute-template":"` + template + `"}}}}`
+	}
+	for text, want := range map[string][]string{
+		`{"spec":{"rayClusterConfig":{"headGroupSpec":` + group("b") + `,"workerGroupSpecs":[` + group("a") + `,` + group("b") + `,` + group("") + `,null,7]}}}`: {"a", "b"},
+		`{"spec":{"headGroupSpec":` + group("c") + `}}`:                                               {"c"},
+		`{"spec":{"rayClusterConfig":{"headGroupSpec":{"template":{"metadata":{"annotations":7}}}}}}`: nil,
+		`{}`: nil,
+	} {
+		var tree map[string]any
+		if err := json.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		if got := StoredTemplates(tree); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -14,9 +15,25 @@ const memberTemplate = "computeTemplate"
 
 // NamedTemplates returns the names of the compute templates that the groups of a custom resource name, each once. There are none in most.
 func NamedTemplates(tree map[string]any) []string {
+	return templatesOf(tree, func(group map[string]any) string {
+		name, _ := group[memberTemplate].(string)
+		return name
+	})
+}
+
+// StoredTemplates returns the names of the compute templates that the groups of a stored custom resource were made of, each once.
+func StoredTemplates(tree map[string]any) []string {
+	return templatesOf(tree, func(group map[string]any) string {
+		name, _, _ := unstructured.NestedString(group, "template", "metadata", "annotations", annotationComputeTemplate)
+		return name
+	})
+}
+
+// templatesOf returns the names that named finds in the groups, each once.
+func templatesOf(tree map[string]any, named func(group map[string]any) string) []string {
 	var names []string
 	for _, g := range groupsIn(tree) {
-		if name, _ := g.group[memberTemplate].(string); name != "" {
+		if name := named(g.group); name != "" {
 			names = append(names, name)
 		}
 	}

@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +18,12 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 )
 
-// maxEvents is how many events of an object are shown.
-const maxEvents = 500
+const (
+	// maxEvents is how many events of an object are shown.
+	maxEvents = 500
+	// eventsTime is how long an answer waits for events: an object comes from a cache, also while Kubernetes is away.
+	eventsTime = 2 * time.Second
+)
 
 // Events reads the Kubernetes events of objects, which the answers to V1's get calls include. Callers need the right to list events that kubectl would
 // need; without it, and when events cannot be read, an object is shown without.
@@ -66,13 +71,15 @@ func (e *Events) Run(ctx context.Context) {
 
 // about returns the events of an object, as far as the caller may know them.
 func (e *Events) about(ctx context.Context, namespace string, uid types.UID) []corev1.Event {
-	events, err := e.read(ctx, namespace, uid)
+	limited, cancel := context.WithTimeout(ctx, eventsTime)
+	defer cancel()
+	events, err := e.read(limited, namespace, uid)
 	switch {
 	case apierrors.IsForbidden(err):
 		e.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
-	case err != nil && ctx.Err() == nil:
-		e.Warn(ctx, "events are left out: they cannot be read")
-		klog.FromContext(ctx).Error(err, "Reading events", "namespace", namespace)
+	case err != nil:
+		e.Warn(ctx, "events are left out: they cannot be read now")
+		klog.FromContext(ctx).V(2).Info("Reading events failed", "namespace", namespace, "reason", err.Error())
 	}
 	return events
 }

@@ -3,13 +3,14 @@ package v1
 import (
 	"context"
 
+	"github.com/tidwall/gjson"
 	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -70,13 +71,8 @@ func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateR
 
 // addStored adds the templates that a stored service was made of, as far as there are any: what only they say goes when another is named.
 func (s *serveServer) addStored(ctx context.Context, namespace string, templates modelv1.Templates, tree map[string]any) {
-	spec, _, _ := unstructured.NestedMap(tree, "spec", "rayClusterConfig")
-	head, _ := spec["headGroupSpec"].(map[string]any)
-	workers, _ := spec["workerGroupSpecs"].([]any)
-	for _, g := range append(workers, head) {
-		group, _ := g.(map[string]any)
-		name, _, _ := unstructured.NestedString(group, "template", "metadata", "annotations", "ray.io/compute-template")
-		if _, known := templates[name]; known || name == "" {
+	for _, name := range modelv1.StoredTemplates(tree) {
+		if _, known := templates[name]; known {
 			continue
 		}
 		if t, err := s.Templates.get(ctx, namespace, name); err == nil {
@@ -91,16 +87,26 @@ func (s *serveServer) GetRayService(ctx context.Context, req *kuberay.GetRayServ
 	if err != nil {
 		return nil, err
 	}
-	service := s.view.convert(ctx, item)
-	status := service.GetRayServiceStatus()
-	var ofCluster []corev1.Event
-	if name := status.GetRayClusterName(); name != "" {
-		if cluster, err := s.Clusters.Find(ctx, item.Namespace, name); err == nil {
-			ofCluster = s.Events.about(ctx, item.Namespace, cluster.UID)
-		}
+	events, ofCluster := s.Events.about(ctx, item.Namespace, item.UID), s.eventsOfCluster(ctx, item)
+	if len(events)+len(ofCluster) == 0 {
+		return s.view.of(ctx, s.Views, item)
 	}
-	status.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, s.Events.about(ctx, item.Namespace, item.UID), ofCluster)
+	service := s.view.convert(ctx, item)
+	service.RayServiceStatus.RayServiceEvents = modelv1.ServiceEvents(&item.ObjectMeta, events, ofCluster)
 	return service, nil
+}
+
+// eventsOfCluster returns the events of the active cluster of a service, which the caller may see.
+func (s *serveServer) eventsOfCluster(ctx context.Context, service *store.Item) []corev1.Event {
+	name := gjson.GetBytes(service.JSON(), "status.activeServiceStatus.rayClusterName").Str
+	if name == "" {
+		return nil
+	}
+	cluster, err := s.Clusters.Find(ctx, service.Namespace, name)
+	if err != nil {
+		return nil // it is gone, or not for the caller to see
+	}
+	return s.Events.about(ctx, cluster.Namespace, cluster.UID)
 }
 
 // ListRayServices implements kuberay.RayServeServiceServer.
