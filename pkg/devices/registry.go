@@ -29,7 +29,7 @@ const (
 type Registry struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
-	Defaults   Defaults `json:"defaults,omitempty"`
+	Defaults   Defaults `json:"defaults,omitzero"`
 	Vendors    []Vendor `json:"vendors"`
 }
 
@@ -38,7 +38,7 @@ type Defaults struct {
 	// Privileged is about privileged containers that ask for a device. Empty means Skip.
 	Privileged Policy `json:"privileged,omitempty"`
 	// Scheduler is that of families without one.
-	Scheduler Scheduler `json:"scheduler,omitempty"`
+	Scheduler Scheduler `json:"scheduler,omitzero"`
 	// NodeName is about Pods with devices that name a node. Empty means Skip.
 	NodeName Policy `json:"nodeName,omitempty"`
 }
@@ -59,9 +59,9 @@ type Vendor struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// Resources are the names in which Pods ask.
 	Resources Resources `json:"resources"`
-	Units     Units     `json:"units,omitempty"`
+	Units     Units     `json:"units,omitzero"`
 	// Defaults fill in what is missing of a container that asks for something else of the family.
-	Defaults VendorDefaults `json:"defaults,omitempty"`
+	Defaults VendorDefaults `json:"defaults,omitzero"`
 	// Exclusive is for containers that ask for whole devices.
 	Exclusive *Exclusive `json:"exclusive,omitempty"`
 	// Rules are carried out in this order.
@@ -79,9 +79,9 @@ type Vendor struct {
 	// Privileged overrides that of the registry.
 	Privileged Policy `json:"privileged,omitempty"`
 	// Scheduler overrides that of the registry.
-	Scheduler Scheduler `json:"scheduler,omitempty"`
-	Quota     Quota     `json:"quota,omitempty"`
-	Ray       Ray       `json:"ray,omitempty"`
+	Scheduler Scheduler `json:"scheduler,omitzero"`
+	Quota     Quota     `json:"quota,omitzero"`
+	Ray       Ray       `json:"ray,omitzero"`
 }
 
 // On reports whether the family is in use.
@@ -103,8 +103,8 @@ type Resources struct {
 
 // Units say what the numbers mean. Those that say nothing are whole numbers; memory in MiB.
 type Units struct {
-	Memory MemoryUnit `json:"memory,omitempty"`
-	Cores  CoresUnit  `json:"cores,omitempty"`
+	Memory MemoryUnit `json:"memory,omitzero"`
+	Cores  CoresUnit  `json:"cores,omitzero"`
 }
 
 // Forms of amounts of memory.

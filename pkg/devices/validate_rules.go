@@ -19,6 +19,35 @@ func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {
 	errs = append(errs, validateAmounts(r, path)...)
 	errs = append(errs, oneOf(path.Child("zero"), r.Zero, "", "Absent")...)
 	errs = append(errs, oneOf(path.Child("above"), r.Above, "", string(Deny), Clamp)...)
+	errs = append(errs, validateTogether(r, path)...)
+	if d := r.DeriveWhenCountAbove; d != nil {
+		if r.Field == Count || d.Count < 0 || d.PerDevice < 1 || d.PerDevice > MaxAmount || v.Resources.Count == "" {
+			errs = append(errs, field.Invalid(path.Child("deriveWhenCountAbove"), d.PerDevice, "must be at least 1 for each device, of another field than count"))
+		}
+	}
+	if w := r.RequireOneWhen; w != nil {
+		errs = append(errs, validateOneWhen(v, r, w, path.Child("requireOneWhen"))...)
+	}
+	if r.empty() {
+		errs = append(errs, field.Required(path, "the rule says nothing about its field"))
+	}
+	for name, a := range map[string]*AnnotationValue{"unlessAnnotation": r.UnlessAnnotation, "denyUnlessAnnotation": r.DenyUnlessAnnotation} {
+		if a != nil {
+			errs = append(errs, validateKey(a.Key, path.Child(name, "key"))...)
+		}
+	}
+	return errs
+}
+
+// empty reports whether the rule has conditions at most.
+func (r *Rule) empty() bool {
+	checks := r.Range != nil || r.OneOf != nil || r.MultipleOf != 0 || r.Positive || r.RequireOneWhen != nil || r.DenyUnlessAnnotation != nil
+	return !checks && r.Zero == "" && r.Absent == 0 && r.RoundUpTo == nil && r.DeriveWhenCountAbove == nil
+}
+
+// validateTogether looks at fields that are for others.
+func validateTogether(r *Rule, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	if r.Above != "" && len(r.RoundUpTo) == 0 {
 		errs = append(errs, field.Invalid(path.Child("above"), r.Above, "is for roundUpTo"))
 	}
@@ -31,27 +60,19 @@ func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {
 	if r.PerDevice && r.Absent == 0 {
 		errs = append(errs, field.Invalid(path.Child("perDevice"), r.PerDevice, "is for absent"))
 	}
-	if d := r.DeriveWhenCountAbove; d != nil {
-		if r.Field == Count || d.Count < 0 || d.PerDevice < 1 || d.PerDevice > MaxAmount || v.Resources.Count == "" {
-			errs = append(errs, field.Invalid(path.Child("deriveWhenCountAbove"), d.PerDevice, "must be at least 1 for each device, of another field than count"))
-		}
+	return errs
+}
+
+func validateOneWhen(v *Vendor, r *Rule, w *OneWhen, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Field != Count || (w.Field == "") == (w.Annotation == "") {
+		errs = append(errs, field.Invalid(path, w.Field, "must be about count, and name a field or an annotation"))
 	}
-	if w := r.RequireOneWhen; w != nil {
-		if r.Field != Count || (w.Field == "") == (w.Annotation == "") {
-			errs = append(errs, field.Invalid(path.Child("requireOneWhen"), w.Field, "must be about count, and name a field or an annotation"))
-		}
-		if w.Field != "" {
-			errs = append(errs, known(v, w.Field, path.Child("requireOneWhen", "field"))...)
-		}
+	if w.Field != "" {
+		errs = append(errs, known(v, w.Field, path.Child("field"))...)
 	}
-	if says := r.Range == nil && r.OneOf == nil && r.MultipleOf == 0 && !r.Positive && r.Zero == "" && r.Absent == 0 && r.RoundUpTo == nil &&
-		r.DeriveWhenCountAbove == nil && r.RequireOneWhen == nil && r.DenyUnlessAnnotation == nil; says {
-		errs = append(errs, field.Required(path, "the rule says nothing about its field"))
-	}
-	for name, a := range map[string]*AnnotationValue{"unlessAnnotation": r.UnlessAnnotation, "denyUnlessAnnotation": r.DenyUnlessAnnotation} {
-		if a != nil {
-			errs = append(errs, validateKey(a.Key, path.Child(name, "key"))...)
-		}
+	if w.Annotation != "" {
+		errs = append(errs, validateKey(w.Annotation, path.Child("annotation"))...)
 	}
 	return errs
 }

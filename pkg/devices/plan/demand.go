@@ -40,28 +40,24 @@ type Unsized struct {
 func (d *Demand) charge(v *vendor, c *container, get func(devices.Field) int64) {
 	count := get(devices.Count)
 	times := max(1, count) // memory that is asked for without a number of devices is not free
-	put := func(f devices.Field, n, each int64) {
-		name := v.Resources.Name(f)
-		if name == "" || each == 0 || !v.counts(f) {
-			return
-		}
-		d.Charges = append(d.Charges, Charge{Resource: name, Container: c.name, Init: c.init() && !c.restartable, sidecar: c.restartable, Count: n, Each: each, Total: mul(n, each)})
-	}
-	put(devices.Count, 1, count)
+	d.put(v, c, devices.Count, 1, count)
 
 	cores, n := get(devices.Cores), times
-	if cores == 0 && count > 0 {
+	switch {
+	case cores == 0 && count > 0:
 		cores = v.Quota.CoresWhenAbsent
-	} else if v.Units.Cores.Per == devices.Container {
+	case v.Units.Cores.Per == devices.Container:
 		n = 1
 	}
-	put(devices.Cores, n, cores)
-
-	if v.Resources.Memory == "" || !v.counts(devices.Memory) {
-		return
+	d.put(v, c, devices.Cores, n, cores)
+	if v.Resources.Memory != "" && v.counts(devices.Memory) {
+		d.chargeMemory(v, c, get)
 	}
-	memory, n := v.mebibytes(get(devices.Memory)), times
-	percent := get(devices.MemoryPercent)
+}
+
+func (d *Demand) chargeMemory(v *vendor, c *container, get func(devices.Field) int64) {
+	count, percent := get(devices.Count), get(devices.MemoryPercent)
+	memory, n := v.mebibytes(get(devices.Memory)), max(1, count)
 	switch {
 	case memory > 0:
 		if v.Units.Memory.Per == devices.Container {
@@ -75,7 +71,15 @@ func (d *Demand) charge(v *vendor, c *container, get func(devices.Field) int64) 
 	case count > 0 || percent > 0:
 		d.Unsized = append(d.Unsized, Unsized{Resource: v.Resources.Memory, Container: c.name, Deny: v.Quota.Percent == string(devices.Deny)})
 	}
-	put(devices.Memory, n, memory)
+	d.put(v, c, devices.Memory, n, memory)
+}
+
+func (d *Demand) put(v *vendor, c *container, f devices.Field, n, each int64) {
+	name := v.Resources.Name(f)
+	if name == "" || each == 0 || !v.counts(f) {
+		return
+	}
+	d.Charges = append(d.Charges, Charge{Resource: name, Container: c.name, Init: c.init() && !c.restartable, sidecar: c.restartable, Count: n, Each: each, Total: mul(n, each)})
 }
 
 // sum fills in the totals from the charges, which are in the order of the containers, init containers first.

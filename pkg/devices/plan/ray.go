@@ -19,15 +19,15 @@ type RayCounts struct {
 func (p *Program) Ray(d *Device) RayCounts {
 	for i := range p.vendors {
 		if v := &p.vendors[i]; v.Name == d.Vendor {
-			return v.ray(d)
+			return v.counted(d)
 		}
 	}
 	return RayCounts{}
 }
 
-func (v *vendor) ray(d *Device) RayCounts {
+func (v *vendor) counted(d *Device) RayCounts {
 	var out RayCounts
-	if v.Vendor.Ray.NumGPUs == devices.AmountCount {
+	if v.Ray.NumGPUs == devices.AmountCount {
 		out.GPUs = d.Count
 	}
 	put := func(name string, n int64) {
@@ -38,14 +38,14 @@ func (v *vendor) ray(d *Device) RayCounts {
 			out.Custom[name] = n
 		}
 	}
-	for name, amount := range v.Vendor.Ray.Custom {
+	for name, amount := range v.Ray.Custom {
 		if amount == devices.AmountCores {
 			put(name, d.TotalCores)
 		} else {
 			put(name, d.Count)
 		}
 	}
-	if v.Vendor.Ray.NumGPUs == "" && len(v.Vendor.Ray.Custom) == 0 {
+	if v.Ray.NumGPUs == "" && len(v.Ray.Custom) == 0 {
 		put(strings.ToUpper(v.Name), d.Count)
 	}
 	return out

@@ -89,11 +89,10 @@ type containerChanges struct {
 
 // envChange appends a variable, or replaces the one at an index.
 type envChange struct {
-	at     int // -1 to append
-	whole  bool
-	name   string
-	value  string
-	vendor string
+	at    int // -1 to append
+	whole bool
+	name  string
+	value string
 }
 
 func (c *changes) empty() bool {

@@ -13,36 +13,44 @@ func (a *request) carryOut(r *devices.Rule) (problem string) {
 	if r.If != nil && !a.holds(r.If) || r.UnlessAnnotation != nil && a.w.pod.has(r.UnlessAnnotation) {
 		return ""
 	}
-	f := r.Field
-	if r.Positive && a.zeros[f] && a.get(f) == 0 {
+	if problem := a.compute(r); problem != "" || a.get(r.Field) == 0 {
+		return problem
+	}
+	for _, check := range []func(*devices.Rule) string{a.annotated, a.outside, a.roundUp, a.requireOne} {
+		if problem := check(r); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// compute fills a field in.
+func (a *request) compute(r *devices.Rule) string {
+	if r.Positive && a.zeros[r.Field] && a.get(r.Field) == 0 {
 		return "0 must be above zero"
 	}
 	if d := r.DeriveWhenCountAbove; d != nil && a.get(devices.Count) > d.Count {
-		if problem := a.derive(f, mul(a.get(devices.Count), d.PerDevice)); problem != "" {
+		if problem := a.derive(r.Field, mul(a.get(devices.Count), d.PerDevice)); problem != "" {
 			return problem
 		}
 	}
-	if a.get(f) == 0 {
+	if a.get(r.Field) == 0 {
 		a.fillIn(r)
 	}
-	if a.get(f) == 0 {
+	return ""
+}
+
+// annotated says which annotation the field needs.
+func (a *request) annotated(r *devices.Rule) string {
+	w := r.DenyUnlessAnnotation
+	switch {
+	case w == nil || a.w.pod.has(w):
 		return ""
-	}
-	if w := r.DenyUnlessAnnotation; w != nil && !a.w.pod.has(w) {
-		if w.Value == "" {
-			return fmt.Sprintf("needs the annotation %s on the Pod", w.Key)
-		}
+	case w.Value == "":
+		return fmt.Sprintf("needs the annotation %s on the Pod", w.Key)
+	default:
 		return fmt.Sprintf("needs the annotation %s=%s on the Pod", w.Key, w.Value)
 	}
-	if problem := outside(r, a.get(f)); problem != "" {
-		return problem
-	}
-	if len(r.RoundUpTo) > 0 {
-		if problem := a.roundUp(r); problem != "" {
-			return problem
-		}
-	}
-	return a.requireOne(r.RequireOneWhen)
 }
 
 // derive computes a field. Another amount of the user contradicts it: neither is right for sure.
@@ -70,7 +78,8 @@ func (a *request) fillIn(r *devices.Rule) {
 }
 
 // outside says what an amount should be, empty if it may be what it is.
-func outside(r *devices.Rule, n int64) string {
+func (a *request) outside(r *devices.Rule) string {
+	n := a.get(r.Field)
 	if len(r.Range) == 2 && (n < r.Range[0] || n > r.Range[1]) {
 		return fmt.Sprintf("must be from %d to %d", r.Range[0], r.Range[1])
 	}
@@ -88,6 +97,9 @@ func outside(r *devices.Rule, n int64) string {
 }
 
 func (a *request) roundUp(r *devices.Rule) string {
+	if len(r.RoundUpTo) == 0 {
+		return ""
+	}
 	n := a.get(r.Field)
 	last := r.RoundUpTo[len(r.RoundUpTo)-1]
 	if n > last {
@@ -102,7 +114,8 @@ func (a *request) roundUp(r *devices.Rule) string {
 	return ""
 }
 
-func (a *request) requireOne(w *devices.OneWhen) string {
+func (a *request) requireOne(r *devices.Rule) string {
+	w := r.RequireOneWhen
 	if w == nil || a.get(devices.Count) <= 1 {
 		return ""
 	}

@@ -51,7 +51,7 @@ func limits(name, text string) m {
 
 func amounts(text string) m {
 	list := m{}
-	for _, pair := range strings.Fields(text) {
+	for pair := range strings.FieldsSeq(text) {
 		name, n, _ := strings.Cut(pair, "=")
 		list[name] = n
 	}
