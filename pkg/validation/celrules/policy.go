@@ -89,7 +89,7 @@ func (r PolicyRule) Message(plural string) string {
 	return field + ": " + r.Says + " (" + r.ID + ")"
 }
 
-// PoliciesOf returns the refusing or the warning rules of a kind.
+// PoliciesOf returns the refusing or the warning rules of a kind, by their ids.
 func PoliciesOf(plural string, warning bool) []PolicyRule {
 	var out []PolicyRule
 	for _, r := range policyRules {
@@ -97,6 +97,7 @@ func PoliciesOf(plural string, warning bool) []PolicyRule {
 			out = append(out, r)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b PolicyRule) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -186,7 +186,7 @@ type Placed[T any] struct {
 	Item T
 }
 
-// RulesOf returns the rules of a kind in the order of the table. None is at a node in a list, which sees neither managedBy nor clusterSelector.
+// RulesOf returns the rules of a kind by their ids. None is at a node in a list, which sees neither managedBy nor clusterSelector.
 func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
@@ -264,9 +264,11 @@ func BoundsOf(plural string) []Placed[Bound] {
 	return out
 }
 
-// Rules returns all rules.
+// Rules returns all rules, by their ids.
 func Rules() []Rule {
-	return slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules, jobSpecRules, serviceRules)
+	all := slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules, jobSpecRules, serviceRules)
+	slices.SortStableFunc(all, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+	return all
 }
 
 func join(path, more string) string {
