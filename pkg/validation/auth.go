@@ -4,44 +4,45 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func validateAuth(c *cluster, path *field.Path) field.ErrorList {
+var rc006 = rule.New(rule.Rule{ID: "RC-006", Field: "authOptions.mode", Condition: "not disabled, token", Peer: rule.BySchema})
+var rc095 = rule.New(rule.Rule{ID: "RC-095", Field: "authOptions.secretName", Condition: "set with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	Remedy: "is not used with enableK8sTokenAuth; keep one of the two"})
+var rc096 = rule.New(rule.Rule{ID: "RC-096", Field: "authOptions.mode", Condition: "not token with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	Remedy: "must be token with enableK8sTokenAuth"})
+
+func checkAuth(out *rule.Report, c *cluster, path *field.Path) {
 	o := c.spec.AuthOptions
 	if o == nil {
-		return nil
+		return
 	}
-	authPath := path.Child("authOptions")
-	var errs field.ErrorList
-	if o.Mode != "" {
-		errs = append(errs, notIn("RC-006", authPath.Child("mode"), o.Mode, rayv1.AuthModeDisabled, rayv1.AuthModeToken)...)
+	authPath, byKubernetes := path.Child("authOptions"), isTrue(o.EnableK8sTokenAuth)
+	if o.Mode == "" {
+		out.Required(rc572, authPath.Child("mode"))
+	} else {
+		rule.OneOf(out, rc006, authPath.Child("mode"), o.Mode, rayv1.AuthModeDisabled, rayv1.AuthModeToken)
 	}
-	byKubernetes := isTrue(o.EnableK8sTokenAuth)
 	if !c.tokenAuth {
 		if byKubernetes {
-			errs = append(errs, invalid("RC-096", authPath.Child("mode"), string(o.Mode), "must be token with enableK8sTokenAuth"))
+			out.Invalid(rc096, authPath.Child("mode"), string(o.Mode))
 		}
-		return errs
+		return
 	}
-	errs = append(errs, validateAuthVersion(c.spec.RayVersion, byKubernetes, path.Child("rayVersion"))...)
+	// The later of two releases is named only when the earlier one is there.
+	versionPath := path.Child("rayVersion")
+	if checkFeatureVersion(out, c.spec.RayVersion, versionPath, rayWithTokenAuth, "authOptions.mode token", [3]*rule.Rule{rc091, rc092, rc093}) && byKubernetes {
+		checkFeatureVersion(out, c.spec.RayVersion, versionPath, rayWithK8sTokenAuth, "authOptions.enableK8sTokenAuth", [3]*rule.Rule{rc091, rc092, rc094})
+	}
 	if byKubernetes && o.SecretName != nil && *o.SecretName != "" {
-		errs = append(errs, invalid("RC-095", authPath.Child("secretName"), *o.SecretName, "is not used with enableK8sTokenAuth; keep one of the two"))
+		out.Invalid(rc095, authPath.Child("secretName"), *o.SecretName)
 	}
-	return errs
 }
 
-// validateAuthVersion names the later of two releases only when the earlier one is there.
-func validateAuthVersion(text string, byKubernetes bool, path *field.Path) field.ErrorList {
-	errs := validateRayVersion(text, path, rayWithTokenAuth, "authOptions.mode token", [3]string{"RC-091", "RC-092", "RC-093"})
-	if len(errs) > 0 || !byKubernetes {
-		return errs
-	}
-	return validateRayVersion(text, path, rayWithK8sTokenAuth, "authOptions.enableK8sTokenAuth", [3]string{"RC-091", "RC-092", "RC-094"})
-}
+var rc091 = rule.New(rule.Rule{ID: "RC-091", Field: "rayVersion", Condition: "empty with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"}})
+var rc092 = rule.New(rule.Rule{ID: "RC-092", Field: "rayVersion", Condition: "not a version with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"}})
+var rc093 = rule.New(rule.Rule{ID: "RC-093", Field: "rayVersion", Condition: "below 2.52.0 with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"}})
+var rc094 = rule.New(rule.Rule{ID: "RC-094", Field: "rayVersion", Condition: "below 2.55.0 with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"}})
 
-func warnAuth(c *cluster, path *field.Path) field.ErrorList {
-	if o := c.spec.AuthOptions; o != nil && o.Mode == "" {
-		return field.ErrorList{required("RC-572", path.Child("authOptions", "mode"), "unset means disabled; set token to demand a token, or disabled to be clear")}
-	}
-	return nil
-}
+var rc572 = rule.New(rule.Rule{ID: "RC-572", Field: "authOptions.mode", Condition: "block present, mode unset", Remedy: "unset means disabled; set token to demand a token, or disabled to be clear"})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const (
@@ -28,138 +29,148 @@ func wantsAutoscalerV2(head *corev1.Container) bool {
 	return false
 }
 
-func validateAutoscaler(c *cluster, path *field.Path) field.ErrorList {
+var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"}})
+var rc073 = rule.New(rule.Rule{ID: "RC-073", Field: "autoscalerOptions.version", Condition: "set while the head sets RAY_enable_autoscaler_v2 too", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env", "enableInTreeAutoscaling"}})
+
+func checkAutoscaler(out *rule.Report, c *cluster, path *field.Path) {
 	head := rayContainer(&c.spec.HeadGroupSpec.Template)
-	var errs field.ErrorList
 	if !c.autoscaling && wantsAutoscalerV2(head) {
-		errs = append(errs, required("RC-071", path.Child("enableInTreeAutoscaling"), "the head sets "+envAutoscalerV2+"; set this to true, or remove the variable"))
+		out.Required(rc071, path.Child("enableInTreeAutoscaling"), "the head sets "+envAutoscalerV2+"; set this to true, or remove the variable")
 	}
 	if c.autoscaling && c.versionOption() != "" && hasEnv(head, envAutoscalerV2) {
-		errs = append(errs, invalid("RC-073", path.Child("autoscalerOptions", "version"), string(c.versionOption()), "the head sets "+envAutoscalerV2+" too; remove the variable"))
+		out.Invalid(rc073, path.Child("autoscalerOptions", "version"), string(c.versionOption()), "the head sets "+envAutoscalerV2+" too; remove the variable")
 	}
-	errs = append(errs, validateAutoscalerOptions(c, path.Child("autoscalerOptions"))...)
-	errs = append(errs, validatePriorityVersion(c, path.Child("rayVersion"))...)
-	return errs
+	checkAutoscalerOptions(out, c, path.Child("autoscalerOptions"))
+	checkPriorityVersion(out, c, path.Child("rayVersion"))
+	if c.autoscaling && len(c.spec.WorkerGroupSpecs) == 0 {
+		out.Required(rc536, path.Child("workerGroupSpecs"))
+	}
+	if v := parseRayVersion(c.spec.RayVersion); c.versionOption() == rayv1.AutoscalerVersionV2 && v != nil && v.LessThan(rayWithAutoscalerV2) {
+		out.Invalid(rc586, path.Child("autoscalerOptions", "version"), string(rayv1.AutoscalerVersionV2), fmt.Sprintf("needs Ray %s or later, and rayVersion is %s", rayWithAutoscalerV2, c.spec.RayVersion))
+	}
+	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV1 {
+		checkWorkerRestarts(out, c, path.Child("workerGroupSpecs"))
+	}
 }
 
-func validateAutoscalerOptions(c *cluster, path *field.Path) field.ErrorList {
+var rc007 = rule.New(rule.Rule{ID: "RC-007", Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Peer: rule.BySchema})
+var rc008 = rule.New(rule.Rule{ID: "RC-008", Field: "autoscalerOptions.version", Condition: "not v1, v2", Peer: rule.BySchema})
+var rc076 = rule.New(rule.Rule{ID: "RC-076", Field: "autoscalerOptions.idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rc077 = rule.New(rule.Rule{ID: "RC-077", Field: "autoscalerOptions.env", Condition: "contains KUBERAY_GEN_AUTOSCALER_START_CMD", Peer: rule.BySpec})
+var rc113 = rule.New(rule.Rule{ID: "RC-113", Field: "autoscalerOptions.env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc114 = rule.New(rule.Rule{ID: "RC-114", Field: "autoscalerOptions.volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc115 = rule.New(rule.Rule{ID: "RC-115", Field: "autoscalerOptions.volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+
+func checkAutoscalerOptions(out *rule.Report, c *cluster, path *field.Path) {
 	o := c.spec.AutoscalerOptions
 	if o == nil {
-		return nil
+		return
 	}
-	var errs field.ErrorList
+	if !c.autoscaling {
+		out.Forbidden(rc535, path)
+	}
 	if o.IdleTimeoutSeconds != nil && *o.IdleTimeoutSeconds < 0 {
-		errs = append(errs, invalid("RC-076", path.Child("idleTimeoutSeconds"), *o.IdleTimeoutSeconds, "must be at least 0"))
+		out.Invalid(rc076, path.Child("idleTimeoutSeconds"), *o.IdleTimeoutSeconds)
 	}
 	if o.UpscalingMode != nil {
-		errs = append(errs, notIn("RC-007", path.Child("upscalingMode"), *o.UpscalingMode,
-			rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)...)
+		rule.OneOf(out, rc007, path.Child("upscalingMode"), *o.UpscalingMode,
+			rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
 	}
 	if o.Version != nil {
-		errs = append(errs, notIn("RC-008", path.Child("version"), *o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)...)
+		rule.OneOf(out, rc008, path.Child("version"), *o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
 	}
 	for i := range o.Env {
 		if o.Env[i].Name == envAutoscalerStartCmd {
-			errs = append(errs, forbidden("RC-077", path.Child("env").Index(i).Child("name"), envAutoscalerStartCmd+" is set by the operator; use command and args"))
+			out.Forbidden(rc077, path.Child("env").Index(i).Child("name"), envAutoscalerStartCmd+" is set by the operator; use command and args")
 		}
 	}
 	if c.tls {
-		errs = append(errs, validateTLSReserved(path, o.Env, o.VolumeMounts, tlsRules{env: "RC-113", mountName: "RC-114", mountPath: "RC-115"})...)
+		checkTLSReserved(out, path, o.Env, o.VolumeMounts, tlsRules{env: rc113, mountName: rc114, mountPath: rc115})
 	}
 	if c.autoscaling {
 		// The mounts are of a container of the head Pod, so its volumes count.
-		errs = append(errs, validateMountedVolumes(o.VolumeMounts, podVolumes(&c.spec.HeadGroupSpec.Template), path.Child("volumeMounts"))...)
+		checkMountedVolumes(out, o.VolumeMounts, podVolumes(&c.spec.HeadGroupSpec.Template), path.Child("volumeMounts"))
 	}
 	if o.Resources != nil && c.autoscaling {
-		errs = append(errs, validateResourceRequirements(o.Resources, path.Child("resources"))...)
+		checkResourceRequirements(out, o.Resources, path.Child("resources"))
 	}
-	return errs
 }
 
-// validatePriorityVersion checks rayVersion once for all groups with a priority.
-func validatePriorityVersion(c *cluster, path *field.Path) field.ErrorList {
+var rc049 = rule.New(rule.Rule{ID: "RC-049", Field: "rayVersion", Condition: "empty although some group has a priority", Peer: rule.BySpec})
+var rc050 = rule.New(rule.Rule{ID: "RC-050", Field: "rayVersion", Condition: "not a version although some group has a priority", Peer: rule.BySpec})
+var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "below 2.56.0 although some group has a priority", Peer: rule.BySpec})
+
+// checkPriorityVersion checks rayVersion once for all groups with a priority.
+func checkPriorityVersion(out *rule.Report, c *cluster, path *field.Path) {
 	for i := range c.spec.WorkerGroupSpecs {
 		if p := c.spec.WorkerGroupSpecs[i].Priority; p != nil && *p != 0 {
-			return validateRayVersion(c.spec.RayVersion, path, rayWithGroupPriority, "priority of a worker group", [3]string{"RC-049", "RC-050", "RC-051"})
+			checkFeatureVersion(out, c.spec.RayVersion, path, rayWithGroupPriority, "priority of a worker group", [3]*rule.Rule{rc049, rc050, rc051})
+			return
 		}
 	}
-	return nil
 }
 
-// validateRayVersion demands a release for a feature. The ids are for no version, an unreadable and an older one.
-func validateRayVersion(text string, path *field.Path, atLeast *version.Version, feature string, ids [3]string) field.ErrorList {
+// checkFeatureVersion demands a release for a feature, and reports whether it is there. The rules are for no version, an unreadable and an older one.
+func checkFeatureVersion(out *rule.Report, text string, path *field.Path, atLeast *version.Version, feature string, rules [3]*rule.Rule) bool {
 	remedy := fmt.Sprintf("%s needs Ray %s or later; give the version of Ray in the images, as in %s", feature, atLeast, atLeast)
-	if text == "" {
-		return field.ErrorList{required(ids[0], path, remedy)}
-	}
 	v := parseRayVersion(text)
 	switch {
+	case text == "":
+		out.Required(rules[0], path, remedy)
 	case v == nil:
-		return field.ErrorList{invalid(ids[1], path, text, remedy)}
+		out.Invalid(rules[1], path, text, remedy)
 	case v.LessThan(atLeast):
-		return field.ErrorList{invalid(ids[2], path, text, remedy)}
+		out.Invalid(rules[2], path, text, remedy)
+	default:
+		return true
 	}
-	return nil
+	return false
 }
 
-func warnAutoscaler(c *cluster, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if c.spec.AutoscalerOptions != nil && !c.autoscaling {
-		warnings = append(warnings, forbidden("RC-535", path.Child("autoscalerOptions"), "has no effect while enableInTreeAutoscaling is not true"))
-	}
-	if c.autoscaling && len(c.spec.WorkerGroupSpecs) == 0 {
-		warnings = append(warnings, required("RC-536", path.Child("workerGroupSpecs"), "the autoscaler has nothing to scale; add a group"))
-	}
-	if v := parseRayVersion(c.spec.RayVersion); c.versionOption() == rayv1.AutoscalerVersionV2 && v != nil && v.LessThan(rayWithAutoscalerV2) {
-		warnings = append(warnings, invalid("RC-586", path.Child("autoscalerOptions", "version"), string(rayv1.AutoscalerVersionV2),
-			fmt.Sprintf("needs Ray %s or later, and rayVersion is %s", rayWithAutoscalerV2, clipped(c.spec.RayVersion))))
-	}
-	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV1 {
-		warnings = append(warnings, warnWorkerRestarts(c, path.Child("workerGroupSpecs"))...)
-	}
-	return warnings
-}
+var rc535 = rule.New(rule.Rule{ID: "RC-535", Field: "autoscalerOptions", Condition: "set with autoscaling off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
+var rc536 = rule.New(rule.Rule{ID: "RC-536", Field: "workerGroupSpecs", Condition: "empty with autoscaling on", Remedy: "the autoscaler has nothing to scale; add a group"})
+var rc586 = rule.New(rule.Rule{ID: "RC-586", Field: "autoscalerOptions.version", Condition: "v2 with a rayVersion below 2.10.0"})
 
-// warnWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
-func warnWorkerRestarts(c *cluster, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1"})
+
+// checkWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
+func checkWorkerRestarts(out *rule.Report, c *cluster, path *field.Path) {
 	for i := range c.spec.WorkerGroupSpecs {
 		if policy := c.spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy; policy != corev1.RestartPolicyNever {
-			warnings = append(warnings, invalid(RuleAutoscalerRestartPolicy, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy),
-				"use Never with the autoscaler v1, which replaces workers by itself"))
+			out.Invalid(rc118, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy), "use Never with the autoscaler v1, which replaces workers by itself")
 		}
 	}
-	return warnings
 }
 
-func warnRayVersion(c *cluster, path *field.Path) field.ErrorList {
-	wanted, source := parseRayVersion(c.spec.RayVersion), "rayVersion, which is "+clipped(c.spec.RayVersion)
+var rc512 = rule.New(rule.Rule{ID: "RC-512", Field: "rayVersion", Condition: "not empty and no version with dots", Remedy: "is no version with dots, as in 2.52.0; features that need a version stay off"})
+var rc513 = rule.New(rule.Rule{ID: "RC-513", Field: "template.spec.containers[0].image", Condition: "tag has another version than rayVersion, or without one than the image of the head"})
+
+func checkRayVersion(out *rule.Report, c *cluster, path *field.Path) {
+	wanted, source := parseRayVersion(c.spec.RayVersion), "rayVersion, which is "+rule.Clipped(c.spec.RayVersion)
 	switch {
 	case c.spec.RayVersion == "":
 		// Head and workers have to be of one version, whatever it is.
 		if head := rayContainer(&c.spec.HeadGroupSpec.Template); head != nil {
-			wanted, source = imageRayVersion(head.Image), "the image of the head, which is "+clipped(head.Image)
+			wanted, source = imageRayVersion(head.Image), "the image of the head, which is "+rule.Clipped(head.Image)
 		}
 		if wanted == nil {
-			return nil
+			return
 		}
 	case wanted == nil:
-		return field.ErrorList{invalid("RC-512", path.Child("rayVersion"), c.spec.RayVersion, "is no version with dots, as in 2.52.0; features that need a version stay off")}
+		out.Invalid(rc512, path.Child("rayVersion"), c.spec.RayVersion)
+		return
 	}
-	var warnings field.ErrorList
 	check := func(t *corev1.PodTemplateSpec, p *field.Path) {
 		container := rayContainer(t)
 		if container == nil {
 			return
 		}
 		if image := imageRayVersion(container.Image); image != nil && !image.EqualTo(wanted) {
-			warnings = append(warnings, invalid("RC-513", p.Child("template", "spec", "containers").Index(0).Child("image"), container.Image,
-				"has another version than "+source+"; make them the same in head and workers"))
+			out.Invalid(rc513, p.Child("template", "spec", "containers").Index(0).Child("image"), container.Image, "has another version than "+source+"; make them the same in head and workers")
 		}
 	}
 	check(&c.spec.HeadGroupSpec.Template, path.Child("headGroupSpec"))
 	for i := range c.spec.WorkerGroupSpecs {
 		check(&c.spec.WorkerGroupSpecs[i].Template, path.Child("workerGroupSpecs").Index(i))
 	}
-	return warnings
 }

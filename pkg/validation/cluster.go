@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // cluster is one RayClusterSpec under test, with what rules ask about it more than once.
@@ -64,54 +65,22 @@ func (c *cluster) versionOption() rayv1.AutoscalerVersion {
 	return *c.spec.AutoscalerOptions.Version
 }
 
-// validateClusterSpec checks a RayClusterSpec wherever it stands: at spec of a RayCluster, or inside a RayJob, a
+// checkClusterSpec looks at a RayClusterSpec wherever it stands: at spec of a RayCluster, or inside a RayJob, a
 // RayService or a RayCronJob. Rules that only hold for an object of kind RayCluster are not here.
-func validateClusterSpec(c *cluster, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	errs = append(errs, validateHeadGroup(c, path.Child("headGroupSpec"))...)
-	errs = append(errs, validateWorkerGroups(c, path.Child("workerGroupSpecs"))...)
-	errs = append(errs, validateAutoscaler(c, path)...)
-	errs = append(errs, validateGCSFaultTolerance(c, path)...)
-	errs = append(errs, validateAuth(c, path)...)
-	errs = append(errs, validateHistoryServer(c, path)...)
-	errs = append(errs, validateNetworkPolicy(c, path)...)
-	errs = append(errs, validateTLS(c, path)...)
-	errs = append(errs, validateManagedBy(c, path.Child("managedBy"))...)
-	errs = append(errs, validateUpgradeType(c, path.Child("upgradeStrategy"))...)
-	errs = append(errs, validateFacts(c, path)...)
-	return errs
-}
-
-// warnClusterSpec is validateClusterSpec for what works but may surprise.
-func warnClusterSpec(c *cluster, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	warnings = append(warnings, warnHeadGroup(c, path.Child("headGroupSpec"))...)
-	warnings = append(warnings, warnWorkerGroups(c, path.Child("workerGroupSpecs"))...)
-	warnings = append(warnings, warnRayVersion(c, path)...)
-	warnings = append(warnings, warnAutoscaler(c, path)...)
-	warnings = append(warnings, warnGCSFaultTolerance(c, path)...)
-	warnings = append(warnings, warnAuth(c, path)...)
-	warnings = append(warnings, warnNetworkPolicy(c, path)...)
-	warnings = append(warnings, warnHostNetwork(c, path)...)
-	warnings = append(warnings, warnGates(c, path)...)
-	warnings = append(warnings, warnFacts(c, path)...)
-	return warnings
-}
-
-// warnGates tells of fields that need feature gates of which nobody knows here whether they are on. That of the embedded
-// store is reported with its options.
-func warnGates(c *cluster, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if c.spec.HistoryServerOptions != nil {
-		warnings = append(warnings, c.options.mayNeed(GateHistoryServer, forbidden("RC-078", path.Child("historyServerOptions"), GateHistoryServer.missing()))...)
-	}
-	if c.spec.NetworkPolicy != nil {
-		warnings = append(warnings, c.options.mayNeed(GateNetworkPolicy, forbidden("RC-097", path.Child("networkPolicy"), GateNetworkPolicy.missing()))...)
-	}
-	if c.spec.TLSOptions != nil {
-		warnings = append(warnings, c.options.mayNeed(GateMTLS, needsTLS(path.Child("tlsOptions")))...)
-	}
-	return warnings
+func checkClusterSpec(out *rule.Report, c *cluster, path *field.Path) {
+	checkHeadGroup(out, c, path.Child("headGroupSpec"))
+	checkWorkerGroups(out, c, path.Child("workerGroupSpecs"))
+	checkAutoscaler(out, c, path)
+	checkRayVersion(out, c, path)
+	checkGCSFaultTolerance(out, c, path)
+	checkAuth(out, c, path)
+	checkHistoryServer(out, c, path)
+	checkNetworkPolicy(out, c, path)
+	checkTLS(out, c, path)
+	checkManagedBy(out, c, path.Child("managedBy"))
+	checkUpgradeType(out, c, path.Child("upgradeStrategy"))
+	checkHostNetwork(out, c, path)
+	checkFacts(out, c, path)
 }
 
 // rayContainer is the first container of the template, which is Ray by definition, or nil.

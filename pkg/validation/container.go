@@ -8,69 +8,81 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func validateContainer(c *corev1.Container, volumes map[string]bool, path *field.Path) field.ErrorList {
-	errs := validateContainerLists(c, path)
-	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
-	errs = append(errs, validateMountedVolumes(c.VolumeMounts, volumes, path.Child("volumeMounts"))...)
-	errs = append(errs, validateResourceRequirements(&c.Resources, path.Child("resources"))...)
-	return errs
+// eachContainer calls a check for the containers and init containers of a Pod.
+func eachContainer(spec *corev1.PodSpec, path *field.Path, check func(*corev1.Container, *field.Path)) {
+	for i := range spec.Containers {
+		check(&spec.Containers[i], path.Child("containers").Index(i))
+	}
+	for i := range spec.InitContainers {
+		check(&spec.InitContainers[i], path.Child("initContainers").Index(i))
+	}
 }
 
-func validatePorts(ports []corev1.ContainerPort, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func checkContainer(out *rule.Report, c *corev1.Container, volumes map[string]bool, path *field.Path) {
+	checkContainerLists(out, c, path)
+	checkPorts(out, c.Ports, path.Child("ports"))
+	checkMountedVolumes(out, c.VolumeMounts, volumes, path.Child("volumeMounts"))
+	checkResourceRequirements(out, &c.Resources, path.Child("resources"))
+}
+
+var rc541 = rule.New(rule.Rule{ID: "RC-541", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Tier: rule.Kubernetes})
+
+func checkPorts(out *rule.Report, ports []corev1.ContainerPort, path *field.Path) {
 	names := make(map[string]bool, len(ports))
 	for i := range ports {
 		port, p := &ports[i], path.Index(i)
 		if len(validation.IsValidPortNum(int(port.ContainerPort))) > 0 {
-			errs = append(errs, invalid("RC-541", p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535"))
+			out.Invalid(rc541, p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535")
 		}
 		if port.Protocol != "" {
-			errs = append(errs, notIn("RC-541", p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+			rule.OneOf(out, rc541, p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 		if port.Name == "" {
 			continue
 		}
 		if msgs := validation.IsValidPortName(port.Name); len(msgs) > 0 {
-			errs = append(errs, invalid("RC-541", p.Child("name"), port.Name, strings.Join(msgs, "; ")))
+			out.Invalid(rc541, p.Child("name"), port.Name, strings.Join(msgs, "; "))
 		}
 		if names[port.Name] {
-			errs = append(errs, duplicate("RC-541", p.Child("name"), port.Name, "give each port of a container a name of its own"))
+			out.Duplicate(rc541, p.Child("name"), port.Name, "give each port of a container a name of its own")
 		}
 		names[port.Name] = true
 	}
-	return errs
 }
 
-func validateMountedVolumes(mounts []corev1.VolumeMount, volumes map[string]bool, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc549 = rule.New(rule.Rule{ID: "RC-549", Field: "volumeMounts[k].name of Pod templates and autoscalerOptions", Condition: "no such volume in the Pod",
+	Remedy: "must be the name of an entry of volumes of the Pod template"})
+
+func checkMountedVolumes(out *rule.Report, mounts []corev1.VolumeMount, volumes map[string]bool, path *field.Path) {
 	for i := range mounts {
 		if !volumes[mounts[i].Name] {
-			errs = append(errs, invalid("RC-549", path.Index(i).Child("name"), mounts[i].Name, "must be the name of an entry of volumes of the Pod template"))
+			out.Invalid(rc549, path.Index(i).Child("name"), mounts[i].Name)
 		}
 	}
-	return errs
 }
 
-func validateResourceRequirements(r *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
+var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: rule.Kubernetes})
+
+func checkResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements, path *field.Path) {
 	if len(r.Limits) == 0 && len(r.Requests) == 0 {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
 		if limit := r.Limits[name]; limit.Sign() < 0 {
-			errs = append(errs, invalid("RC-565", path.Child("limits").Key(string(name)), limit.String(), "must be at least 0"))
+			out.Invalid(rc565, path.Child("limits").Key(string(name)), limit.String(), "must be at least 0")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request, p := r.Requests[name], path.Child("requests").Key(string(name))
 		if request.Sign() < 0 {
-			errs = append(errs, invalid("RC-565", p, request.String(), "must be at least 0"))
+			out.Invalid(rc565, p, request.String(), "must be at least 0")
 		}
 		if limit, limited := r.Limits[name]; limited && request.Cmp(limit) > 0 {
-			errs = append(errs, invalid("RC-565", p, request.String(), "must not exceed the limit, which is "+limit.String()))
+			out.Invalid(rc565, p, request.String(), "must not exceed the limit, which is "+limit.String())
 		}
 	}
-	return errs
 }

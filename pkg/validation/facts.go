@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
@@ -17,80 +18,62 @@ func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList {
 	if rc == nil || o.Facts == nil {
 		return nil
 	}
-	c, path := newCluster(&rc.Spec, &rc.ObjectMeta, o), field.NewPath("spec")
-	return append(validateFacts(c, path), warnFacts(c, path)...)
+	out := &rule.Report{}
+	checkFacts(out, newCluster(&rc.Spec, &rc.ObjectMeta, o), field.NewPath("spec"))
+	return out.Problems
 }
 
-// validateFacts compares the spec with what the controller has seen around it.
-func validateFacts(c *cluster, path *field.Path) field.ErrorList {
+var rc121 = rule.New(rule.Rule{ID: "RC-121", Field: "workerGroupSpecs[i].numOfHosts", Condition: "does not divide the Pods that the operator counted for the group", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rc122 = rule.New(rule.Rule{ID: "RC-122", Field: "networkPolicy", Condition: "a NetworkPolicy that the cluster needs belongs to someone else", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rc123 = rule.New(rule.Rule{ID: "RC-123", Field: "headGroupSpec.template.spec.serviceAccountName", Condition: "does not exist, with autoscaling", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rc124 = rule.New(rule.Rule{ID: "RC-124", Field: "authOptions.secretName", Condition: "the Secret does not exist or has no key auth_token", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+
+// checkFacts compares the spec with what the controller has seen around it.
+func checkFacts(out *rule.Report, c *cluster, path *field.Path) {
 	f := c.options.Facts
 	if f == nil {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	for i := range c.spec.WorkerGroupSpecs {
-		g := &c.spec.WorkerGroupSpecs[i]
+		g, path := &c.spec.WorkerGroupSpecs[i], path.Child("workerGroupSpecs").Index(i)
 		if wanted, known := f.WantedPods[g.GroupName]; known && g.NumOfHosts > 1 && wanted%int64(g.NumOfHosts) != 0 {
-			errs = append(errs, invalid(RuleUnevenReplicas, path.Child("workerGroupSpecs").Index(i).Child("numOfHosts"), g.NumOfHosts,
-				fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted)))
+			out.Invalid(rc121, path.Child("numOfHosts"), g.NumOfHosts, fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted))
+		}
+		pods, known := f.WorkerPods[g.GroupName]
+		for k, name := range g.ScaleStrategy.WorkersToDelete {
+			if known && !slices.Contains(pods, name) {
+				out.Invalid(rc511, path.Child("scaleStrategy", "workersToDelete").Index(k), name, "is no Pod of this group and is left alone")
+			}
 		}
 	}
 	if c.spec.NetworkPolicy != nil {
 		for _, name := range f.ForeignNetworkPolicies {
-			errs = append(errs, forbidden(RuleNetworkPolicyNames, path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name)))
+			out.Forbidden(rc122, path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name))
 		}
 	}
 	if account := c.spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.autoscaling && account != "" && f.ServiceAccountMissing {
-		errs = append(errs, missing(RuleAutoscalerServiceAccount, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account,
-			"make a ServiceAccount of this name, or leave the field out"))
+		out.NotFound(rc123, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account, "make a ServiceAccount of this name, or leave the field out")
 	}
 	if a := c.spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
-		errs = append(errs, missing(RuleAuthSecret, path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token"))
+		out.NotFound(rc124, path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token")
 	}
-	return errs
+	checkLiveClaim(out, c, path.Child("gcsFaultToleranceOptions", "storage"))
 }
 
-func missing(id string, path *field.Path, value any, detail string) *field.Error {
-	err := field.NotFound(path, value).WithOrigin(id)
-	err.Detail = detail
-	return err
-}
+var rc125 = rule.New(rule.Rule{ID: "RC-125", Field: "gcsFaultToleranceOptions.storage", Condition: "differs from the PersistentVolumeClaim that exists", Layers: rule.ControllerOnly})
 
-func warnFacts(c *cluster, path *field.Path) field.ErrorList {
-	f := c.options.Facts
-	if f == nil {
-		return nil
-	}
-	var warnings field.ErrorList
-	for i := range c.spec.WorkerGroupSpecs {
-		g := &c.spec.WorkerGroupSpecs[i]
-		pods, known := f.WorkerPods[g.GroupName]
-		if !known {
-			continue
-		}
-		for k, name := range g.ScaleStrategy.WorkersToDelete {
-			if !slices.Contains(pods, name) {
-				warnings = append(warnings, invalid(RuleWorkersToDelete, path.Child("workerGroupSpecs").Index(i).Child("scaleStrategy", "workersToDelete").Index(k), name,
-					"is no Pod of this group and is left alone"))
-			}
-		}
-	}
-	return append(warnings, warnLiveClaim(c, path.Child("gcsFaultToleranceOptions", "storage"))...)
-}
-
-// warnLiveClaim tells of wishes that came after the claim was made.
-func warnLiveClaim(c *cluster, path *field.Path) field.ErrorList {
+// checkLiveClaim tells of wishes that came after the claim was made.
+func checkLiveClaim(out *rule.Report, c *cluster, path *field.Path) {
 	claim := c.options.Facts.Claim
 	if claim == nil || !c.rocksdb || c.spec.GcsFaultToleranceOptions.Storage == nil || c.spec.GcsFaultToleranceOptions.Storage.ClaimName != "" {
-		return nil
+		return
 	}
 	s := c.spec.GcsFaultToleranceOptions.Storage
-	differs := func(name, live string) *field.Error {
-		return forbidden(RuleClaim, path.Child(name), "has no effect on the PersistentVolumeClaim that exists, where it is "+live)
+	differs := func(name, live string) {
+		out.Forbidden(rc125, path.Child(name), "has no effect on the PersistentVolumeClaim that exists, where it is "+live)
 	}
-	var warnings field.ErrorList
 	if live := claim.Resources.Requests.Storage(); s.Size != nil && live.Cmp(*s.Size) != 0 {
-		warnings = append(warnings, differs("size", live.String()))
+		differs("size", live.String())
 	}
 	if want := s.StorageClassName; want != nil {
 		live := ""
@@ -98,13 +81,12 @@ func warnLiveClaim(c *cluster, path *field.Path) field.ErrorList {
 			live = *claim.StorageClassName
 		}
 		if live != *want {
-			warnings = append(warnings, differs("storageClassName", fmt.Sprintf("%q", live)))
+			differs("storageClassName", fmt.Sprintf("%q", live))
 		}
 	}
 	if live := claim.AccessModes; len(s.AccessModes) > 0 && !slices.Equal(sortedModes(s.AccessModes), sortedModes(live)) {
-		warnings = append(warnings, differs("accessModes", fmt.Sprint(live)))
+		differs("accessModes", fmt.Sprint(live))
 	}
-	return warnings
 }
 
 func sortedModes(modes []corev1.PersistentVolumeAccessMode) []corev1.PersistentVolumeAccessMode {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // This file is about updates by someone who does not know the object: a client of an older API version, and a person who
@@ -30,10 +31,12 @@ var (
 
 const versionV1alpha1 = "v1alpha1"
 
-// warnLostFields tells what a write by an old client took away, which it did not know to be there.
-func warnLostFields(object, old Object, o Options) field.ErrorList {
+var x501 = rule.New(rule.Rule{ID: "X-501", Kind: rule.KindAny, Field: "apiVersion", Condition: "a write by v1alpha1 removes fields that only v1 has", Transition: true})
+
+// checkLostFields tells what a write by an old client took away, which it did not know to be there.
+func checkLostFields(out *rule.Report, object, old Object, o Options) {
 	if o.RequestVersion != versionV1alpha1 {
-		return nil
+		return
 	}
 	var fields []string
 	switch object.(type) {
@@ -52,10 +55,9 @@ func warnLostFields(object, old Object, o Options) field.ErrorList {
 		}
 	}
 	if len(lost) == 0 {
-		return nil
+		return
 	}
-	return field.ErrorList{forbidden("X-501", field.NewPath("apiVersion"),
-		"the write by "+rayv1.GroupVersion.Group+"/"+versionV1alpha1+" removes "+strings.Join(lost, ", ")+"; use "+rayv1.GroupVersion.String())}
+	out.Forbidden(x501, field.NewPath("apiVersion"), "the write by "+rayv1.GroupVersion.Group+"/"+versionV1alpha1+" removes "+strings.Join(lost, ", ")+"; use "+rayv1.GroupVersion.String())
 }
 
 func under(root string, fields []string) []string {
@@ -120,18 +122,20 @@ func isDefault(v any) bool {
 	return false
 }
 
-// warnOwnedEdit tells a person that a RayJob or a RayService will overwrite the edit, or never sees it. What the
+var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited by a person although a RayJob or a RayService owns the cluster", Transition: true})
+
+// checkOwnedEdit tells a person that a RayJob or a RayService will overwrite the edit, or never sees it. What the
 // autoscaler writes is for everyone.
-func warnOwnedEdit(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
+func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster, o Options) {
 	owner := metav1.GetControllerOf(rc)
 	if o.ByController || owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
-		return nil
+		return
 	}
 	a, b := scalingAside(&rc.Spec), scalingAside(&old.Spec)
 	if equality.Semantic.DeepEqual(a, b) {
-		return nil
+		return
 	}
-	return field.ErrorList{forbidden("X-503", field.NewPath("spec"), "the cluster belongs to the "+owner.Kind+" "+owner.Name+", which may undo the change; edit that instead")}
+	out.Forbidden(x503, field.NewPath("spec"), "the cluster belongs to the "+owner.Kind+" "+owner.Name+", which may undo the change; edit that instead")
 }
 
 func scalingAside(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const (
@@ -17,216 +18,202 @@ const (
 	envRedisPassword = "REDIS_PASSWORD"
 )
 
-func validateGCSFaultTolerance(c *cluster, path *field.Path) field.ErrorList {
-	errs := validateFTAnnotations(c)
-	errs = append(errs, validateRedisOnHead(c, path.Child("headGroupSpec"))...)
+var rc009 = rule.New(rule.Rule{ID: "RC-009", Field: "gcsFaultToleranceOptions.backend", Condition: "not redis, rocksdb", Peer: rule.BySchema})
+var rc068 = rule.New(rule.Rule{ID: "RC-068", Field: "gcsFaultToleranceOptions.storage", Condition: "set without backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	Remedy: "belongs to the backend rocksdb; remove it, or set backend to rocksdb"})
+
+func checkGCSFaultTolerance(out *rule.Report, c *cluster, path *field.Path) {
+	checkFTAnnotations(out, c)
+	checkRedisOnHead(out, c, path.Child("headGroupSpec"))
 	o := c.spec.GcsFaultToleranceOptions
 	if o == nil {
-		return errs
+		return
 	}
 	optionsPath := path.Child("gcsFaultToleranceOptions")
 	if o.Backend != "" {
-		errs = append(errs, notIn("RC-009", optionsPath.Child("backend"), o.Backend, rayv1.GcsFTBackendRedis, rayv1.GcsFTBackendRocksDB)...)
+		rule.OneOf(out, rc009, optionsPath.Child("backend"), o.Backend, rayv1.GcsFTBackendRedis, rayv1.GcsFTBackendRocksDB)
 	}
-	errs = append(errs, validateCredential(o.RedisUsername, optionsPath.Child("redisUsername"))...)
-	errs = append(errs, validateCredential(o.RedisPassword, optionsPath.Child("redisPassword"))...)
-	errs = append(errs, validateGCSStorage(o.Storage, optionsPath.Child("storage"))...)
+	checkCredential(out, o.RedisUsername, optionsPath.Child("redisUsername"))
+	checkCredential(out, o.RedisPassword, optionsPath.Child("redisPassword"))
+	checkGCSStorage(out, o.Storage, optionsPath.Child("storage"))
 	if c.rocksdb {
-		errs = append(errs, validateRocksDB(c, o, optionsPath)...)
-		errs = append(errs, validateRocksDBOnHead(c, path.Child("headGroupSpec", "template", "spec"))...)
-	} else if o.Storage != nil {
-		errs = append(errs, forbidden("RC-068", optionsPath.Child("storage"), "belongs to the backend rocksdb; remove it, or set backend to rocksdb"))
+		checkRocksDB(out, c, o, optionsPath)
+		checkRocksDBOnHead(out, c, path.Child("headGroupSpec", "template", "spec"))
+		return
 	}
-	return errs
+	if o.Storage != nil {
+		out.Forbidden(rc068, optionsPath.Child("storage"))
+	}
+	if o.RedisAddress == "" {
+		out.Required(rc538, optionsPath.Child("redisAddress"))
+	}
 }
 
-// validateFTAnnotations refuses the old way of saying things next to the new one.
-func validateFTAnnotations(c *cluster) field.ErrorList {
+var rc053 = rule.New(rule.Rule{ID: "RC-053", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "not empty, with gcsFaultToleranceOptions", Peer: rule.BySpec,
+	Remedy: "gcsFaultToleranceOptions says so already; remove the annotation"})
+var rc058 = rule.New(rule.Rule{ID: "RC-058", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/external-storage-namespace]", Condition: "not empty, with gcsFaultToleranceOptions", Peer: rule.BySpec,
+	Remedy: "use gcsFaultToleranceOptions.externalStorageNamespace"})
+
+// checkFTAnnotations refuses the old way of saying things next to the new one.
+func checkFTAnnotations(out *rule.Report, c *cluster) {
 	if !c.ftOptions {
-		return nil
+		return
 	}
 	path := field.NewPath("metadata", "annotations")
-	var errs field.ErrorList
 	if v := c.meta.Annotations[rayv1.AnnotationFTEnabled]; v != "" {
-		errs = append(errs, invalid("RC-053", path.Key(rayv1.AnnotationFTEnabled), v, "gcsFaultToleranceOptions says so already; remove the annotation"))
+		out.Invalid(rc053, path.Key(rayv1.AnnotationFTEnabled), v)
 	}
 	if v := c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace]; v != "" {
-		errs = append(errs, invalid("RC-058", path.Key(rayv1.AnnotationExternalStorageNamespace), v, "use gcsFaultToleranceOptions.externalStorageNamespace"))
+		out.Invalid(rc058, path.Key(rayv1.AnnotationExternalStorageNamespace), v)
 	}
-	return errs
 }
 
-// validateRedisOnHead keeps the Redis settings out of the Pod template and the start parameters.
-func validateRedisOnHead(c *cluster, path *field.Path) field.ErrorList {
+var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS without fault tolerance", Peer: rule.BySpec})
+var rc055 = rule.New(rule.Rule{ID: "RC-055", Field: "headGroupSpec.rayStartParams[redis-password]", Condition: "set, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
+	Remedy: "use gcsFaultToleranceOptions.redisPassword"})
+var rc056 = rule.New(rule.Rule{ID: "RC-056", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets REDIS_PASSWORD, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"}})
+var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"}})
+var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParams[redis-username], headGroupSpec.template.spec.containers[0].env", Condition: "redis-username or REDIS_USERNAME is set", Peer: rule.BySpec})
+
+// checkRedisOnHead keeps the Redis settings out of the Pod template and the start parameters.
+func checkRedisOnHead(out *rule.Report, c *cluster, path *field.Path) {
 	h := &c.spec.HeadGroupSpec
 	params := path.Child("rayStartParams")
 	env := path.Child("template", "spec", "containers").Index(0).Child("env")
 	annotated := lowerTrue(c.meta.Annotations[rayv1.AnnotationFTEnabled])
-	var errs field.ErrorList
 	if c.ftOptions && h.RayStartParams["redis-password"] != "" {
-		errs = append(errs, forbidden("RC-055", params.Key("redis-password"), "use gcsFaultToleranceOptions.redisPassword"))
+		out.Forbidden(rc055, params.Key("redis-password"))
 	}
 	if h.RayStartParams["redis-username"] != "" {
-		errs = append(errs, forbidden("RC-069", params.Key("redis-username"), "use gcsFaultToleranceOptions.redisUsername"))
+		out.Forbidden(rc069, params.Key("redis-username"), "use gcsFaultToleranceOptions.redisUsername")
 	}
 	container := rayContainer(&h.Template)
 	if container == nil {
-		return errs
+		return
 	}
 	for i := range container.Env {
 		p := env.Index(i).Child("name")
 		switch name := container.Env[i].Name; {
 		case name == envRedisAddress && c.ftOptions:
-			errs = append(errs, forbidden("RC-057", p, name+" is set by the operator; use gcsFaultToleranceOptions.redisAddress"))
+			out.Forbidden(rc057, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisAddress")
 		case name == envRedisAddress && !annotated:
-			errs = append(errs, forbidden("RC-054", p, name+" needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress"))
+			out.Forbidden(rc054, p, name+" needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress")
 		case name == envRedisPassword && c.ftOptions:
-			errs = append(errs, forbidden("RC-056", p, name+" is set by the operator; use gcsFaultToleranceOptions.redisPassword"))
+			out.Forbidden(rc056, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisPassword")
 		case name == envRedisUsername:
-			errs = append(errs, forbidden("RC-069", p, name+" is set by the operator; use gcsFaultToleranceOptions.redisUsername"))
+			out.Forbidden(rc069, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisUsername")
 		}
 	}
-	return errs
 }
 
-func validateCredential(credential *rayv1.RedisCredential, path *field.Path) field.ErrorList {
-	if credential == nil || credential.Value == "" || credential.ValueFrom == nil {
-		return nil
+var rc539 = rule.New(rule.Rule{ID: "RC-539", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Tier: rule.Kubernetes, Mixed: true})
+
+func checkCredential(out *rule.Report, credential *rayv1.RedisCredential, path *field.Path) {
+	switch {
+	case credential == nil:
+	case credential.Value != "" && credential.ValueFrom != nil:
+		out.Forbidden(rc539, path, "give value or valueFrom, not both")
+	case credential.Value == "" && credential.ValueFrom == nil:
+		out.Maybe().Required(rc539, path, "has neither value nor valueFrom; give one, or remove it")
 	}
-	return field.ErrorList{forbidden("RC-539", path, "give value or valueFrom, not both")}
 }
 
-func needsRocksDB(o *rayv1.GcsFaultToleranceOptions, path *field.Path) *field.Error {
-	return invalid("RC-059", path.Child("backend"), string(o.Backend), GateEmbeddedGCSStorage.missing())
-}
+var rc059 = rule.New(rule.Rule{ID: "RC-059", Field: "gcsFaultToleranceOptions.backend", Condition: "rocksdb and gate GCSFaultToleranceEmbeddedStorage off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate GCSFaultToleranceEmbeddedStorage"})
 
-func validateRocksDB(c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	errs = append(errs, c.options.needs(GateEmbeddedGCSStorage, needsRocksDB(o, path))...)
+var rc060 = rule.New(rule.Rule{ID: "RC-060", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc061 = rule.New(rule.Rule{ID: "RC-061", Field: "gcsFaultToleranceOptions.redisUsername", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc062 = rule.New(rule.Rule{ID: "RC-062", Field: "gcsFaultToleranceOptions.redisPassword", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc063 = rule.New(rule.Rule{ID: "RC-063", Field: "gcsFaultToleranceOptions.externalStorageNamespace", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+
+func checkRocksDB(out *rule.Report, c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) {
+	out.Without(rule.GateEmbeddedGCSStorage, c.options).Invalid(rc059, path.Child("backend"), string(o.Backend), rule.GateEmbeddedGCSStorage.Missing())
 	const remedy = "belongs to the backend redis; remove it"
 	if o.RedisAddress != "" {
-		errs = append(errs, forbidden("RC-060", path.Child("redisAddress"), remedy))
+		out.Forbidden(rc060, path.Child("redisAddress"), remedy)
 	}
 	if o.RedisUsername != nil {
-		errs = append(errs, forbidden("RC-061", path.Child("redisUsername"), remedy))
+		out.Forbidden(rc061, path.Child("redisUsername"), remedy)
 	}
 	if o.RedisPassword != nil {
-		errs = append(errs, forbidden("RC-062", path.Child("redisPassword"), remedy))
+		out.Forbidden(rc062, path.Child("redisPassword"), remedy)
 	}
 	if o.ExternalStorageNamespace != "" {
-		errs = append(errs, invalid("RC-063", path.Child("externalStorageNamespace"), o.ExternalStorageNamespace, remedy))
+		out.Invalid(rc063, path.Child("externalStorageNamespace"), o.ExternalStorageNamespace, remedy)
 	}
-	return errs
 }
 
-func validateRocksDBOnHead(c *cluster, path *field.Path) field.ErrorList {
+var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_gcs_storage or RAY_gcs_storage_path, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec.volumes", Condition: "a volume named gcs-storage, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+
+func checkRocksDBOnHead(out *rule.Report, c *cluster, path *field.Path) {
 	pod := &c.spec.HeadGroupSpec.Template.Spec
-	var errs field.ErrorList
 	if container := rayContainer(&c.spec.HeadGroupSpec.Template); container != nil {
 		p := path.Child("containers").Index(0)
 		for i := range container.Env {
 			if name := container.Env[i].Name; name == "RAY_gcs_storage" || name == "RAY_gcs_storage_path" {
-				errs = append(errs, forbidden("RC-065", p.Child("env").Index(i).Child("name"), name+" is set by the operator; use gcsFaultToleranceOptions"))
+				out.Forbidden(rc065, p.Child("env").Index(i).Child("name"), name+" is set by the operator; use gcsFaultToleranceOptions")
 			}
 		}
 		for i, m := range container.VolumeMounts {
 			if m.Name == rayv1.VolumeGCSStorage || m.MountPath == rayv1.VolumeGCSStoragePath {
-				errs = append(errs, forbidden("RC-066", p.Child("volumeMounts").Index(i), "the operator mounts "+rayv1.VolumeGCSStorage+" at "+rayv1.VolumeGCSStoragePath+"; use gcsFaultToleranceOptions.storage"))
+				out.Forbidden(rc066, p.Child("volumeMounts").Index(i), "the operator mounts "+rayv1.VolumeGCSStorage+" at "+rayv1.VolumeGCSStoragePath+"; use gcsFaultToleranceOptions.storage")
 			}
 		}
 	}
 	for i := range pod.Volumes {
 		if pod.Volumes[i].Name == rayv1.VolumeGCSStorage {
-			errs = append(errs, invalid("RC-067", path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name, "the operator adds "+rayv1.VolumeGCSStorage+"; use gcsFaultToleranceOptions.storage"))
+			out.Invalid(rc067, path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name, "the operator adds "+rayv1.VolumeGCSStorage+"; use gcsFaultToleranceOptions.storage")
 		}
 	}
-	return errs
 }
 
 var accessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod}
 
-func validateGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
+var rc010 = rule.New(rule.Rule{ID: "RC-010", Field: "gcsFaultToleranceOptions.storage.deletionPolicy", Condition: "not DeleteWithCluster, Retain", Peer: rule.BySchema})
+var rc064 = rule.New(rule.Rule{ID: "RC-064", Field: "gcsFaultToleranceOptions.storage.claimName", Condition: "set together with size, storageClassName or accessModes", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.storage"},
+	Remedy: "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"})
+var rc542 = rule.New(rule.Rule{ID: "RC-542", Field: "gcsFaultToleranceOptions.storage.size", Condition: "zero or negative", Tier: rule.Kubernetes, Remedy: "must be above 0, as in 1Gi"})
+var rc543 = rule.New(rule.Rule{ID: "RC-543", Field: "gcsFaultToleranceOptions.storage.subPath", Condition: "absolute or with a .. element", Tier: rule.Kubernetes,
+	Remedy: "must be relative and without .., as in ray/gcs"})
+
+func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.Path) {
 	if s == nil {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	if s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0) {
-		errs = append(errs, invalid("RC-064", path.Child("claimName"), s.ClaimName, "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"))
+		out.Invalid(rc064, path.Child("claimName"), s.ClaimName)
 	}
 	if s.DeletionPolicy != nil {
-		errs = append(errs, notIn("RC-010", path.Child("deletionPolicy"), *s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)...)
+		rule.OneOf(out, rc010, path.Child("deletionPolicy"), *s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
 	}
 	if s.Size != nil && s.Size.Sign() <= 0 {
-		errs = append(errs, invalid("RC-542", path.Child("size"), s.Size.String(), "must be above 0, as in 1Gi"))
+		out.Invalid(rc542, path.Child("size"), s.Size.String())
 	}
 	if strings.HasPrefix(s.SubPath, "/") || slices.Contains(strings.Split(s.SubPath, "/"), "..") {
-		errs = append(errs, invalid("RC-543", path.Child("subPath"), s.SubPath, "must be relative and without .., as in ray/gcs"))
+		out.Invalid(rc543, path.Child("subPath"), s.SubPath)
 	}
-	errs = append(errs, validateAccessModes(s.AccessModes, path.Child("accessModes"))...)
-	return append(errs, validateStorageNames(s, path)...)
-}
-
-func validateStorageNames(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if s.StorageClassName != nil && *s.StorageClassName != "" && len(validation.IsDNS1123Subdomain(*s.StorageClassName)) > 0 {
-		errs = append(errs, invalid("RC-545", path.Child("storageClassName"), *s.StorageClassName, "must be the name of a StorageClass: lower-case letters, digits, dashes and dots"))
+	if class := s.StorageClassName; class != nil && *class != "" && len(validation.IsDNS1123Subdomain(*class)) > 0 {
+		out.Invalid(rc545, path.Child("storageClassName"), *class, "must be the name of a StorageClass: lower-case letters, digits, dashes and dots")
 	}
-	return errs
-}
-
-func validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	seen := map[corev1.PersistentVolumeAccessMode]bool{}
-	for i, mode := range modes {
-		errs = append(errs, notIn("RC-544", path.Index(i), mode, accessModes...)...)
+	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
+		out.Maybe().Invalid(rc545, path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots")
+	}
+	seen, modesPath := map[corev1.PersistentVolumeAccessMode]bool{}, path.Child("accessModes")
+	for i, mode := range s.AccessModes {
+		rule.OneOf(out, rc544, modesPath.Index(i), mode, accessModes...)
+		if seen[mode] {
+			out.Maybe().Duplicate(rc544, modesPath.Index(i), mode, "list each mode once")
+		}
 		seen[mode] = true
 	}
 	if seen[corev1.ReadWriteOncePod] && len(seen) > 1 {
-		errs = append(errs, forbidden("RC-544", path, "ReadWriteOncePod must stand alone"))
+		out.Forbidden(rc544, modesPath, "ReadWriteOncePod must stand alone")
 	}
-	return errs
 }
 
-// warnGCSStorage tells of what the API server takes and the user did not mean.
-func warnGCSStorage(s *rayv1.GcsEmbeddedStorage, path *field.Path) field.ErrorList {
-	if s == nil {
-		return nil
-	}
-	var warnings field.ErrorList
-	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
-		warnings = append(warnings, invalid("RC-545", path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots"))
-	}
-	seen := map[corev1.PersistentVolumeAccessMode]bool{}
-	for i, mode := range s.AccessModes {
-		if seen[mode] {
-			warnings = append(warnings, duplicate("RC-544", path.Child("accessModes").Index(i), mode, "list each mode once"))
-		}
-		seen[mode] = true
-	}
-	return warnings
-}
+var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true})
 
-func warnGCSFaultTolerance(c *cluster, path *field.Path) field.ErrorList {
-	o := c.spec.GcsFaultToleranceOptions
-	if o == nil {
-		return nil
-	}
-	path = path.Child("gcsFaultToleranceOptions")
-	var warnings field.ErrorList
-	if c.rocksdb {
-		warnings = append(warnings, c.options.mayNeed(GateEmbeddedGCSStorage, needsRocksDB(o, path))...)
-	}
-	warnings = append(warnings, warnGCSStorage(o.Storage, path.Child("storage"))...)
-	if !c.rocksdb && o.RedisAddress == "" {
-		warnings = append(warnings, required("RC-538", path.Child("redisAddress"), "give host:port of Redis, or the head does not start"))
-	}
-	for _, credential := range []struct {
-		name  string
-		value *rayv1.RedisCredential
-	}{{"redisUsername", o.RedisUsername}, {"redisPassword", o.RedisPassword}} {
-		if v := credential.value; v != nil && v.Value == "" && v.ValueFrom == nil {
-			warnings = append(warnings, required("RC-539", path.Child(credential.name), "has neither value nor valueFrom; give one, or remove it"))
-		}
-	}
-	return warnings
-}
+var rc544 = rule.New(rule.Rule{ID: "RC-544", Field: "gcsFaultToleranceOptions.storage.accessModes", Condition: "unknown mode, or ReadWriteOncePod together with others (error); repeated mode (warning)", Tier: rule.Kubernetes, Mixed: true})
+
+var rc538 = rule.New(rule.Rule{ID: "RC-538", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "empty, backend redis", Remedy: "give host:port of Redis, or the head does not start"})

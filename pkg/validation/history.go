@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const (
@@ -18,33 +20,46 @@ const (
 // collectorOwnEnv are the variables that the operator sets on the collector.
 var collectorOwnEnv = paramSet("POD_IP", "FQ_RAY_IP", "RAY_CLUSTER_NAME", "RAY_CLUSTER_NAMESPACE", "RAY_ROLE", "OWNER_KIND", "OWNER_NAME", "EVENTS_PORT")
 
-func validateHistoryServer(c *cluster, path *field.Path) field.ErrorList {
+var rc078 = rule.New(rule.Rule{ID: "RC-078", Field: "historyServerOptions", Condition: "set and gate RayClusterHistoryServer off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterHistoryServer"})
+var rc079 = rule.New(rule.Rule{ID: "RC-079", Field: "historyServerOptions.collectorOptions", Condition: "absent", Peer: rule.BySpec})
+var rc080 = rule.New(rule.Rule{ID: "RC-080", Field: "historyServerOptions.collectorOptions.image", Condition: "absent or empty", Peer: rule.BySpec, Remedy: "give the image of the collector"})
+var rc081 = rule.New(rule.Rule{ID: "RC-081", Field: "historyServerOptions.collectorOptions.env[j].name", Condition: "one of POD_IP, FQ_RAY_IP, RAY_CLUSTER_NAME, RAY_CLUSTER_NAMESPACE, RAY_ROLE, OWNER_KIND, OWNER_NAME, EVENTS_PORT", Peer: rule.BySpec})
+
+func checkHistoryServer(out *rule.Report, c *cluster, path *field.Path) {
 	o := c.spec.HistoryServerOptions
 	if o == nil {
-		return nil
+		return
 	}
 	path = path.Child("historyServerOptions")
-	var errs field.ErrorList
-	errs = append(errs, c.options.needs(GateHistoryServer, forbidden("RC-078", path, GateHistoryServer.missing()))...)
+	out.Without(rule.GateHistoryServer, c.options).Forbidden(rc078, path, rule.GateHistoryServer.Missing())
 	collector, path := o.CollectorOptions, path.Child("collectorOptions")
 	if collector == nil {
-		return append(errs, required("RC-079", path, "describe the collector: its image, and env with "+envStorageBackend))
+		out.Required(rc079, path, "describe the collector: its image, and env with "+envStorageBackend)
+		return
 	}
 	if collector.Image == nil || *collector.Image == "" {
-		errs = append(errs, required("RC-080", path.Child("image"), "give the image of the collector"))
+		out.Required(rc080, path.Child("image"))
 	}
 	envPath := path.Child("env")
 	for i := range collector.Env {
 		if name := collector.Env[i].Name; collectorOwnEnv[name] {
-			errs = append(errs, forbidden("RC-081", envPath.Index(i).Child("name"), name+" is set by the operator; remove it"))
+			out.Forbidden(rc081, envPath.Index(i).Child("name"), name+" is set by the operator; remove it")
 		}
 	}
-	return append(errs, validateCollectorStorage(collector.Env, envPath)...)
+	checkCollectorStorage(out, collector.Env, envPath)
 }
 
-// validateCollectorStorage knows what each storage needs. Other storages than these are let through: a collector may
+var rc082 = rule.New(rule.Rule{ID: "RC-082", Field: "historyServerOptions.collectorOptions.env", Condition: "no STORAGE_BACKEND with non-empty literal value", Peer: rule.BySpec})
+var rc083 = rule.New(rule.Rule{ID: "RC-083", Field: "historyServerOptions.collectorOptions.env", Condition: "backend (upper-cased) GCS and GCS_BUCKET has neither value nor valueFrom", Peer: rule.BySpec})
+var rc084 = rule.New(rule.Rule{ID: "RC-084", Field: "historyServerOptions.collectorOptions.env", Condition: "backend S3 and S3_REGION missing (bucket not required)", Peer: rule.BySpec})
+var rc085 = rule.New(rule.Rule{ID: "RC-085", Field: "historyServerOptions.collectorOptions.env", Condition: "backend AZUREBLOB, auth mode (trimmed, lower-cased) connection_string, AZURE_STORAGE_CONNECTION_STRING missing", Peer: rule.BySpec})
+var rc086 = rule.New(rule.Rule{ID: "RC-086", Field: "historyServerOptions.collectorOptions.env", Condition: "backend AZUREBLOB, auth mode workload_identity or default, AZURE_STORAGE_ACCOUNT_URL missing", Peer: rule.BySpec})
+var rc087 = rule.New(rule.Rule{ID: "RC-087", Field: "historyServerOptions.collectorOptions.env", Condition: "backend AZUREBLOB, any other or no auth mode, and both the connection string and the account URL missing", Peer: rule.BySpec})
+var rc088 = rule.New(rule.Rule{ID: "RC-088", Field: "historyServerOptions.collectorOptions.env", Condition: "backend ALIYUNOSS and any of OSS_BUCKET, OSS_ENDPOINT, OSS_REGION missing", Peer: rule.BySpec})
+
+// checkCollectorStorage knows what each storage needs. Other storages than these are let through: a collector may
 // have been built with its own.
-func validateCollectorStorage(env []corev1.EnvVar, path *field.Path) field.ErrorList {
+func checkCollectorStorage(out *rule.Report, env []corev1.EnvVar, path *field.Path) {
 	// Of entries with one name the last counts, as in a container.
 	last := make(map[string]corev1.EnvVar, len(env))
 	for _, e := range env {
@@ -56,34 +71,33 @@ func validateCollectorStorage(env []corev1.EnvVar, path *field.Path) field.Error
 	}
 	backend := last[envStorageBackend].Value
 	if backend == "" {
-		return field.ErrorList{required("RC-082", path, envStorageBackend+" must be among them, as a literal value, as in S3, GCS, AZUREBLOB or ALIYUNOSS")}
+		out.Required(rc082, path, envStorageBackend+" must be among them, as a literal value, as in S3, GCS, AZUREBLOB or ALIYUNOSS")
+		return
 	}
-	need := func(id string, names ...string) field.ErrorList {
-		var errs field.ErrorList
+	need := func(by *rule.Rule, names ...string) {
 		for _, name := range names {
 			if !given(name) {
-				errs = append(errs, required(id, path, fmt.Sprintf("%s must be among them for the storage %s", name, backend)))
+				out.Required(by, path, fmt.Sprintf("%s must be among them for the storage %s", name, backend))
 			}
 		}
-		return errs
 	}
 	switch strings.ToUpper(backend) {
 	case "GCS":
-		return need("RC-083", "GCS_BUCKET")
+		need(rc083, "GCS_BUCKET")
 	case "S3":
-		return need("RC-084", "S3_REGION")
+		need(rc084, "S3_REGION")
 	case "ALIYUNOSS":
-		return need("RC-088", "OSS_BUCKET", "OSS_ENDPOINT", "OSS_REGION")
+		need(rc088, "OSS_BUCKET", "OSS_ENDPOINT", "OSS_REGION")
 	case "AZUREBLOB":
 		switch strings.ToLower(strings.TrimSpace(last[envAzureAuthMode].Value)) {
 		case "connection_string":
-			return need("RC-085", envAzureConn)
+			need(rc085, envAzureConn)
 		case "workload_identity", "default":
-			return need("RC-086", envAzureURL)
-		}
-		if !given(envAzureConn) && !given(envAzureURL) {
-			return field.ErrorList{required("RC-087", path, fmt.Sprintf("%s or %s must be among them for the storage %s", envAzureConn, envAzureURL, backend))}
+			need(rc086, envAzureURL)
+		default:
+			if !given(envAzureConn) && !given(envAzureURL) {
+				out.Required(rc087, path, fmt.Sprintf("%s or %s must be among them for the storage %s", envAzureConn, envAzureURL, backend))
+			}
 		}
 	}
-	return nil
 }

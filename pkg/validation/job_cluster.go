@@ -8,54 +8,76 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validateJobCluster checks where the job runs: on a cluster of its own or on one that exists.
-func validateJobCluster(j *job, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rj046 = rule.New(rule.Rule{ID: "RJ-046", Field: "rayClusterSpec", Condition: "absent without clusterSelector", Peer: rule.BySpec,
+	Remedy: "describe the cluster to make, or name one that exists in clusterSelector"})
+var rj047 = rule.New(rule.Rule{ID: "RJ-047", Field: "clusterSelector", Condition: "key ray.io/cluster absent or empty", Peer: rule.BySpec})
+var rj054 = rule.New(rule.Rule{ID: "RJ-054", Field: "rayClusterSpec.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec})
+var rj062 = rule.New(rule.Rule{ID: "RJ-062", Field: "clusterSelector", Condition: "names a RayCluster that does not exist", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rj064 = rule.New(rule.Rule{ID: "RJ-064", Field: "clusterSelector", Condition: "without rayClusterSpec with the batch scheduler volcano", Peer: rule.ByStep, Depends: "batch scheduler",
+	Remedy: "the batch scheduler volcano, which the operator runs with, needs rayClusterSpec"})
+var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrategy.type", Condition: "set, without clusterSelector", Peer: rule.ByStep})
+var rj535 = rule.New(rule.Rule{ID: "RJ-535", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
+
+// checkJobCluster looks at where the job runs: on a cluster of its own or on one that exists.
+func checkJobCluster(out *rule.Report, j *job, path *field.Path) {
 	clusterPath, selectorPath := path.Child("rayClusterSpec"), path.Child("clusterSelector")
-	if j.cluster == nil && !j.selects {
-		errs = append(errs, required("RJ-046", clusterPath, "describe the cluster to make, or name one that exists in clusterSelector"))
-	}
 	if j.selects {
-		if j.spec.ClusterSelector[rayv1.LabelCluster] == "" {
-			errs = append(errs, required("RJ-047", selectorPath, "give the name of the RayCluster under the key "+rayv1.LabelCluster))
-		} else if j.options.facts().SelectedClusterMissing {
-			errs = append(errs, field.NotFound(selectorPath, j.spec.ClusterSelector[rayv1.LabelCluster]).WithOrigin("RJ-062"))
-			errs[len(errs)-1].Detail = "make a RayCluster of this name, or name another"
-		}
-		if j.cluster == nil && j.options.scheduler() == "volcano" {
-			errs = append(errs, forbidden("RJ-064", selectorPath, "the batch scheduler volcano, which the operator runs with, needs rayClusterSpec"))
-		}
+		checkSelector(out, j, selectorPath)
+	}
+	switch {
+	case j.cluster == nil && !j.selects:
+		out.Required(rj046, clusterPath)
+	case j.cluster == nil && j.options.Scheduler() == "volcano":
+		out.Forbidden(rj064, selectorPath)
+	case j.cluster != nil && j.selects:
+		out.Forbidden(rj505, clusterPath)
 	}
 	if j.cluster == nil {
-		return errs
+		return
 	}
-	errs = append(errs, validateOwnedCluster(j.cluster, ownedRules{k8sToken: "RJ-054", upgrade: "RJ-530", dashboard: "RJ-535"}, clusterPath)...)
+	checkOwnedCluster(out, j.cluster, ownedRules{k8sToken: rj054, upgrade: rj530, dashboard: rj535}, clusterPath)
 	if j.spec.SubmissionMode == rayv1.SidecarMode {
-		errs = append(errs, validateSidecarHead(&j.cluster.spec.HeadGroupSpec.Template, clusterPath.Child("headGroupSpec", "template", "spec"))...)
+		checkSidecarHead(out, &j.cluster.spec.HeadGroupSpec.Template, clusterPath.Child("headGroupSpec", "template", "spec"))
 	}
-	return append(errs, validateClusterSpec(j.cluster, clusterPath)...)
+	if m := j.cluster.spec.ManagedBy; m != nil && *m != manager(j.spec.ManagedBy) {
+		out.Invalid(rj528, clusterPath.Child("managedBy"), *m)
+	}
+	if isTrue(j.cluster.spec.Suspend) {
+		out.Invalid(rj529, clusterPath.Child("suspend"), true)
+	}
+	checkClusterSpec(out, j.cluster, clusterPath)
+}
+
+func checkSelector(out *rule.Report, j *job, path *field.Path) {
+	if name := j.spec.ClusterSelector[rayv1.LabelCluster]; name == "" {
+		out.Required(rj047, path, "give the name of the RayCluster under the key "+rayv1.LabelCluster)
+	} else if j.options.KnownFacts().SelectedClusterMissing {
+		out.NotFound(rj062, path, name, "make a RayCluster of this name, or name another")
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.spec.ClusterSelector)) {
+		if key != rayv1.LabelCluster {
+			out.Invalid(rj506, path.Key(key), j.spec.ClusterSelector[key], "is ignored; only "+rayv1.LabelCluster+" is looked at")
+		}
+	}
 }
 
 // ownedRules are the ids of rules for a cluster that belongs to another object, for one kind of owner.
-type ownedRules struct{ k8sToken, upgrade, dashboard string }
+type ownedRules struct{ k8sToken, upgrade, dashboard *rule.Rule }
 
-// validateOwnedCluster refuses what a RayCluster may have, but not one that a RayJob or a RayService makes.
-func validateOwnedCluster(c *cluster, ids ownedRules, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+// checkOwnedCluster refuses what a RayCluster may have, but not one that a RayJob or a RayService makes.
+func checkOwnedCluster(out *rule.Report, c *cluster, ids ownedRules, path *field.Path) {
 	if a := c.spec.AuthOptions; a != nil && isTrue(a.EnableK8sTokenAuth) {
-		errs = append(errs, invalid(ids.k8sToken, path.Child("authOptions", "enableK8sTokenAuth"), true,
-			"is possible for a RayCluster alone; use authOptions.mode token with a secret"))
+		out.Invalid(ids.k8sToken, path.Child("authOptions", "enableK8sTokenAuth"), true, "is possible for a RayCluster alone; use authOptions.mode token with a secret")
 	}
 	if s := c.spec.UpgradeStrategy; s != nil && s.Type != nil {
-		errs = append(errs, invalid(ids.upgrade, path.Child("upgradeStrategy", "type"), string(*s.Type), "the cluster belongs to a "+c.within+", which decides about upgrades; remove it"))
+		out.Invalid(ids.upgrade, path.Child("upgradeStrategy", "type"), string(*s.Type), "the cluster belongs to a "+c.within+", which decides about upgrades; remove it")
 	}
 	if !findsDashboard(&c.spec.HeadGroupSpec) {
-		errs = append(errs, required(ids.dashboard, path.Child("headGroupSpec", "template", "spec", "containers").Index(0).Child("ports"),
-			"ports are listed, but none is named dashboard, by which the operator finds Ray; add it, with containerPort 8265 usually"))
+		out.Required(ids.dashboard, path.Child("headGroupSpec", "template", "spec", "containers").Index(0).Child("ports"), "ports are listed, but none is named dashboard, by which the operator finds Ray; add it, with containerPort 8265 usually")
 	}
-	return errs
 }
 
 // findsDashboard reports whether the head Service has a port named dashboard, from the container or from headService, by which
@@ -72,44 +94,28 @@ func named(name string) func(corev1.ContainerPort) bool {
 	return func(p corev1.ContainerPort) bool { return p.Name == name }
 }
 
-// validateSidecarHead guards the head Pod that the submitter runs in.
-func validateSidecarHead(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rj053 = rule.New(rule.Rule{ID: "RJ-053", Field: "rayClusterSpec.headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
+	Remedy: "must be Never or unset in SidecarMode, where the job ends with the head Pod"})
+var rj533 = rule.New(rule.Rule{ID: "RJ-533", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[j].name", Condition: "ray-job-submitter in SidecarMode", Tier: rule.Kubernetes, Reads: []string{"submissionMode"},
+	Remedy: "the operator adds a container of this name in SidecarMode; use another name"})
+
+// checkSidecarHead guards the head Pod that the submitter runs in.
+func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
 	if p := t.Spec.RestartPolicy; p != "" && p != corev1.RestartPolicyNever {
-		errs = append(errs, invalid("RJ-053", path.Child("restartPolicy"), string(p), "must be Never or unset in SidecarMode, where the job ends with the head Pod"))
+		out.Invalid(rj053, path.Child("restartPolicy"), string(p))
 	}
 	for i := range t.Spec.Containers {
 		if name := t.Spec.Containers[i].Name; name == rayv1.ContainerJobSubmitter {
-			errs = append(errs, invalid("RJ-533", path.Child("containers").Index(i).Child("name"), name, "the operator adds a container of this name in SidecarMode; use another name"))
+			out.Invalid(rj533, path.Child("containers").Index(i).Child("name"), name)
 		}
 	}
-	return errs
 }
 
-func warnJobCluster(j *job, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	clusterPath, selectorPath := path.Child("rayClusterSpec"), path.Child("clusterSelector")
-	if j.selects {
-		if j.cluster != nil {
-			warnings = append(warnings, forbidden("RJ-505", clusterPath, "is ignored, since clusterSelector names a cluster; keep one of the two"))
-		}
-		for _, key := range slices.Sorted(maps.Keys(j.spec.ClusterSelector)) {
-			if key != rayv1.LabelCluster {
-				warnings = append(warnings, invalid("RJ-506", selectorPath.Key(key), j.spec.ClusterSelector[key], "is ignored; only "+rayv1.LabelCluster+" is looked at"))
-			}
-		}
-	}
-	if j.cluster == nil {
-		return warnings
-	}
-	if m := j.cluster.spec.ManagedBy; m != nil && *m != manager(j.spec.ManagedBy) {
-		warnings = append(warnings, invalid("RJ-528", clusterPath.Child("managedBy"), *m, "leaves the cluster of the job to another controller than the job; remove it"))
-	}
-	if isTrue(j.cluster.spec.Suspend) {
-		warnings = append(warnings, invalid("RJ-529", clusterPath.Child("suspend"), true, "makes the job wait for ever; use suspend of the job"))
-	}
-	return append(warnings, warnClusterSpec(j.cluster, clusterPath)...)
-}
+var rj505 = rule.New(rule.Rule{ID: "RJ-505", Field: "rayClusterSpec", Condition: "set together with clusterSelector", Remedy: "is ignored, since clusterSelector names a cluster; keep one of the two"})
+var rj506 = rule.New(rule.Rule{ID: "RJ-506", Field: "clusterSelector", Condition: "keys other than ray.io/cluster"})
+var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", Condition: "another value than managedBy of the job",
+	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})
+var rj529 = rule.New(rule.Rule{ID: "RJ-529", Field: "rayClusterSpec.suspend", Condition: "true", Remedy: "makes the job wait for ever; use suspend of the job"})
 
 // manager is who looks after an object with this managedBy.
 func manager(managedBy *string) string {
@@ -122,31 +128,30 @@ func manager(managedBy *string) string {
 // maxKueuePodSets is how many kinds of Pods Kueue takes in one workload.
 const maxKueuePodSets = 8
 
-// warnKueue tells of settings with which Kueue does not admit the job.
-func warnKueue(j *job, path *field.Path) field.ErrorList {
+var x502 = rule.New(rule.Rule{ID: "X-502", Kind: "RayJob", Field: "spec", Condition: "label kueue.x-k8s.io/queue-name with autoscaling, without shutdownAfterJobFinishes, or with more than 8 kinds of Pods"})
+
+// checkKueue tells of settings with which Kueue does not admit the job.
+func checkKueue(out *rule.Report, j *job, path *field.Path) {
 	if j.meta.Labels[labelKueueQueue] == "" || j.spec.ManagedBy != nil || j.selects {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	if !j.spec.ShutdownAfterJobFinishes {
-		warnings = append(warnings, invalid("X-502", path.Child("shutdownAfterJobFinishes"), false, "must be true for Kueue, which the label "+labelKueueQueue+" asks for"))
+		out.Invalid(x502, path.Child("shutdownAfterJobFinishes"), false, "must be true for Kueue, which the label "+labelKueueQueue+" asks for")
 	}
 	if j.cluster == nil {
-		return warnings
+		return
 	}
 	clusterPath := path.Child("rayClusterSpec")
 	if j.cluster.autoscaling {
-		warnings = append(warnings, invalid("X-502", clusterPath.Child("enableInTreeAutoscaling"), true, "must not be true for Kueue, which the label "+labelKueueQueue+" asks for"))
+		out.Invalid(x502, clusterPath.Child("enableInTreeAutoscaling"), true, "must not be true for Kueue, which the label "+labelKueueQueue+" asks for")
 	}
 	podSets := 1 + len(j.cluster.spec.WorkerGroupSpecs)
 	if j.spec.SubmissionMode == rayv1.K8sJobMode {
 		podSets++
 	}
 	if podSets > maxKueuePodSets {
-		warnings = append(warnings, field.TooMany(clusterPath.Child("workerGroupSpecs"), podSets, maxKueuePodSets).WithOrigin("X-502"))
-		warnings[len(warnings)-1].Detail += ", counting head, groups and submitter, for Kueue, which the label " + labelKueueQueue + " asks for"
+		out.TooMany(x502, clusterPath.Child("workerGroupSpecs"), podSets, maxKueuePodSets, ", counting head, groups and submitter, for Kueue, which the label "+labelKueueQueue+" asks for")
 	}
-	return warnings
 }
 
 const labelKueueQueue = "kueue.x-k8s.io/queue-name"

@@ -7,50 +7,71 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validateDeletion checks what is deleted after the job ended, and when.
-func validateDeletion(j *job, path *field.Path) field.ErrorList {
-	errs := validateTTL(j, path.Child("ttlSecondsAfterFinished"))
+var rj025 = rule.New(rule.Rule{ID: "RJ-025", Field: "deletionStrategy", Condition: "set and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
+var rj026 = rule.New(rule.Rule{ID: "RJ-026", Field: "deletionStrategy.deletionRules", Condition: "given with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
+	Remedy: "cannot go with shutdownAfterJobFinishes; keep the rules"})
+
+// checkDeletion looks at what is deleted after the job ended, and when.
+func checkDeletion(out *rule.Report, j *job, path *field.Path) {
+	checkTTL(out, j, path.Child("ttlSecondsAfterFinished"))
+	if j.selects && j.spec.ShutdownAfterJobFinishes {
+		out.Invalid(rj507, path.Child("shutdownAfterJobFinishes"), true)
+	}
 	s := j.spec.DeletionStrategy
 	if s == nil {
-		return errs
+		return
 	}
 	path = path.Child("deletionStrategy")
-	if !j.options.enabled(GateDeletionPolicy) {
-		errs = append(errs, forbidden("RJ-025", path, GateDeletionPolicy.missing()))
+	if !j.options.Enabled(rule.GateDeletionPolicy) {
+		out.Forbidden(rj025, path, rule.GateDeletionPolicy.Missing())
+	}
+	checkDeletionForm(out, s, path)
+	checkLegacyDeletion(out, j, s, path)
+	if len(s.DeletionRules) == 0 {
+		return
 	}
 	rulesPath := path.Child("deletionRules")
-	errs = append(errs, validateDeletionForm(s, path)...)
-	errs = append(errs, validateLegacyDeletion(j, s, path)...)
-	if len(s.DeletionRules) > 0 && j.spec.ShutdownAfterJobFinishes {
-		errs = append(errs, forbidden("RJ-026", rulesPath, "cannot go with shutdownAfterJobFinishes; keep the rules"))
+	if j.spec.ShutdownAfterJobFinishes {
+		out.Forbidden(rj026, rulesPath)
 	}
-	return append(errs, validateDeletionRules(j, s.DeletionRules, rulesPath)...)
+	checkDeletionRules(out, j, s.DeletionRules, rulesPath)
+	checkUncovered(out, s.DeletionRules, rulesPath)
+	checkMootRules(out, s.DeletionRules, rulesPath)
 }
 
-func validateTTL(j *job, path *field.Path) field.ErrorList {
+var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rj024 = rule.New(rule.Rule{ID: "RJ-024", Field: "ttlSecondsAfterFinished", Condition: "above 0 without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
+	Remedy: "needs shutdownAfterJobFinishes: true"})
+
+func checkTTL(out *rule.Report, j *job, path *field.Path) {
 	switch ttl := j.spec.TTLSecondsAfterFinished; {
 	case ttl < 0:
-		return field.ErrorList{invalid("RJ-023", path, ttl, "must be at least 0")}
+		out.Invalid(rj023, path, ttl)
 	case ttl > 0 && !j.spec.ShutdownAfterJobFinishes:
-		return field.ErrorList{invalid("RJ-024", path, ttl, "needs shutdownAfterJobFinishes: true")}
+		out.Invalid(rj024, path, ttl)
 	}
-	return nil
 }
 
-// validateDeletionForm lets the strategy be given by rules or by the older pair, and by one of them.
-func validateDeletionForm(s *rayv1.DeletionStrategy, path *field.Path) field.ErrorList {
+var rj001 = rule.New(rule.Rule{ID: "RJ-001", Field: "deletionStrategy.deletionRules", Condition: "present and empty", Peer: rule.BySchema, Remedy: "give at least one rule, or remove the list"})
+var rj011 = rule.New(rule.Rule{ID: "RJ-011", Field: "deletionStrategy", Condition: "onSuccess or onFailure together with deletionRules", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-027"},
+	Remedy: "onSuccess and onFailure cannot go with deletionRules; keep the rules"})
+var rj012 = rule.New(rule.Rule{ID: "RJ-012", Field: "deletionStrategy", Condition: "neither deletionRules nor both onSuccess and onFailure", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-028", "RJ-035"},
+	Remedy: "give deletionRules, or both onSuccess and onFailure"})
+
+// checkDeletionForm lets the strategy be given by rules or by the older pair, and by one of them.
+func checkDeletionForm(out *rule.Report, s *rayv1.DeletionStrategy, path *field.Path) {
 	legacy := s.OnSuccess != nil || s.OnFailure != nil
 	switch {
 	case s.DeletionRules != nil && len(s.DeletionRules) == 0:
-		return field.ErrorList{required("RJ-001", path.Child("deletionRules"), "give at least one rule, or remove the list")}
+		out.Required(rj001, path.Child("deletionRules"))
 	case len(s.DeletionRules) > 0 && legacy:
-		return field.ErrorList{forbidden("RJ-011", path, "onSuccess and onFailure cannot go with deletionRules; keep the rules")}
+		out.Forbidden(rj011, path)
 	case len(s.DeletionRules) == 0 && (s.OnSuccess == nil || s.OnFailure == nil):
-		return field.ErrorList{required("RJ-012", path, "give deletionRules, or both onSuccess and onFailure")}
+		out.Required(rj012, path)
 	}
-	return nil
 }
 
 var deletionPolicies = []rayv1.DeletionPolicyType{rayv1.DeleteCluster, rayv1.DeleteWorkers, rayv1.DeleteSelf, rayv1.DeleteNone}
@@ -60,40 +81,52 @@ func touchesCluster(p rayv1.DeletionPolicyType) bool {
 	return p == rayv1.DeleteCluster || p == rayv1.DeleteWorkers
 }
 
-func validateLegacyDeletion(j *job, s *rayv1.DeletionStrategy, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rj003 = rule.New(rule.Rule{ID: "RJ-003", Field: "deletionStrategy: deletionRules[i].policy, onSuccess.policy, onFailure.policy", Condition: "not DeleteCluster, DeleteWorkers, DeleteSelf, DeleteNone", Peer: rule.BySchema})
+var rj029 = rule.New(rule.Rule{ID: "RJ-029", Field: "deletionStrategy.onSuccess.policy", Condition: "absent", Peer: rule.BySpec})
+var rj030 = rule.New(rule.Rule{ID: "RJ-030", Field: "deletionStrategy.onFailure.policy", Condition: "absent", Peer: rule.BySpec})
+var rj031 = rule.New(rule.Rule{ID: "RJ-031", Field: "deletionStrategy.onSuccess.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"}})
+var rj032 = rule.New(rule.Rule{ID: "RJ-032", Field: "deletionStrategy.onFailure.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"}})
+var rj033 = rule.New(rule.Rule{ID: "RJ-033", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
+	Remedy: "DeleteWorkers cannot go with enableInTreeAutoscaling, since the autoscaler would make them anew; use DeleteCluster"})
+var rj034 = rule.New(rule.Rule{ID: "RJ-034", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteNone with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
+	Remedy: "DeleteNone contradicts shutdownAfterJobFinishes: true; remove one of the two"})
+
+func checkLegacyDeletion(out *rule.Report, j *job, s *rayv1.DeletionStrategy, path *field.Path) {
 	workers, none := false, false
 	for _, side := range []struct {
 		name              string
 		policy            *rayv1.DeletionPolicy
-		missing, selected string
+		missing, selected *rule.Rule
 	}{
-		{"onSuccess", s.OnSuccess, "RJ-029", "RJ-031"},
-		{"onFailure", s.OnFailure, "RJ-030", "RJ-032"},
+		{"onSuccess", s.OnSuccess, rj029, rj031},
+		{"onFailure", s.OnFailure, rj030, rj032},
 	} {
 		if side.policy == nil {
 			continue
 		}
+		out.Forbidden(rj522, path.Child(side.name))
 		policyPath := path.Child(side.name, "policy")
 		if side.policy.Policy == nil {
-			errs = append(errs, required(side.missing, policyPath, "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"))
+			out.Required(side.missing, policyPath, "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone")
 			continue
 		}
 		policy := *side.policy.Policy
-		errs = append(errs, notIn("RJ-003", policyPath, policy, deletionPolicies...)...)
+		rule.OneOf(out, rj003, policyPath, policy, deletionPolicies...)
 		if j.selects && touchesCluster(policy) {
-			errs = append(errs, invalid(side.selected, policyPath, string(policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone"))
+			out.Invalid(side.selected, policyPath, string(policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone")
+		}
+		if j.selects && policy == rayv1.DeleteSelf {
+			out.Invalid(rj507, policyPath, string(policy))
 		}
 		workers = workers || policy == rayv1.DeleteWorkers
 		none = none || policy == rayv1.DeleteNone
 	}
 	if workers && j.autoscaling() {
-		errs = append(errs, forbidden("RJ-033", path, "DeleteWorkers cannot go with enableInTreeAutoscaling, since the autoscaler would make them anew; use DeleteCluster"))
+		out.Forbidden(rj033, path)
 	}
 	if none && j.spec.ShutdownAfterJobFinishes {
-		errs = append(errs, forbidden("RJ-034", path, "DeleteNone contradicts shutdownAfterJobFinishes: true; remove one of the two"))
+		out.Forbidden(rj034, path)
 	}
-	return errs
 }
 
 // deletionWhen is the condition of a deletion rule without its time.
@@ -110,74 +143,95 @@ func whenOf(c *rayv1.DeletionCondition) (deletionWhen, bool) {
 }
 
 // rule picks between the two ids of a rule that has one for each kind of state.
-func (w deletionWhen) rule(jobStatus, deploymentStatus string) string {
+func (w deletionWhen) rule(jobStatus, deploymentStatus *rule.Rule) *rule.Rule {
 	if w.field == "jobStatus" {
 		return jobStatus
 	}
 	return deploymentStatus
 }
 
-func validateDeletionRules(j *job, list []rayv1.DeletionRule, path *field.Path) field.ErrorList {
+var rj041 = rule.New(rule.Rule{ID: "RJ-041", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobStatus", Peer: rule.BySpec})
+var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobDeploymentStatus", Peer: rule.BySpec})
+
+func checkDeletionRules(out *rule.Report, j *job, list []rayv1.DeletionRule, path *field.Path) {
 	type key struct {
 		when   deletionWhen
 		policy rayv1.DeletionPolicyType
 	}
-	var errs field.ErrorList
 	seen := map[key]bool{}
 	for i := range list {
 		r, p := &list[i], path.Index(i)
-		errs = append(errs, validateDeletionRule(j, r, p)...)
+		checkDeletionRule(out, j, r, p)
 		when, single := whenOf(&r.Condition)
 		if !single {
 			continue
 		}
 		k := key{when, r.Policy}
 		if seen[k] {
-			errs = append(errs, duplicate(when.rule("RJ-041", "RJ-042"), p, fmt.Sprintf("%s for %s", r.Policy, when.value), "give each policy once for each state; keep one of the rules"))
+			out.Duplicate(when.rule(rj041, rj042), p, fmt.Sprintf("%s for %s", r.Policy, when.value), "give each policy once for each state; keep one of the rules")
 		}
 		seen[k] = true
 	}
-	return append(errs, validateDeletionOrder(list, path)...)
+	checkDeletionOrder(out, list, path)
 }
 
-func validateDeletionRule(j *job, r *rayv1.DeletionRule, path *field.Path) field.ErrorList {
+var rj002 = rule.New(rule.Rule{ID: "RJ-002", Field: "deletionStrategy.deletionRules[i].policy, .condition", Condition: "absent", Peer: rule.BySchema,
+	Remedy: "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"})
+var rj004 = rule.New(rule.Rule{ID: "RJ-004", Field: "deletionStrategy.deletionRules[i].condition.jobStatus", Condition: "not SUCCEEDED, FAILED", Peer: rule.BySchema})
+var rj005 = rule.New(rule.Rule{ID: "RJ-005", Field: "deletionStrategy.deletionRules[i].condition.jobDeploymentStatus", Condition: "not Failed", Peer: rule.BySchema})
+var rj006 = rule.New(rule.Rule{ID: "RJ-006", Field: "deletionStrategy.deletionRules[i].condition.ttlSeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-038"},
+	Remedy: "must be at least 0"})
+var rj013 = rule.New(rule.Rule{ID: "RJ-013", Field: "deletionStrategy.deletionRules[i].condition", Condition: "both jobStatus and jobDeploymentStatus", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-036"},
+	Remedy: "jobStatus and jobDeploymentStatus exclude each other; make two rules"})
+var rj014 = rule.New(rule.Rule{ID: "RJ-014", Field: "deletionStrategy.deletionRules[i].condition", Condition: "neither jobStatus nor jobDeploymentStatus", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-037"},
+	Remedy: "give jobStatus or jobDeploymentStatus"})
+var rj039 = rule.New(rule.Rule{ID: "RJ-039", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone"})
+var rj040 = rule.New(rule.Rule{ID: "RJ-040", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
+	Remedy: "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster"})
+
+func checkDeletionRule(out *rule.Report, j *job, r *rayv1.DeletionRule, path *field.Path) {
 	policyPath, conditionPath := path.Child("policy"), path.Child("condition")
-	var errs field.ErrorList
 	if r.Policy == "" {
-		errs = append(errs, required("RJ-002", policyPath, "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"))
+		out.Required(rj002, policyPath)
 	} else {
-		errs = append(errs, notIn("RJ-003", policyPath, r.Policy, deletionPolicies...)...)
+		rule.OneOf(out, rj003, policyPath, r.Policy, deletionPolicies...)
 	}
 	c := &r.Condition
 	switch {
 	case c.JobStatus != nil && c.JobDeploymentStatus != nil:
-		errs = append(errs, forbidden("RJ-013", conditionPath, "jobStatus and jobDeploymentStatus exclude each other; make two rules"))
+		out.Forbidden(rj013, conditionPath)
 	case c.JobStatus == nil && c.JobDeploymentStatus == nil:
-		errs = append(errs, required("RJ-014", conditionPath, "give jobStatus or jobDeploymentStatus"))
+		out.Required(rj014, conditionPath)
 	}
 	if c.JobStatus != nil {
-		errs = append(errs, notIn("RJ-004", conditionPath.Child("jobStatus"), *c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)...)
+		rule.OneOf(out, rj004, conditionPath.Child("jobStatus"), *c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
 	}
 	if c.JobDeploymentStatus != nil {
-		errs = append(errs, notIn("RJ-005", conditionPath.Child("jobDeploymentStatus"), *c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)...)
+		rule.OneOf(out, rj005, conditionPath.Child("jobDeploymentStatus"), *c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)
 	}
 	if c.TTLSeconds < 0 {
-		errs = append(errs, invalid("RJ-006", conditionPath.Child("ttlSeconds"), c.TTLSeconds, "must be at least 0"))
+		out.Invalid(rj006, conditionPath.Child("ttlSeconds"), c.TTLSeconds)
 	}
 	if j.selects && touchesCluster(r.Policy) {
-		errs = append(errs, invalid("RJ-039", policyPath, string(r.Policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone"))
+		out.Invalid(rj039, policyPath, string(r.Policy))
+	}
+	if j.selects && r.Policy == rayv1.DeleteSelf {
+		out.Invalid(rj507, policyPath, string(r.Policy))
 	}
 	if r.Policy == rayv1.DeleteWorkers && j.autoscaling() {
-		errs = append(errs, invalid("RJ-040", policyPath, string(r.Policy), "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster"))
+		out.Invalid(rj040, policyPath, string(r.Policy))
 	}
-	return errs
 }
 
 // deletionOrder is from what deletes least to what deletes most.
 var deletionOrder = []rayv1.DeletionPolicyType{rayv1.DeleteWorkers, rayv1.DeleteCluster, rayv1.DeleteSelf}
 
-// validateDeletionOrder refuses a rule whose objects are gone before it is due.
-func validateDeletionOrder(list []rayv1.DeletionRule, path *field.Path) field.ErrorList {
+var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRules", Condition: "for one jobStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec})
+var rj044 = rule.New(rule.Rule{ID: "RJ-044", Field: "deletionStrategy.deletionRules", Condition: "for one jobDeploymentStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec})
+
+// checkDeletionOrder refuses a rule whose objects are gone before it is due.
+func checkDeletionOrder(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
 	ttl := map[deletionWhen]map[rayv1.DeletionPolicyType]int32{}
 	var order []deletionWhen
 	for i := range list {
@@ -193,7 +247,6 @@ func validateDeletionOrder(list []rayv1.DeletionRule, path *field.Path) field.Er
 			ttl[when][list[i].Policy] = list[i].Condition.TTLSeconds
 		}
 	}
-	var errs field.ErrorList
 	for _, when := range order {
 		var before rayv1.DeletionPolicyType
 		for _, policy := range deletionOrder {
@@ -202,69 +255,38 @@ func validateDeletionOrder(list []rayv1.DeletionRule, path *field.Path) field.Er
 				continue
 			}
 			if before != "" && ttl[when][before] > at {
-				errs = append(errs, invalid(when.rule("RJ-043", "RJ-044"), path, fmt.Sprintf("%s after %ds, %s after %ds", policy, at, before, ttl[when][before]),
-					fmt.Sprintf("for %s, ttlSeconds of %s must be at least that of %s", when.value, policy, before)))
+				out.Invalid(when.rule(rj043, rj044), path, fmt.Sprintf("%s after %ds, %s after %ds", policy, at, before, ttl[when][before]), fmt.Sprintf("for %s, ttlSeconds of %s must be at least that of %s", when.value, policy, before))
 			}
 			before = policy
 		}
 	}
-	return errs
 }
 
-func warnDeletion(j *job, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if j.selects && j.spec.ShutdownAfterJobFinishes {
-		warnings = append(warnings, invalid("RJ-507", path.Child("shutdownAfterJobFinishes"), true, "deletes nothing with clusterSelector; remove it"))
-	}
-	s := j.spec.DeletionStrategy
-	if s == nil {
-		return warnings
-	}
-	path = path.Child("deletionStrategy")
-	rulesPath := path.Child("deletionRules")
-	for _, side := range []struct {
-		name   string
-		policy *rayv1.DeletionPolicy
-	}{{"onSuccess", s.OnSuccess}, {"onFailure", s.OnFailure}} {
-		if side.policy == nil {
-			continue
-		}
-		warnings = append(warnings, forbidden("RJ-522", path.Child(side.name), "is deprecated; use deletionRules"))
-		if p := side.policy.Policy; j.selects && p != nil && *p == rayv1.DeleteSelf {
-			warnings = append(warnings, invalid("RJ-507", path.Child(side.name, "policy"), string(*p), "deletes nothing with clusterSelector; remove it"))
-		}
-	}
-	for i := range s.DeletionRules {
-		if p := s.DeletionRules[i].Policy; j.selects && p == rayv1.DeleteSelf {
-			warnings = append(warnings, invalid("RJ-507", rulesPath.Index(i).Child("policy"), string(p), "deletes nothing with clusterSelector; remove it"))
-		}
-	}
-	if len(s.DeletionRules) == 0 {
-		return warnings
-	}
-	warnings = append(warnings, warnUncovered(s.DeletionRules, rulesPath)...)
-	return append(warnings, warnMootRules(s.DeletionRules, rulesPath)...)
-}
+var rj507 = rule.New(rule.Rule{ID: "RJ-507", Field: "shutdownAfterJobFinishes, deletionStrategy", Condition: "true, or DeleteSelf, with clusterSelector",
+	Remedy: "deletes nothing with clusterSelector; remove it"})
+var rj522 = rule.New(rule.Rule{ID: "RJ-522", Field: "deletionStrategy.onSuccess, .onFailure", Condition: "set", Remedy: "is deprecated; use deletionRules"})
 
-// warnUncovered tells of an end of the job after which the cluster stays.
-func warnUncovered(list []rayv1.DeletionRule, path *field.Path) field.ErrorList {
+var rj521 = rule.New(rule.Rule{ID: "RJ-521", Field: "deletionStrategy.deletionRules", Condition: "none for a failed job, or none for one that succeeded"})
+
+// checkUncovered tells of an end of the job after which the cluster stays.
+func checkUncovered(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
 	covered := map[string]bool{}
 	for i := range list {
 		if when, single := whenOf(&list[i].Condition); single {
 			covered[strings.ToUpper(when.value)] = true
 		}
 	}
-	var warnings field.ErrorList
 	if !covered["FAILED"] {
-		warnings = append(warnings, required("RJ-521", path, "no rule is for a failed job, whose cluster is kept; add one for jobDeploymentStatus Failed"))
+		out.Required(rj521, path, "no rule is for a failed job, whose cluster is kept; add one for jobDeploymentStatus Failed")
 	}
 	if !covered["SUCCEEDED"] {
-		warnings = append(warnings, required("RJ-521", path, "no rule is for a job that succeeded, whose cluster is kept; add one for jobStatus SUCCEEDED"))
+		out.Required(rj521, path, "no rule is for a job that succeeded, whose cluster is kept; add one for jobStatus SUCCEEDED")
 	}
-	return warnings
 }
 
-func warnMootRules(list []rayv1.DeletionRule, path *field.Path) field.ErrorList {
+var rj523 = rule.New(rule.Rule{ID: "RJ-523", Field: "deletionStrategy.deletionRules", Condition: "only DeleteNone, or DeleteCluster at the time of DeleteSelf"})
+
+func checkMootRules(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
 	type due struct {
 		when deletionWhen
 		ttl  int32
@@ -277,15 +299,13 @@ func warnMootRules(list []rayv1.DeletionRule, path *field.Path) field.ErrorList 
 			self[due{when, list[i].Condition.TTLSeconds}] = true
 		}
 	}
-	var warnings field.ErrorList
 	if onlyNone {
-		warnings = append(warnings, forbidden("RJ-523", path, "all rules are DeleteNone, which is the same as no deletionStrategy; remove it"))
+		out.Forbidden(rj523, path, "all rules are DeleteNone, which is the same as no deletionStrategy; remove it")
 	}
 	for i := range list {
 		when, single := whenOf(&list[i].Condition)
 		if single && list[i].Policy == rayv1.DeleteCluster && self[due{when, list[i].Condition.TTLSeconds}] {
-			warnings = append(warnings, forbidden("RJ-523", path.Index(i), "DeleteSelf is due at the same time and deletes the cluster too; remove this rule"))
+			out.Forbidden(rj523, path.Index(i), "DeleteSelf is due at the same time and deletes the cluster too; remove this rule")
 		}
 	}
-	return warnings
 }

@@ -14,56 +14,55 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // versionWithMetadata matches versions of Ray from 2.6.0 on. The CRD has the same expression.
 var versionWithMetadata = regexp.MustCompile(`^v?(2\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\.[0-9]+)?)([^0-9].*)?$`)
 
-// validateJobPayload checks what is given to Ray together with the job.
-func validateJobPayload(j *job, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if _, err := yamlMap(j.spec.RuntimeEnvYAML); err != nil {
-		errs = append(errs, invalid("RJ-056", path.Child("runtimeEnvYAML"), clipped(j.spec.RuntimeEnvYAML), "must be YAML for a map, as in pip: [numpy]: "+err.Error()))
-	}
+var rj056 = rule.New(rule.Rule{ID: "RJ-056", Field: "runtimeEnvYAML", Condition: "not YAML for a map", Peer: rule.BySpec})
+var rj513 = rule.New(rule.Rule{ID: "RJ-513", Field: "entrypointNumCpus, entrypointNumGpus", Condition: "below 0, which is skipped", Remedy: "is skipped; must be at least 0"})
+var rj514 = rule.New(rule.Rule{ID: "RJ-514", Field: "entrypointResources", Condition: "not a JSON map of numbers in HTTPMode (error), in the other modes, or with numbers below 0 (warning)", Peer: rule.ByStep, Mixed: true, Same: []string{"RJ-065"}, Reads: []string{"submissionMode"},
+	Remedy: `must be a JSON map of numbers of at least 0, as in {"special": 1}`})
+var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set with a rayVersion below 2.6.0 or unreadable, in K8sJobMode or SidecarMode", Peer: rule.ByStep, Same: []string{"RJ-061"}, Reads: []string{"rayClusterSpec.rayVersion", "submissionMode"}})
+
+// checkJobPayload looks at what is given to Ray together with the job.
+func checkJobPayload(out *rule.Report, j *job, path *field.Path) {
+	checkRuntimeEnv(out, j.spec.RuntimeEnvYAML, path.Child("runtimeEnvYAML"))
 	if len(j.spec.Metadata) > 0 && j.submits() && j.cluster != nil {
 		if v := j.cluster.spec.RayVersion; v != "" && !versionWithMetadata.MatchString(v) {
-			errs = append(errs, forbidden("RJ-516", path.Child("metadata"), "needs rayClusterSpec.rayVersion 2.6.0 or later, and it is "+clipped(v)))
+			out.Forbidden(rj516, path.Child("metadata"), "needs rayClusterSpec.rayVersion 2.6.0 or later, and it is "+rule.Clipped(v))
 		}
 	}
 	if n := j.spec.EntrypointNumCpus; n < 0 {
-		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumCpus"), n, "is skipped; must be at least 0"))
+		out.Invalid(rj513, path.Child("entrypointNumCpus"), n)
 	}
 	if n := j.spec.EntrypointNumGpus; n < 0 {
-		errs = append(errs, invalid("RJ-513", path.Child("entrypointNumGpus"), n, "is skipped; must be at least 0"))
+		out.Invalid(rj513, path.Child("entrypointNumGpus"), n)
 	}
-	if _, read := entrypointResources(j); !read && j.spec.SubmissionMode == rayv1.HTTPMode {
-		errs = append(errs, invalid("RJ-514", path.Child("entrypointResources"), clipped(j.spec.EntrypointResources), resourcesRemedy))
-	}
-	return errs
+	checkEntrypointResources(out, j, path.Child("entrypointResources"))
+	checkJobMetadata(out, j, path.Child("metadata"))
+	checkJobID(out, j, path.Child("jobId"))
 }
 
-const resourcesRemedy = `must be a JSON map of numbers of at least 0, as in {"special": 1}`
-
-// entrypointResources reads the text as the operator does in HTTPMode. Empty text gives no amounts.
-func entrypointResources(j *job) (amounts map[string]float64, read bool) {
-	if j.spec.EntrypointResources == "" {
-		return nil, true
+// checkEntrypointResources reads the text as the operator does in HTTPMode. In other modes it passes it on, and Ray refuses it.
+func checkEntrypointResources(out *rule.Report, j *job, path *field.Path) {
+	text := j.spec.EntrypointResources
+	if text == "" {
+		return
 	}
-	err := json.Unmarshal([]byte(j.spec.EntrypointResources), &amounts)
-	return amounts, err == nil
-}
-
-// warnEntrypointResources tells of what Ray refuses, which the operator passes on.
-func warnEntrypointResources(j *job, path *field.Path) field.ErrorList {
-	amounts, read := entrypointResources(j)
-	negative := false
+	var amounts map[string]float64
+	unread := json.Unmarshal([]byte(text), &amounts) != nil
+	if unread && j.spec.SubmissionMode == rayv1.HTTPMode {
+		out.Invalid(rj514, path, text)
+		return
+	}
 	for _, amount := range amounts {
-		negative = negative || amount < 0
+		unread = unread || amount < 0
 	}
-	if read && !negative || !read && j.spec.SubmissionMode == rayv1.HTTPMode {
-		return nil
+	if unread {
+		out.Maybe().Invalid(rj514, path, text)
 	}
-	return field.ErrorList{invalid("RJ-514", path, clipped(j.spec.EntrypointResources), resourcesRemedy)}
 }
 
 // yamlMap reads YAML for a map. Empty text gives an empty map. Keys that are given twice are no error here.
@@ -78,7 +77,7 @@ func yamlMap(text string) (map[string]any, error) {
 // plainYAMLError keeps names of Go types out of what users see.
 func plainYAMLError(err error) error {
 	if _, text, ok := strings.Cut(err.Error(), "yaml: "); ok {
-		return errors.New(clipped(strings.TrimPrefix(text, "unmarshal errors:\n  ")))
+		return errors.New(rule.Clipped(strings.TrimPrefix(text, "unmarshal errors:\n  ")))
 	}
 	return errors.New("it is something else")
 }
@@ -88,54 +87,51 @@ var runtimeEnvKeys = paramSet("working_dir", "py_modules", "py_executable", "pip
 	"java_jars", "java_jvm_options", "excludes", "nsight", "_nsight", "rocprof_sys", "_rocprof_sys", "mpi", "worker_process_setup_hook",
 	"_ray_release", "_ray_commit", "_inject_current_ray")
 
-func warnJobPayload(j *job, path *field.Path) field.ErrorList {
-	warnings := warnRuntimeEnv(j.spec.RuntimeEnvYAML, path.Child("runtimeEnvYAML"))
-	warnings = append(warnings, warnEntrypointResources(j, path.Child("entrypointResources"))...)
-	warnings = append(warnings, warnJobMetadata(j, path.Child("metadata"))...)
-	return append(warnings, warnJobID(j, path.Child("jobId"))...)
-}
+var rj515 = rule.New(rule.Rule{ID: "RJ-515", Field: "runtimeEnvYAML", Condition: "a top-level key that Ray is not known to have, a key given twice, or both pip and conda"})
 
-func warnRuntimeEnv(text string, path *field.Path) field.ErrorList {
+func checkRuntimeEnv(out *rule.Report, text string, path *field.Path) {
 	env, err := yamlMap(text)
-	if err != nil || len(env) == 0 {
-		return nil
+	if err != nil {
+		out.Invalid(rj056, path, text, "must be YAML for a map, as in pip: [numpy]: "+err.Error())
 	}
-	var warnings field.ErrorList
+	if len(env) == 0 {
+		return
+	}
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		if !runtimeEnvKeys[key] {
-			warnings = append(warnings, invalid("RJ-515", path, clipped(key), "is no field of a runtime environment that Ray is known to have; look for a misspelling"))
+			out.Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
 		}
 	}
 	_, pip := env["pip"]
 	_, conda := env["conda"]
 	if pip && conda {
-		warnings = append(warnings, forbidden("RJ-515", path, "pip and conda exclude each other; list pip packages inside conda"))
+		out.Forbidden(rj515, path, "pip and conda exclude each other; list pip packages inside conda")
 	}
 	var strict map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &strict); err != nil {
-		warnings = append(warnings, forbidden("RJ-515", path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(plainYAMLError(err).Error()), " "))) // one line: HTTP headers hold warnings
+		out.Forbidden(rj515, path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(plainYAMLError(err).Error()), " "))
+		// one line: HTTP headers hold warnings
 	}
-	return warnings
 }
 
 // maxCommandLine is the longest argument that Linux passes to a program.
 const maxCommandLine = 128 << 10
 
-func warnJobMetadata(j *job, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var rj519 = rule.New(rule.Rule{ID: "RJ-519", Field: "metadata", Condition: "characters that cannot be printed, or more than a command line has room for"})
+
+func checkJobMetadata(out *rule.Report, j *job, path *field.Path) {
 	size := len(j.spec.Entrypoint) + len(j.spec.RuntimeEnvYAML) + len(j.spec.EntrypointResources)
 	for _, key := range slices.Sorted(maps.Keys(j.spec.Metadata)) {
 		value := j.spec.Metadata[key]
 		size += len(key) + len(value)
 		if !printable(key) || !printable(value) {
-			warnings = append(warnings, forbidden("RJ-519", path, "the key or value of "+clipped(fmt.Sprintf("%q", key))+" has characters that cannot be printed; remove them"))
+			out.Forbidden(rj519, path, "the key or value of "+rule.Clipped(fmt.Sprintf("%q", key))+" has characters that cannot be printed; remove them")
 		}
 	}
 	if size > maxCommandLine && j.submits() {
-		warnings = append(warnings, forbidden("RJ-519", path, fmt.Sprintf(
-			"metadata, entrypoint, runtimeEnvYAML and entrypointResources take %d bytes; a command line has room for %d", size, maxCommandLine)))
+		out.Forbidden(rj519, path, fmt.Sprintf(
+			"metadata, entrypoint, runtimeEnvYAML and entrypointResources take %d bytes; a command line has room for %d", size, maxCommandLine))
 	}
-	return warnings
 }
 
 func printable(text string) bool {
@@ -145,20 +141,20 @@ func printable(text string) bool {
 // maxJobID is the longest submission id.
 const maxJobID = 255
 
-func warnJobID(j *job, path *field.Path) field.ErrorList {
+var rj517 = rule.New(rule.Rule{ID: "RJ-517", Field: "jobId", Condition: "set with clusterSelector, longer than 255, or with characters that a shell reads"})
+
+func checkJobID(out *rule.Report, j *job, path *field.Path) {
 	id := j.spec.JobId
 	if id == "" {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	if j.selects {
-		warnings = append(warnings, invalid("RJ-517", path, clipped(id), "can run once on the cluster of clusterSelector, since Ray takes each id once; leave it out to get a new one"))
+		out.Invalid(rj517, path, id, "can run once on the cluster of clusterSelector, since Ray takes each id once; leave it out to get a new one")
 	}
 	if len(id) > maxJobID {
-		warnings = append(warnings, invalid("RJ-517", path, clipped(id), fmt.Sprintf("has %d characters; use at most %d", len(id), maxJobID)))
+		out.Invalid(rj517, path, id, fmt.Sprintf("has %d characters; use at most %d", len(id), maxJobID))
 	}
 	if unquotedMeta(id) || byShell(id) {
-		warnings = append(warnings, invalid("RJ-517", path, clipped(id), "is passed through a shell; use letters, digits, dashes and underscores"))
+		out.Invalid(rj517, path, id, "is passed through a shell; use letters, digits, dashes and underscores")
 	}
-	return warnings
 }

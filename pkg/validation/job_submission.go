@@ -7,22 +7,42 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validateSubmission checks how the job reaches Ray, and that there is something to run.
-func validateSubmission(j *job, path *field.Path) field.ErrorList {
-	mode, modePath := j.spec.SubmissionMode, path.Child("submissionMode")
-	errs := notIn("RJ-501", modePath, mode, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
+var rj048 = rule.New(rule.Rule{ID: "RJ-048", Field: "submissionMode", Condition: "SidecarMode with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode"})
+var rj063 = rule.New(rule.Rule{ID: "RJ-063", Field: "submissionMode", Condition: "K8sJobMode with the batch scheduler kai-scheduler", Peer: rule.ByStep, Depends: "batch scheduler",
+	Remedy: "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"})
+var rj501 = rule.New(rule.Rule{ID: "RJ-501", Field: "submissionMode", Condition: "not K8sJobMode, HTTPMode, InteractiveMode, SidecarMode"})
+var rj502 = rule.New(rule.Rule{ID: "RJ-502", Field: "entrypoint", Condition: "empty or blank, unless in InteractiveMode or with a submitter that has a command", Reads: []string{"submissionMode"},
+	Remedy: "give the command to run, as in python main.py"})
+
+// checkSubmission looks at how the job reaches Ray, and that there is something to run.
+func checkSubmission(out *rule.Report, j *job, path *field.Path) {
+	mode, modePath, entrypoint := j.spec.SubmissionMode, path.Child("submissionMode"), path.Child("entrypoint")
+	rule.OneOf(out, rj501, modePath, mode, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
 	if mode == rayv1.SidecarMode && j.selects {
-		errs = append(errs, invalid("RJ-048", modePath, string(mode), "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode"))
+		out.Invalid(rj048, modePath, string(mode))
 	}
-	if mode == rayv1.K8sJobMode && j.options.scheduler() == "kai-scheduler" {
-		errs = append(errs, invalid("RJ-063", modePath, string(mode), "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"))
+	if mode == rayv1.K8sJobMode && j.options.Scheduler() == "kai-scheduler" {
+		out.Invalid(rj063, modePath, string(mode))
 	}
-	if mode != rayv1.InteractiveMode && strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate) {
-		errs = append(errs, required("RJ-502", path.Child("entrypoint"), "give the command to run, as in python main.py"))
+	if mode == rayv1.InteractiveMode {
+		if j.spec.Entrypoint != "" {
+			out.Forbidden(rj503, entrypoint)
+		}
+		return
 	}
-	return errs
+	if strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate) {
+		out.Required(rj502, entrypoint)
+	}
+	switch operator, closed := shellOperator(strings.TrimSpace(j.spec.Entrypoint)); {
+	case !closed:
+		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "has a quote that is not closed; close it")
+	case operator != "" && j.submits():
+		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'")
+	}
 }
 
 // submitsByItself reports whether the user's own submitter has a command, which then knows what to run.
@@ -34,23 +54,8 @@ func submitsByItself(t *corev1.PodTemplateSpec) bool {
 	return c != nil && len(c.Command) > 0
 }
 
-func warnSubmission(j *job, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if j.spec.SubmissionMode == rayv1.InteractiveMode {
-		if j.spec.Entrypoint != "" {
-			warnings = append(warnings, forbidden("RJ-503", path.Child("entrypoint"), "is ignored in InteractiveMode, where the user submits the job; remove it"))
-		}
-		return warnings
-	}
-	switch operator, closed := shellOperator(strings.TrimSpace(j.spec.Entrypoint)); {
-	case !closed:
-		warnings = append(warnings, invalid("RJ-504", path.Child("entrypoint"), clipped(j.spec.Entrypoint), "has a quote that is not closed; close it"))
-	case operator != "" && j.submits():
-		warnings = append(warnings, invalid("RJ-504", path.Child("entrypoint"), clipped(j.spec.Entrypoint),
-			"runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'"))
-	}
-	return warnings
-}
+var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it"})
+var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "a quote that is not closed; a shell operator outside quotes in K8sJobMode or SidecarMode"})
 
 // shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
 func shellOperator(text string) (operator string, closed bool) {
@@ -66,125 +71,121 @@ func shellOperator(text string) (operator string, closed bool) {
 	return operator, !openQuote
 }
 
-// validateSubmitter checks what submits the job.
-func validateSubmitter(j *job, path *field.Path) field.ErrorList {
-	sidecar := j.spec.SubmissionMode == rayv1.SidecarMode
-	templatePath, configPath := path.Child("submitterPodTemplate"), path.Child("submitterConfig")
-	var errs field.ErrorList
+var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Condition: "set in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
+	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it"})
+var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0"})
+
+// checkSubmitter looks at what submits the job.
+func checkSubmitter(out *rule.Report, j *job, path *field.Path) {
+	mode, templatePath, configPath := j.spec.SubmissionMode, path.Child("submitterPodTemplate"), path.Child("submitterConfig")
+	idle := mode == rayv1.HTTPMode || mode == rayv1.InteractiveMode
 	if t := j.spec.SubmitterPodTemplate; t != nil {
-		if sidecar {
-			errs = append(errs, forbidden("RJ-051", templatePath, "the submitter is a container of the head Pod in SidecarMode; remove it"))
+		if mode == rayv1.SidecarMode {
+			out.Forbidden(rj051, templatePath)
 		}
-		errs = append(errs, validateSubmitterPod(t, templatePath.Child("spec"))...)
+		if idle {
+			out.Forbidden(rj508, templatePath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
+		}
+		if c := rayContainer(t); mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0 {
+			out.Forbidden(rj534, templatePath.Child("spec", "containers").Index(0).Child("command"))
+		}
+		checkSubmitterPod(out, t, templatePath.Child("spec"))
 	}
 	if c := j.spec.SubmitterConfig; c != nil {
-		if sidecar {
-			errs = append(errs, j.options.needs(GateSidecarSubmitterRestart, needsSubmitterRestart(configPath))...)
+		if mode == rayv1.SidecarMode {
+			out.Without(rule.GateSidecarSubmitterRestart, j.options).Forbidden(rj052, configPath)
+		}
+		if idle {
+			out.Forbidden(rj512, configPath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
 		}
 		if c.BackoffLimit != nil && *c.BackoffLimit < 0 {
-			errs = append(errs, invalid("RJ-511", configPath.Child("backoffLimit"), *c.BackoffLimit, "must be at least 0"))
+			out.Invalid(rj511, configPath.Child("backoffLimit"), *c.BackoffLimit)
 		}
 	}
-	return errs
 }
 
-func needsSubmitterRestart(path *field.Path) *field.Error {
-	return forbidden("RJ-052", path, "needs the feature gate "+string(GateSidecarSubmitterRestart)+" in SidecarMode; remove it")
-}
+var rj052 = rule.New(rule.Rule{ID: "RJ-052", Field: "submitterConfig", Condition: "set in SidecarMode and gate SidecarSubmitterRestart off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate SidecarSubmitterRestart", Reads: []string{"submissionMode"},
+	Remedy: "needs the feature gate SidecarSubmitterRestart in SidecarMode; remove it"})
 
-func validateSubmitterPod(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
-	errs := validateSubmitterLists(&t.Spec, path)
+var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes})
+var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.containers", Condition: "empty, in K8sJobMode", Tier: rule.Kubernetes,
+	Remedy: "give at least one container; the first submits the job"})
+
+func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
+	checkSubmitterLists(out, &t.Spec, path)
 	restartPath := path.Child("restartPolicy")
 	switch policy := t.Spec.RestartPolicy; {
 	case len(t.Spec.Containers) == 0:
-		errs = append(errs, required("RJ-510", path.Child("containers"), "give at least one container; the first submits the job"))
+		out.Required(rj510, path.Child("containers"))
 	case policy == "":
-		errs = append(errs, required("RJ-509", restartPath, "set Never or OnFailure, as a Job demands"))
+		out.Required(rj509, restartPath, "set Never or OnFailure, as a Job demands")
 	default:
-		errs = append(errs, notIn("RJ-509", restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)...)
+		rule.OneOf(out, rj509, restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
 	}
-	return errs
 }
 
-func validateSubmitterLists(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
-	errs := validatePodLists(spec, path)
-	for _, list := range []struct {
-		name       string
-		containers []corev1.Container
-	}{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}} {
-		errs = append(errs, repeats("RC-017", path, list.name, list.containers, containerName, "name", ownName)...)
-		for i := range list.containers {
-			errs = append(errs, validateContainerLists(&list.containers[i], path.Child(list.name).Index(i))...)
-		}
-	}
-	return errs
+var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates, that of the submitter of a RayJob included", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema})
+
+func checkSubmitterLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
+	checkPodLists(out, spec, path)
+	repeats(out, rc017, path, "containers", spec.Containers, containerName, "name", ownName)
+	repeats(out, rc017, path, "initContainers", spec.InitContainers, containerName, "name", ownName)
+	eachContainer(spec, path, func(c *corev1.Container, path *field.Path) { checkContainerLists(out, c, path) })
 }
 
-func warnSubmitter(j *job, path *field.Path) field.ErrorList {
-	mode := j.spec.SubmissionMode
-	idle := mode == rayv1.HTTPMode || mode == rayv1.InteractiveMode
-	var warnings field.ErrorList
-	if t := j.spec.SubmitterPodTemplate; t != nil {
-		templatePath := path.Child("submitterPodTemplate")
-		if idle {
-			warnings = append(warnings, forbidden("RJ-508", templatePath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode"))
-		}
-		if c := rayContainer(t); mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0 {
-			warnings = append(warnings, forbidden("RJ-534", templatePath.Child("spec", "containers").Index(0).Child("command"),
-				"replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"))
-		}
-	}
-	if j.spec.SubmitterConfig != nil && mode == rayv1.SidecarMode {
-		warnings = append(warnings, j.options.mayNeed(GateSidecarSubmitterRestart, needsSubmitterRestart(path.Child("submitterConfig")))...)
-	}
-	if j.spec.SubmitterConfig != nil && idle {
-		warnings = append(warnings, forbidden("RJ-512", path.Child("submitterConfig"), "is ignored in "+string(mode)+"; remove it, or use K8sJobMode"))
-	}
-	return warnings
-}
+var rj508 = rule.New(rule.Rule{ID: "RJ-508", Field: "submitterPodTemplate", Condition: "set in HTTPMode or InteractiveMode"})
+var rj512 = rule.New(rule.Rule{ID: "RJ-512", Field: "submitterConfig", Condition: "set in HTTPMode or InteractiveMode"})
+var rj534 = rule.New(rule.Rule{ID: "RJ-534", Field: "submitterPodTemplate.spec.containers[0].command", Condition: "set without args in K8sJobMode",
+	Remedy: "replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"})
 
-// validateJobLimits checks retries and deadlines.
-func validateJobLimits(j *job, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds", Condition: "below 1", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-058"}, Remedy: "must be above 0"})
+var rj022 = rule.New(rule.Rule{ID: "RJ-022", Field: "suspend", Condition: "true without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
+	Remedy: "needs shutdownAfterJobFinishes: true"})
+var rj045 = rule.New(rule.Rule{ID: "RJ-045", Field: "suspend", Condition: "true with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else"})
+var rj049 = rule.New(rule.Rule{ID: "RJ-049", Field: "backoffLimit", Condition: "above 0 with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster"})
+var rj050 = rule.New(rule.Rule{ID: "RJ-050", Field: "backoffLimit", Condition: "above 0 in InteractiveMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
+	Remedy: "must be 0 in InteractiveMode, where the user submits the job"})
+var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Condition: "below 1", Peer: rule.BySpec, Remedy: "must be above 0"})
+var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+
+// checkJobLimits looks at retries and deadlines.
+func checkJobLimits(out *rule.Report, j *job, path *field.Path) {
 	suspendPath, backoffPath := path.Child("suspend"), path.Child("backoffLimit")
 	if j.spec.Suspend && !j.spec.ShutdownAfterJobFinishes {
-		errs = append(errs, invalid("RJ-022", suspendPath, true, "needs shutdownAfterJobFinishes: true"))
+		out.Invalid(rj022, suspendPath, true)
 	}
 	if j.spec.Suspend && j.selects {
-		errs = append(errs, invalid("RJ-045", suspendPath, true, "cannot go with clusterSelector, whose cluster belongs to someone else"))
+		out.Invalid(rj045, suspendPath, true)
 	}
 	if b := j.spec.BackoffLimit; b != nil {
 		switch {
 		case *b < 0:
-			errs = append(errs, invalid("RJ-059", backoffPath, *b, "must be at least 0"))
+			out.Invalid(rj059, backoffPath, *b)
 		case *b > 0 && j.selects:
-			errs = append(errs, invalid("RJ-049", backoffPath, *b, "must be 0 with clusterSelector, since each try takes a new cluster"))
+			out.Invalid(rj049, backoffPath, *b)
 		}
 		if *b > 0 && j.spec.SubmissionMode == rayv1.InteractiveMode {
-			errs = append(errs, invalid("RJ-050", backoffPath, *b, "must be 0 in InteractiveMode, where the user submits the job"))
+			out.Invalid(rj050, backoffPath, *b)
 		}
 	}
 	if d := j.spec.ActiveDeadlineSeconds; d != nil && *d <= 0 {
-		errs = append(errs, invalid("RJ-057", path.Child("activeDeadlineSeconds"), *d, "must be above 0"))
+		out.Invalid(rj057, path.Child("activeDeadlineSeconds"), *d)
 	}
-	if d := j.spec.PreRunningDeadlineSeconds; d != nil && *d <= 0 {
-		errs = append(errs, invalid("RJ-007", path.Child("preRunningDeadlineSeconds"), *d, "must be above 0"))
+	if d, path := j.spec.PreRunningDeadlineSeconds, path.Child("preRunningDeadlineSeconds"); d != nil {
+		if *d <= 0 {
+			out.Invalid(rj007, path, *d)
+		}
+		if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
+			out.Invalid(rj531, path, *d)
+		}
+		if j.selects {
+			out.Invalid(rj532, path, *d, "makes little sense with clusterSelector, whose cluster runs already")
+		}
 	}
-	return errs
 }
 
-func warnJobLimits(j *job, path *field.Path) field.ErrorList {
-	d := j.spec.PreRunningDeadlineSeconds
-	if d == nil {
-		return nil
-	}
-	path = path.Child("preRunningDeadlineSeconds")
-	var warnings field.ErrorList
-	if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
-		warnings = append(warnings, invalid("RJ-531", path, *d, "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"))
-	}
-	if j.selects {
-		warnings = append(warnings, invalid("RJ-532", path, *d, "makes little sense with clusterSelector, whose cluster runs already"))
-	}
-	return warnings
-}
+var rj531 = rule.New(rule.Rule{ID: "RJ-531", Field: "preRunningDeadlineSeconds", Condition: "above activeDeadlineSeconds",
+	Remedy: "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"})
+var rj532 = rule.New(rule.Rule{ID: "RJ-532", Field: "preRunningDeadlineSeconds", Condition: "set with clusterSelector, or on a new job with suspend"})

@@ -8,30 +8,56 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func jobTransitions(rj, old *rayv1.RayJob, _ Options) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := validateJobSpecTransition(&rj.Spec, &old.Spec, path)
+var rj524 = rule.New(rule.Rule{ID: "RJ-524", Kind: "RayJob", Field: "spec.submissionMode", Condition: "changed while the job is in another state than new, Suspended, ValidationFailed or over", Transition: true})
+
+// jobTransition also tells of changes that come too late.
+func jobTransition(out *rule.Report, rj, old *rayv1.RayJob, o Options) {
+	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
+	checkJobSpecTransition(out, &rj.Spec, &old.Spec, path)
 	if rj.Spec.SubmissionMode != old.Spec.SubmissionMode {
-		switch state := old.Status.JobDeploymentStatus; state {
+		switch state {
 		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
 		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 says that nothing has an effect
 		default:
-			errs = append(errs, invalid("RJ-524", path.Child("submissionMode"), string(rj.Spec.SubmissionMode),
-				"is changed from "+clipped(string(old.Spec.SubmissionMode))+" while the job is "+clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one"))
+			out.Invalid(rj524, path.Child("submissionMode"), string(rj.Spec.SubmissionMode), "is changed from "+rule.Clipped(string(old.Spec.SubmissionMode))+" while the job is "+rule.Clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one")
 		}
 	}
-	return errs
+	if rj.Spec.Suspend && !old.Spec.Suspend && (state == rayv1.JobDeploymentStatusWaiting || state.IsTerminal()) {
+		out.Invalid(rj520, path.Child("suspend"), true, "is ignored while the job is "+string(state)+", where nothing is left to stop but the cluster; delete the job instead")
+	}
+	for _, name := range changedFields(&rj.Spec, &old.Spec) {
+		p := path.Child(name)
+		switch {
+		case state.IsTerminal():
+			if !deletionFields[name] {
+				out.Forbidden(rj527, p)
+			}
+		case name == "rayClusterSpec" || name == "clusterSelector":
+			if old.Status.RayClusterName != "" && !onlyGroupSuspend(&rj.Spec, &old.Spec, name) {
+				out.Forbidden(rj525, p)
+			}
+		case submittedFields[name]:
+			if state == rayv1.JobDeploymentStatusRunning {
+				out.Forbidden(rj526, p)
+			}
+		case name == "jobId":
+			checkJobIDChange(out, rj, state, p)
+		}
+	}
+	checkLostFields(out, rj, old, o)
 }
 
-// validateJobSpecTransition holds the rules of a RayJobSpec that need its old value.
-func validateJobSpecTransition(spec, old *rayv1.RayJobSpec, path *field.Path) field.ErrorList {
-	errs := validateManagerKept("RJ-009", spec.ManagedBy, old.ManagedBy, path.Child("managedBy"))
+var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+
+// checkJobSpecTransition holds the rules of a RayJobSpec that need its old value.
+func checkJobSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *field.Path) {
+	checkManagerKept(out, rj009, spec.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if spec.RayClusterSpec != nil && old.RayClusterSpec != nil {
-		errs = append(errs, validateTransition(spec.RayClusterSpec, old.RayClusterSpec, path.Child("rayClusterSpec"))...)
+		checkSpecTransition(out, spec.RayClusterSpec, old.RayClusterSpec, path.Child("rayClusterSpec"))
 	}
-	return errs
 }
 
 // deletionFields are those that count after the end of a job, and those that other rules speak of.
@@ -40,44 +66,24 @@ var deletionFields = paramSet("shutdownAfterJobFinishes", "ttlSecondsAfterFinish
 // submittedFields are those that Ray got when the job was submitted.
 var submittedFields = paramSet("entrypoint", "runtimeEnvYAML", "metadata", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "submitterPodTemplate")
 
-// jobChanges tells of changes that come too late.
-func jobChanges(rj, old *rayv1.RayJob, o Options) field.ErrorList {
-	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
-	var warnings field.ErrorList
-	if rj.Spec.Suspend && !old.Spec.Suspend && (state == rayv1.JobDeploymentStatusWaiting || state.IsTerminal()) {
-		warnings = append(warnings, invalid("RJ-520", path.Child("suspend"), true, "is ignored while the job is "+string(state)+", where nothing is left to stop but the cluster; delete the job instead"))
-	}
-	for _, name := range changedFields(&rj.Spec, &old.Spec) {
-		p := path.Child(name)
-		switch {
-		case state.IsTerminal():
-			if !deletionFields[name] {
-				warnings = append(warnings, forbidden("RJ-527", p, "has no effect, since the job is over; make a new one"))
-			}
-		case name == "rayClusterSpec" || name == "clusterSelector":
-			if old.Status.RayClusterName != "" && !onlyGroupSuspend(&rj.Spec, &old.Spec, name) {
-				warnings = append(warnings, forbidden("RJ-525", p, "has no effect on the cluster of this run; suspend and resume the job to get a new one"))
-			}
-		case submittedFields[name]:
-			if state == rayv1.JobDeploymentStatusRunning {
-				warnings = append(warnings, forbidden("RJ-526", p, "has no effect, since the job was submitted; make a new one"))
-			}
-		case name == "jobId":
-			warnings = append(warnings, warnJobIDChange(rj, state, p)...)
-		}
-	}
-	return append(warnings, warnLostFields(rj, old, o)...)
-}
+var rj520 = rule.New(rule.Rule{ID: "RJ-520", Kind: "RayJob", Field: "spec.suspend", Condition: "set to true while the job is Waiting, Complete or Failed", Transition: true})
+var rj525 = rule.New(rule.Rule{ID: "RJ-525", Kind: "RayJob", Field: "spec.rayClusterSpec, spec.clusterSelector", Condition: "changed while the run has a cluster, but for suspend of worker groups", Transition: true,
+	Remedy: "has no effect on the cluster of this run; suspend and resume the job to get a new one"})
+var rj526 = rule.New(rule.Rule{ID: "RJ-526", Kind: "RayJob", Field: "spec.entrypoint, .runtimeEnvYAML, .metadata, .entrypoint*, .submitterPodTemplate", Condition: "changed after the job was submitted", Transition: true,
+	Remedy: "has no effect, since the job was submitted; make a new one"})
+var rj527 = rule.New(rule.Rule{ID: "RJ-527", Kind: "RayJob", Field: "any field of spec but those for deletion", Condition: "changed after the job is over", Transition: true,
+	Remedy: "has no effect, since the job is over; make a new one"})
 
-func warnJobIDChange(rj *rayv1.RayJob, state rayv1.JobDeploymentStatus, path *field.Path) field.ErrorList {
+var rj518 = rule.New(rule.Rule{ID: "RJ-518", Kind: "RayJob", Field: "spec.jobId", Condition: "changed after the job was submitted, or set before an interactive job is Waiting", Transition: true})
+
+func checkJobIDChange(out *rule.Report, rj *rayv1.RayJob, state rayv1.JobDeploymentStatus, path *field.Path) {
 	switch {
 	case state == rayv1.JobDeploymentStatusRunning:
-		return field.ErrorList{invalid("RJ-518", path, clipped(rj.Spec.JobId), "has no effect, since the job was submitted; make a new one")}
+		out.Invalid(rj518, path, rj.Spec.JobId, "has no effect, since the job was submitted; make a new one")
 	case rj.Spec.SubmissionMode == rayv1.InteractiveMode && rj.Spec.JobId != "" &&
 		(state == rayv1.JobDeploymentStatusNew || state == rayv1.JobDeploymentStatusInitializing):
-		return field.ErrorList{invalid("RJ-518", path, clipped(rj.Spec.JobId), "is set before the job is Waiting; submit the job of this id as soon as the cluster is ready")}
+		out.Invalid(rj518, path, rj.Spec.JobId, "is set before the job is Waiting; submit the job of this id as soon as the cluster is ready")
 	}
-	return nil
 }
 
 // changedFields are the JSON names of the fields that differ, in the order of the API.

@@ -5,17 +5,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // The schema says which lists of a Pod template have keys. What follows says it again, for entry points before the API server.
 
 // repeats reports the items of the list called name whose key an earlier item has, at the field below the item, or at the
 // item when the key is more than one field.
-func repeats[T any, K comparable](id string, path *field.Path, name string, list []T, key func(*T) K, below, remedy string) field.ErrorList {
+func repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.Path, name string, list []T, key func(*T) K, below, remedy string) {
 	if len(list) < 2 {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	seen := make(map[K]bool, len(list))
 	for i := range list {
 		k := key(&list[i])
@@ -25,11 +26,10 @@ func repeats[T any, K comparable](id string, path *field.Path, name string, list
 			if below != "" {
 				p = p.Child(below)
 			}
-			errs = append(errs, duplicate(id, p, fmt.Sprint(k), remedy))
+			out.Duplicate(by, p, fmt.Sprint(k), remedy)
 		}
 		seen[k] = true
 	}
-	return errs
 }
 
 // protocolPort is the key of lists of ports.
@@ -58,43 +58,42 @@ func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
 func containerName(c *corev1.Container) string { return c.Name }
 
-// validatePodLists checks the lists of a Pod but those of its containers.
-func validatePodLists(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
-	errs := repeats("RC-017", path, "volumes", spec.Volumes, func(v *corev1.Volume) string { return v.Name }, "name", "list each volume once")
-	errs = append(errs, repeats("RC-017", path, "imagePullSecrets", spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name }, "name", "list each Secret once")...)
-	errs = append(errs, repeats("RC-017", path, "hostAliases", spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP }, "ip", "give all names of an address in one entry")...)
-	errs = append(errs, repeats("RC-017", path, "resourceClaims", spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, "name", oncePerClaim)...)
-	errs = append(errs, repeats("RC-017", path, "schedulingGates", spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, "name", "list each gate once")...)
-	errs = append(errs, repeats("RC-017", path, "ephemeralContainers", spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, "name", ownName)...)
-	errs = append(errs, repeats("RC-017", path, "topologySpreadConstraints", spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
+// checkPodLists checks the lists of a Pod but those of its containers.
+func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
+	repeats(out, rc017, path, "volumes", spec.Volumes, func(v *corev1.Volume) string { return v.Name }, "name", "list each volume once")
+	repeats(out, rc017, path, "imagePullSecrets", spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name }, "name", "list each Secret once")
+	repeats(out, rc017, path, "hostAliases", spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP }, "ip", "give all names of an address in one entry")
+	repeats(out, rc017, path, "resourceClaims", spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, "name", oncePerClaim)
+	repeats(out, rc017, path, "schedulingGates", spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, "name", "list each gate once")
+	repeats(out, rc017, path, "ephemeralContainers", spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, "name", ownName)
+	repeats(out, rc017, path, "topologySpreadConstraints", spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
 		return c.TopologyKey + ", " + string(c.WhenUnsatisfiable)
-	}, "", "give one constraint for each topologyKey and whenUnsatisfiable")...)
+	}, "", "give one constraint for each topologyKey and whenUnsatisfiable")
 	if r := spec.Resources; r != nil {
-		errs = append(errs, repeats("RC-017", path.Child("resources"), "claims", r.Claims, claimName, "name", oncePerClaim)...)
+		repeats(out, rc017, path.Child("resources"), "claims", r.Claims, claimName, "name", oncePerClaim)
 	}
-	return errs
 }
 
-// validateContainerLists checks the lists of one container.
-func validateContainerLists(c *corev1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc016 = rule.New(rule.Rule{ID: "RC-016", Field: "containers[j].name, env[k].name of Pod templates", Condition: "empty", Tier: rule.Kubernetes})
+
+// checkContainerLists checks the lists of one container.
+func checkContainerLists(out *rule.Report, c *corev1.Container, path *field.Path) {
 	for i := range c.Env {
 		if c.Env[i].Name == "" {
-			errs = append(errs, required("RC-016", path.Child("env").Index(i).Child("name"), "give the variable a name"))
+			out.Required(rc016, path.Child("env").Index(i).Child("name"), "give the variable a name")
 		}
 	}
-	errs = append(errs, repeats("RC-017", path, "env", c.Env, func(e *corev1.EnvVar) string { return e.Name }, "name", "set each variable once")...)
-	errs = append(errs, repeats("RC-017", path, "ports", c.Ports, func(p *corev1.ContainerPort) protocolPort { return portKey(p.ContainerPort, p.Protocol) }, "", oncePerPort)...)
-	errs = append(errs, repeats("RC-017", path, "volumeMounts", c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath }, "mountPath", "mount one volume at each path")...)
-	errs = append(errs, repeats("RC-017", path, "volumeDevices", c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath }, "devicePath", "map one volume to each path")...)
+	repeats(out, rc017, path, "env", c.Env, func(e *corev1.EnvVar) string { return e.Name }, "name", "set each variable once")
+	repeats(out, rc017, path, "ports", c.Ports, func(p *corev1.ContainerPort) protocolPort { return portKey(p.ContainerPort, p.Protocol) }, "", oncePerPort)
+	repeats(out, rc017, path, "volumeMounts", c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath }, "mountPath", "mount one volume at each path")
+	repeats(out, rc017, path, "volumeDevices", c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath }, "devicePath", "map one volume to each path")
 	if len(c.Resources.Claims) > 0 {
-		errs = append(errs, repeats("RC-017", path.Child("resources"), "claims", c.Resources.Claims, claimName, "name", oncePerClaim)...)
+		repeats(out, rc017, path.Child("resources"), "claims", c.Resources.Claims, claimName, "name", oncePerClaim)
 	}
 	for i := range c.RestartPolicyRules {
 		if codes := c.RestartPolicyRules[i].ExitCodes; codes != nil {
-			errs = append(errs, repeats("RC-017", path.Child("restartPolicyRules").Index(i).Child("exitCodes"), "values", codes.Values,
-				func(v *int32) int32 { return *v }, "", "list each exit code once")...)
+			repeats(out, rc017, path.Child("restartPolicyRules").Index(i).Child("exitCodes"), "values", codes.Values,
+				func(v *int32) int32 { return *v }, "", "list each exit code once")
 		}
 	}
-	return errs
 }

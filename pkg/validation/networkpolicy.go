@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
@@ -20,89 +21,99 @@ func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
 	return *p.Mode
 }
 
-func validateNetworkPolicy(c *cluster, path *field.Path) field.ErrorList {
+var rc097 = rule.New(rule.Rule{ID: "RC-097", Field: "networkPolicy", Condition: "set and gate RayClusterNetworkPolicy off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterNetworkPolicy"})
+var rc013 = rule.New(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Condition: "not DenyAll, DenyAllIngress, DenyAllEgress", Peer: rule.BySchema})
+var rc098 = rule.New(rule.Rule{ID: "RC-098", Field: "networkPolicy.head.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc099 = rule.New(rule.Rule{ID: "RC-099", Field: "networkPolicy.head.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc100 = rule.New(rule.Rule{ID: "RC-100", Field: "networkPolicy.worker.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc101 = rule.New(rule.Rule{ID: "RC-101", Field: "networkPolicy.worker.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc102 = rule.New(rule.Rule{ID: "RC-102", Field: "workerGroupSpecs[i].groupName", Condition: "networkPolicy set and not a DNS-1123 label", Peer: rule.BySpec,
+	Remedy: "becomes part of the name of a NetworkPolicy; use at most 63 lower-case letters, digits and dashes"})
+
+func checkNetworkPolicy(out *rule.Report, c *cluster, path *field.Path) {
 	p := c.spec.NetworkPolicy
 	if p == nil {
-		return nil
+		return
 	}
 	policyPath := path.Child("networkPolicy")
-	var errs field.ErrorList
-	errs = append(errs, c.options.needs(GateNetworkPolicy, forbidden("RC-097", policyPath, GateNetworkPolicy.missing()))...)
+	out.Without(rule.GateNetworkPolicy, c.options).Forbidden(rc097, policyPath, rule.GateNetworkPolicy.Missing())
+	checkDNS(out, c, policyPath)
 	mode := networkMode(p)
-	errs = append(errs, notIn("RC-013", policyPath.Child("mode"), mode,
-		rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)...)
+	rule.OneOf(out, rc013, policyPath.Child("mode"), mode,
+		rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)
 	if p.Head != nil {
-		errs = append(errs, validatePolicyRules(p.Head, mode, policyPath.Child("head"), "RC-098", "RC-099")...)
+		checkPolicyRules(out, p.Head, mode, policyPath.Child("head"), rc098, rc099)
 	}
 	if p.Worker != nil {
-		errs = append(errs, validatePolicyRules(p.Worker, mode, policyPath.Child("worker"), "RC-100", "RC-101")...)
+		checkPolicyRules(out, p.Worker, mode, policyPath.Child("worker"), rc100, rc101)
 	}
 	groups := make(map[string]bool, len(c.spec.WorkerGroupSpecs))
 	for i := range c.spec.WorkerGroupSpecs {
 		name := c.spec.WorkerGroupSpecs[i].GroupName
 		groups[name] = true
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			errs = append(errs, invalid("RC-102", path.Child("workerGroupSpecs").Index(i).Child("groupName"), name,
-				"becomes part of the name of a NetworkPolicy; use at most 63 lower-case letters, digits and dashes"))
+			out.Invalid(rc102, path.Child("workerGroupSpecs").Index(i).Child("groupName"), name)
 		}
 	}
-	return append(errs, validatePolicyGroups(p, groups, mode, policyPath.Child("workerGroups"))...)
+	checkPolicyGroups(out, p, groups, mode, policyPath.Child("workerGroups"))
 }
 
-func validatePolicyGroups(p *rayv1.NetworkPolicyConfig, groups map[string]bool, mode rayv1.NetworkPolicyMode, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc014 = rule.New(rule.Rule{ID: "RC-014", Field: "networkPolicy.workerGroups", Condition: "groupName repeated", Peer: rule.BySchema, Remedy: "put all rules of a group into one entry"})
+var rc103 = rule.New(rule.Rule{ID: "RC-103", Field: "networkPolicy.workerGroups[k].ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc104 = rule.New(rule.Rule{ID: "RC-104", Field: "networkPolicy.workerGroups[k].egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc105 = rule.New(rule.Rule{ID: "RC-105", Field: "networkPolicy.workerGroups[k].groupName", Condition: "no worker group of that name", Peer: rule.BySpec,
+	Remedy: "must be the groupName of an entry of workerGroupSpecs"})
+
+func checkPolicyGroups(out *rule.Report, p *rayv1.NetworkPolicyConfig, groups map[string]bool, mode rayv1.NetworkPolicyMode, path *field.Path) {
 	seen := make(map[string]bool, len(p.WorkerGroups))
 	for k := range p.WorkerGroups {
 		g, namePath := &p.WorkerGroups[k], path.Index(k).Child("groupName")
 		switch {
 		case seen[g.GroupName]:
-			errs = append(errs, duplicate("RC-014", namePath, g.GroupName, "put all rules of a group into one entry"))
+			out.Duplicate(rc014, namePath, g.GroupName)
 		case !groups[g.GroupName]:
-			errs = append(errs, invalid("RC-105", namePath, g.GroupName, "must be the groupName of an entry of workerGroupSpecs"))
+			out.Invalid(rc105, namePath, g.GroupName)
 		}
 		seen[g.GroupName] = true
-		errs = append(errs, validatePolicyRules(&g.NetworkPolicyRules, mode, path.Index(k), "RC-103", "RC-104")...)
+		checkPolicyRules(out, &g.NetworkPolicyRules, mode, path.Index(k), rc103, rc104)
 	}
-	return errs
 }
 
-// validatePolicyRules refuses exceptions from a denial that the mode does not make.
-func validatePolicyRules(r *rayv1.NetworkPolicyRules, mode rayv1.NetworkPolicyMode, path *field.Path, ingressID, egressID string) field.ErrorList {
-	var errs field.ErrorList
+// checkPolicyRules refuses exceptions from a denial that the mode does not make.
+func checkPolicyRules(out *rule.Report, r *rayv1.NetworkPolicyRules, mode rayv1.NetworkPolicyMode, path *field.Path, ingress, egress *rule.Rule) {
 	if mode == rayv1.NetworkPolicyDenyAllEgress && len(r.IngressRules) > 0 {
-		errs = append(errs, forbidden(ingressID, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll"))
+		out.Forbidden(ingress, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll")
 	}
 	if mode == rayv1.NetworkPolicyDenyAllIngress && len(r.EgressRules) > 0 {
-		errs = append(errs, forbidden(egressID, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll"))
+		out.Forbidden(egress, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll")
 	}
-	return errs
 }
 
-// warnNetworkPolicy tells of Pods that cannot resolve names: workers find the head by its name.
-func warnNetworkPolicy(c *cluster, path *field.Path) field.ErrorList {
+var rc566 = rule.New(rule.Rule{ID: "RC-566", Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)"})
+
+// checkDNS tells of Pods that cannot resolve names: workers find the head by its name.
+func checkDNS(out *rule.Report, c *cluster, path *field.Path) {
 	p := c.spec.NetworkPolicy
-	if p == nil || networkMode(p) == rayv1.NetworkPolicyDenyAllIngress {
-		return nil
+	if networkMode(p) == rayv1.NetworkPolicyDenyAllIngress {
+		return
 	}
-	path = path.Child("networkPolicy")
 	const remedy = "no rule lets the Pods reach DNS; allow port 53, UDP and TCP"
-	var warnings field.ErrorList
 	if !reachesDNS(p.Head) {
-		warnings = append(warnings, required("RC-566", path.Child("head", "egressRules"), remedy))
+		out.Required(rc566, path.Child("head", "egressRules"), remedy)
 	}
 	own := make(map[string]bool, len(p.WorkerGroups))
 	for k := range p.WorkerGroups {
 		own[p.WorkerGroups[k].GroupName] = true
 		if !reachesDNS(&p.WorkerGroups[k].NetworkPolicyRules) {
-			warnings = append(warnings, required("RC-566", path.Child("workerGroups").Index(k).Child("egressRules"), remedy))
+			out.Required(rc566, path.Child("workerGroups").Index(k).Child("egressRules"), remedy)
 		}
 	}
 	for i := range c.spec.WorkerGroupSpecs {
 		if !own[c.spec.WorkerGroupSpecs[i].GroupName] && !reachesDNS(p.Worker) {
-			return append(warnings, required("RC-566", path.Child("worker", "egressRules"), remedy))
+			out.Required(rc566, path.Child("worker", "egressRules"), remedy)
+			return
 		}
 	}
-	return warnings
 }
 
 func reachesDNS(r *rayv1.NetworkPolicyRules) bool {

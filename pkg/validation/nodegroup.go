@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // nodeGroup is what the head group and a worker group have in common.
@@ -32,8 +33,8 @@ func workerGroup(g *rayv1.WorkerGroupSpec) nodeGroup {
 	return nodeGroup{name: g.GroupName, rayStartParams: g.RayStartParams, resources: g.Resources, labels: g.Labels, template: &g.Template}
 }
 
-// rule picks between the two ids of a rule that has one for the head and one for workers.
-func (g nodeGroup) rule(head, worker string) string {
+// rule picks between the two of a rule that has one for the head and one for workers.
+func (g nodeGroup) rule(head, worker *rule.Rule) *rule.Rule {
 	if g.head {
 		return head
 	}
@@ -48,28 +49,24 @@ func (g nodeGroup) kind() string {
 	return "worker"
 }
 
-func validateNodeGroup(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
-	errs := validateResourcesOnce(g, path.Child("resources"))
-	errs = append(errs, validateRayLabels(g, path)...)
-	errs = append(errs, validateStartParams(c, g, path.Child("rayStartParams"))...)
-	errs = append(errs, validatePodTemplate(c, g, path.Child("template"))...)
-	return errs
-}
-
-func warnNodeGroup(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
-	warnings := warnResources(g, path.Child("resources"))
-	warnings = append(warnings, warnStartParams(c, g, path.Child("rayStartParams"))...)
-	warnings = append(warnings, warnPodTemplate(c, g, path.Child("template"))...)
-	return warnings
+func checkNodeGroup(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
+	checkResourcesOnce(out, g, path.Child("resources"))
+	checkResources(out, g, path.Child("resources"))
+	checkRayLabels(out, g, path)
+	checkStartParams(out, c, g, path.Child("rayStartParams"))
+	checkPodTemplate(out, c, g, path.Child("template"))
 }
 
 // resourceParams are the start parameters that say the same as the field resources.
 var resourceParams = []string{"num-cpus", "num-gpus", "memory", "resources"}
 
-// validateResourcesOnce refuses two sources for the logical resources of a node, since one would silently win.
-func validateResourcesOnce(g nodeGroup, path *field.Path) field.ErrorList {
+var rc034 = rule.New(rule.Rule{ID: "RC-034", Field: "headGroupSpec.resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"headGroupSpec.rayStartParams"}})
+var rc043 = rule.New(rule.Rule{ID: "RC-043", Field: "workerGroupSpecs[i].resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"../rayStartParams"}})
+
+// checkResourcesOnce refuses two sources for the logical resources of a node, since one would silently win.
+func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
 	if len(g.resources) == 0 {
-		return nil
+		return
 	}
 	var both []string
 	for _, param := range resourceParams {
@@ -78,38 +75,44 @@ func validateResourcesOnce(g nodeGroup, path *field.Path) field.ErrorList {
 		}
 	}
 	if len(both) == 0 {
-		return nil
+		return
 	}
-	return field.ErrorList{forbidden(g.rule("RC-034", "RC-043"), path, "rayStartParams gives "+strings.Join(both, ", ")+" already; keep one of the two")}
+	out.Forbidden(g.rule(rc034, rc043), path, "rayStartParams gives "+strings.Join(both, ", ")+" already; keep one of the two")
 }
 
-// validateRayLabels checks the labels that Ray nodes and Pods get.
-func validateRayLabels(g nodeGroup, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec})
+var rc036 = rule.New(rule.Rule{ID: "RC-036", Field: "headGroupSpec.labels", Condition: "key is not a qualified name", Peer: rule.BySpec})
+var rc037 = rule.New(rule.Rule{ID: "RC-037", Field: "headGroupSpec.labels", Condition: "value is not a label value", Peer: rule.BySpec})
+var rc044 = rule.New(rule.Rule{ID: "RC-044", Field: "workerGroupSpecs[i].rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec})
+var rc045 = rule.New(rule.Rule{ID: "RC-045", Field: "workerGroupSpecs[i].labels", Condition: "key is not a qualified name", Peer: rule.BySpec})
+var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels", Condition: "value is not a label value", Peer: rule.BySpec})
+
+// checkRayLabels checks the labels that Ray nodes and Pods get.
+func checkRayLabels(out *rule.Report, g nodeGroup, path *field.Path) {
 	if v, set := g.rayStartParams["labels"]; set {
-		errs = append(errs, invalid(g.rule("RC-035", "RC-044"), path.Child("rayStartParams").Key("labels"), v, "move it to the field labels of the group"))
+		out.Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v, "move it to the field labels of the group")
 	}
 	labelsPath := path.Child("labels")
 	for _, key := range slices.Sorted(maps.Keys(g.labels)) {
 		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			errs = append(errs, invalid(g.rule("RC-036", "RC-045"), labelsPath.Key(key), key, strings.Join(msgs, "; ")))
+			out.Invalid(g.rule(rc036, rc045), labelsPath.Key(key), key, strings.Join(msgs, "; "))
 		}
 		if msgs := validation.IsValidLabelValue(g.labels[key]); len(msgs) > 0 {
-			errs = append(errs, invalid(g.rule("RC-037", "RC-046"), labelsPath.Key(key), g.labels[key], strings.Join(msgs, "; ")))
+			out.Invalid(g.rule(rc037, rc046), labelsPath.Key(key), g.labels[key], strings.Join(msgs, "; "))
 		}
 	}
-	return errs
 }
 
-func warnResources(g nodeGroup, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var rc514 = rule.New(rule.Rule{ID: "RC-514", Field: "resources of head and worker groups", Condition: "value is not a quantity, or is negative",
+	Remedy: "is skipped; give a quantity of at least 0, as in 4, 500m or 16Gi"})
+
+func checkResources(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(g.resources)) {
 		quantity, err := parseQuantity(g.resources[key])
 		if err != nil || quantity.Sign() < 0 {
-			warnings = append(warnings, invalid("RC-514", path.Key(key), g.resources[key], "is skipped; give a quantity of at least 0, as in 4, 500m or 16Gi"))
+			out.Invalid(rc514, path.Key(key), g.resources[key])
 		}
 	}
-	return warnings
 }
 
 // maxQuantityText bounds the work of the quantity parser, whose time grows faster than its input.

@@ -11,54 +11,55 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validatePodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
+var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec})
+var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec})
+
+// checkPodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
 // the Pod validation: what people get wrong, not all that can be.
-func validatePodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+func checkPodTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	spec, t := path.Child("spec"), g.template
-	errs := validateTemplateMetadata(g, path.Child("metadata"))
+	checkTemplateMetadata(out, g, path.Child("metadata"))
 	if len(t.Spec.Containers) == 0 {
-		errs = append(errs, required(g.rule("RC-033", "RC-038"), spec.Child("containers"), "give at least one container; the first runs Ray"))
+		out.Required(g.rule(rc033, rc038), spec.Child("containers"), "give at least one container; the first runs Ray")
 	}
-	errs = append(errs, validateRestartPolicy(c, g, spec.Child("restartPolicy"))...)
-	errs = append(errs, validateContainerNames(c, g, spec)...)
-	errs = append(errs, validatePodLists(&t.Spec, spec)...)
+	checkRestartPolicy(out, c, g, spec.Child("restartPolicy"))
+	checkContainerNames(out, c, g, spec)
+	checkPodLists(out, &t.Spec, spec)
 	volumes := podVolumes(t)
-	for i := range t.Spec.Containers {
-		errs = append(errs, validateContainer(&t.Spec.Containers[i], volumes, spec.Child("containers").Index(i))...)
-	}
-	for i := range t.Spec.InitContainers {
-		errs = append(errs, validateContainer(&t.Spec.InitContainers[i], volumes, spec.Child("initContainers").Index(i))...)
-	}
-	errs = append(errs, validateTLSTemplate(c, g, spec)...)
-	return errs
+	eachContainer(&t.Spec, spec, func(container *corev1.Container, path *field.Path) { checkContainer(out, container, volumes, path) })
+	checkTLSTemplate(out, c, g, spec)
+	checkOwnMetadata(out, c, g, path.Child("metadata"))
+	checkRayContainer(out, t, spec.Child("containers"))
+	checkSharedPorts(out, g, spec.Child("containers"))
 }
 
-func validateTemplateMetadata(g nodeGroup, path *field.Path) field.ErrorList {
+var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "template.metadata.labels, .annotations", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes})
+
+func checkTemplateMetadata(out *rule.Report, g nodeGroup, path *field.Path) {
 	t := g.template
-	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
 		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), key, strings.Join(msgs, "; ")))
+			out.Invalid(rc530, path.Child("labels").Key(key), key, strings.Join(msgs, "; "))
 		}
 		if overwritten(g, key) {
 			continue
 		}
 		if msgs := validation.IsValidLabelValue(t.Labels[key]); len(msgs) > 0 {
-			errs = append(errs, invalid("RC-530", path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; ")))
+			out.Invalid(rc530, path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; "))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
 		// The key of an annotation may have upper-case letters in its prefix.
 		if msgs := validation.IsQualifiedName(strings.ToLower(key)); len(msgs) > 0 {
-			errs = append(errs, invalid("RC-530", path.Child("annotations").Key(key), key, strings.Join(msgs, "; ")))
+			out.Invalid(rc530, path.Child("annotations").Key(key), key, strings.Join(msgs, "; "))
 		}
 	}
 	if err := apivalidation.ValidateAnnotationsSize(t.Annotations); err != nil {
-		errs = append(errs, invalid("RC-530", path.Child("annotations"), field.OmitValueType{}, err.Error()))
+		out.Invalid(rc530, path.Child("annotations"), field.OmitValueType{}, err.Error())
 	}
-	return errs
 }
 
 // overwritten reports whether Pods get another value of the label than that of the template.
@@ -67,18 +68,21 @@ func overwritten(g nodeGroup, key string) bool {
 	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
 }
 
-func validateRestartPolicy(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+var rc074 = rule.New(rule.Rule{ID: "RC-074", Field: "headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"}})
+var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"}})
+var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes})
+
+func checkRestartPolicy(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	policy := g.template.Spec.RestartPolicy
 	if policy == "" {
-		return nil
+		return
 	}
-	if errs := notIn("RC-560", path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever); len(errs) > 0 {
-		return errs
+	if !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
+		return
 	}
 	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever {
-		return field.ErrorList{invalid(g.rule("RC-074", "RC-075"), path, string(policy), "must be Never or unset with the autoscaler v2, which replaces Pods by itself")}
+		out.Invalid(g.rule(rc074, rc075), path, string(policy), "must be Never or unset with the autoscaler v2, which replaces Pods by itself")
 	}
-	return nil
 }
 
 // podVolumes are the names that a mount may refer to: the user's volumes and those that the operator adds.
@@ -90,72 +94,40 @@ func podVolumes(t *corev1.PodTemplateSpec) map[string]bool {
 	return names
 }
 
-// reservedWait guards the name of the init container that the operator adds to workers. Whether it does, it alone knows.
-func reservedWait(c *cluster, g nodeGroup, isInit bool) *reserved {
-	if g.head || c.options.NoInitContainers {
-		return nil
-	}
-	id := "RC-525"
-	if isInit {
-		id = "RC-526"
-	}
-	return &reserved{id: id, why: "the operator adds an init container of this name to workers", maybe: !c.options.FromOperator}
-}
+var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true})
+var rc526 = rule.New(rule.Rule{ID: "RC-526", Field: "workerGroupSpecs[i].template.spec.initContainers[j].name", Condition: "wait-gcs-ready while init container injection is on (warning where that is not known)", Tier: rule.Kubernetes, Mixed: true, Depends: "ENABLE_INIT_CONTAINER_INJECTION"})
 
-// reserved is the name of a container that the operator adds to a Pod.
-type reserved struct {
-	id, why string
-	// maybe says that the operator may be configured not to, which nobody knows here.
-	maybe bool
-}
+var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec})
+var rc090 = rule.New(rule.Rule{ID: "RC-090", Field: "workerGroupSpecs[i].template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec})
+var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec.containers[j].name, initContainers[j].name", Condition: "autoscaler with autoscaling on", Tier: rule.Kubernetes, Reads: []string{"enableInTreeAutoscaling"}})
 
-func (r *reserved) problem(name string, path *field.Path) *field.Error {
-	return invalid(r.id, path, name, r.why+"; use another name")
-}
-
-// reservedName returns nil for a name that the operator does not use in the Pod.
-func reservedName(c *cluster, g nodeGroup, name string, isInit bool) *reserved {
-	switch name {
-	case rayv1.ContainerAutoscaler:
-		if g.head && c.autoscaling {
-			return &reserved{id: "RC-524", why: "the operator adds a container of this name with enableInTreeAutoscaling"}
-		}
-	case rayv1.ContainerHistoryCollector:
-		if c.spec.HistoryServerOptions == nil {
-			break
-		}
-		id := g.rule("RC-089", "RC-090")
+// reservedName returns the rule against a name that the operator uses in the Pod, and nil for others. Whether it adds a container that makes workers
+// wait, the operator alone knows.
+func reservedName(out *rule.Report, c *cluster, g nodeGroup, name string, isInit bool) (by *rule.Rule, why string, to *rule.Report) {
+	switch {
+	case name == rayv1.ContainerAutoscaler && g.head && c.autoscaling:
+		return rc524, "the operator adds a container of this name with enableInTreeAutoscaling", out
+	case name == rayv1.ContainerHistoryCollector && c.spec.HistoryServerOptions != nil:
+		by, why = g.rule(rc089, rc090), "the operator adds a container of this name with historyServerOptions"
 		if isInit {
-			id = "RC-525"
+			by = rc525
 		}
-		return &reserved{id: id, why: "the operator adds a container of this name with historyServerOptions"}
-	case rayv1.ContainerJobSubmitter:
-		if g.head && isInit && c.sidecarSubmitter {
-			return &reserved{id: "RC-525", why: "the operator adds a container of this name in SidecarMode"}
+		return by, why, out
+	case name == rayv1.ContainerJobSubmitter && g.head && isInit && c.sidecarSubmitter:
+		return rc525, "the operator adds a container of this name in SidecarMode", out
+	case name == rayv1.ContainerWaitTLS && c.tls:
+		return rc525, "the operator adds an init container of this name with tlsOptions.enabled", out
+	case name == rayv1.ContainerWaitGCSReady && !g.head && !c.options.NoInitContainers:
+		by, to = rc525, out
+		if isInit {
+			by = rc526
 		}
-	case rayv1.ContainerWaitTLS:
-		if c.tls {
-			return &reserved{id: "RC-525", why: "the operator adds an init container of this name with tlsOptions.enabled"}
+		if !c.options.FromOperator {
+			to = out.Maybe()
 		}
-	case rayv1.ContainerWaitGCSReady:
-		return reservedWait(c, g, isInit)
+		return by, "the operator adds an init container of this name to workers", to
 	}
-	return nil
-}
-
-// warnReservedNames tells of names that the operator uses unless it is configured not to.
-func warnReservedNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	check := func(containers []corev1.Container, path *field.Path, isInit bool) {
-		for i := range containers {
-			if r := reservedName(c, g, containers[i].Name, isInit); r != nil && r.maybe {
-				warnings = append(warnings, r.problem(containers[i].Name, path.Index(i).Child("name")))
-			}
-		}
-	}
-	check(g.template.Spec.Containers, spec.Child("containers"), false)
-	check(g.template.Spec.InitContainers, spec.Child("initContainers"), true)
-	return warnings
+	return nil, "", out
 }
 
 // sidecars are the containers that the operator's configuration adds to the Pod.
@@ -166,38 +138,38 @@ func sidecars(c *cluster, g nodeGroup) []string {
 	return c.options.WorkerSidecars
 }
 
-func validateContainerNames(c *cluster, g nodeGroup, spec *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes})
+
+func checkContainerNames(out *rule.Report, c *cluster, g nodeGroup, spec *field.Path) {
 	first := map[string]bool{}
 	check := func(containers []corev1.Container, path *field.Path, isInit bool) {
 		same := make(map[string]bool, len(containers))
 		for i := range containers {
 			name, p := containers[i].Name, path.Index(i).Child("name")
 			if name == "" {
-				errs = append(errs, required("RC-016", p, "give the container a name"))
+				out.Required(rc016, p, "give the container a name")
 				continue
 			}
 			switch {
 			case same[name]:
-				errs = append(errs, duplicate("RC-017", p, name, ownName))
+				out.Duplicate(rc017, p, name, ownName)
 			case first[name]:
-				errs = append(errs, duplicate("RC-540", p, name, "is the name of an ordinary container too; give each a name of its own"))
+				out.Duplicate(rc540, p, name, "is the name of an ordinary container too; give each a name of its own")
 			}
 			same[name] = true
 			if !isInit {
 				first[name] = true
 			}
 			if len(validation.IsDNS1123Label(name)) > 0 {
-				errs = append(errs, invalid("RC-540", p, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"))
+				out.Invalid(rc540, p, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
 			}
-			if r := reservedName(c, g, name, isInit); r != nil && !r.maybe {
-				errs = append(errs, r.problem(name, p))
+			if by, why, out := reservedName(out, c, g, name, isInit); by != nil {
+				out.Invalid(by, p, name, why+"; use another name")
 			} else if slices.Contains(sidecars(c, g), name) {
-				errs = append(errs, invalid("RC-525", p, name, "the configuration of the operator adds a container of this name; use another name"))
+				out.Invalid(rc525, p, name, "the configuration of the operator adds a container of this name; use another name")
 			}
 		}
 	}
 	check(g.template.Spec.Containers, spec.Child("containers"), false)
 	check(g.template.Spec.InitContainers, spec.Child("initContainers"), true)
-	return errs
 }

@@ -9,27 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func warnPodTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
-	warnings := warnTemplateMetadata(c, g, path.Child("metadata"))
-	spec := path.Child("spec")
-	warnings = append(warnings, warnRayContainer(g.template, spec.Child("containers"))...)
-	warnings = append(warnings, warnOperatorEnv(rayContainer(g.template), spec.Child("containers").Index(0).Child("env"))...)
-	warnings = append(warnings, warnSharedPorts(g, spec.Child("containers"))...)
-	warnings = append(warnings, warnReservedNames(c, g, spec)...)
-	return warnings
-}
+var rc527 = rule.New(rule.Rule{ID: "RC-527", Field: "template.metadata.labels", Condition: "sets ray.io/node-type, ray.io/group, ray.io/cluster to other values", Remedy: "is set by the operator; remove it"})
+var rc529 = rule.New(rule.Rule{ID: "RC-529", Field: "template.metadata.name, .namespace", Condition: "set"})
 
-// warnTemplateMetadata tells of metadata that the Pods do not get.
-func warnTemplateMetadata(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+// checkOwnMetadata tells of metadata that the Pods do not get.
+func checkOwnMetadata(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	t := g.template
-	var warnings field.ErrorList
 	if t.Name != "" {
-		warnings = append(warnings, invalid("RC-529", path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group"))
+		out.Invalid(rc529, path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group")
 	}
 	if t.Namespace != "" {
-		warnings = append(warnings, invalid("RC-529", path.Child("namespace"), t.Namespace, "is ignored; Pods are made in the namespace of the cluster"))
+		out.Invalid(rc529, path.Child("namespace"), t.Namespace, "is ignored; Pods are made in the namespace of the cluster")
 	}
 	for _, own := range []struct{ key, value string }{
 		{rayv1.LabelNodeType, g.kind()},
@@ -37,30 +30,35 @@ func warnTemplateMetadata(c *cluster, g nodeGroup, path *field.Path) field.Error
 		{rayv1.LabelCluster, c.meta.Name},
 	} {
 		if v, set := t.Labels[own.key]; set && v != own.value {
-			warnings = append(warnings, invalid("RC-527", path.Child("labels").Key(own.key), v, "is set by the operator; remove it"))
+			out.Invalid(rc527, path.Child("labels").Key(own.key), v)
 		}
 	}
-	return warnings
 }
 
-func warnRayContainer(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+var rc532 = rule.New(rule.Rule{ID: "RC-532", Field: "template.spec.containers[0].image", Condition: "empty", Remedy: "give an image with Ray, unless an admission webhook fills it in"})
+var rc533 = rule.New(rule.Rule{ID: "RC-533", Field: "template.spec.containers", Condition: "container 0 does not look like Ray while a later one does (name starts with ray, or image has ray)"})
+
+func checkRayContainer(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
 	if len(t.Spec.Containers) == 0 {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
+	for i, env := range t.Spec.Containers[0].Env {
+		if operatorEnv[env.Name] {
+			out.Forbidden(rc523, path.Index(0).Child("env").Index(i).Child("name"), env.Name+" is set by the operator; another value can break the cluster")
+		}
+	}
 	if t.Spec.Containers[0].Image == "" {
-		warnings = append(warnings, required("RC-532", path.Index(0).Child("image"), "give an image with Ray, unless an admission webhook fills it in"))
+		out.Required(rc532, path.Index(0).Child("image"))
 	}
 	if looksLikeRay(&t.Spec.Containers[0]) {
-		return warnings
+		return
 	}
 	for i := 1; i < len(t.Spec.Containers); i++ {
 		if looksLikeRay(&t.Spec.Containers[i]) {
-			return append(warnings, invalid("RC-533", path, t.Spec.Containers[0].Name,
-				fmt.Sprintf("Ray runs in the first container, but %q looks like Ray; put it first", t.Spec.Containers[i].Name)))
+			out.Invalid(rc533, path, t.Spec.Containers[0].Name, fmt.Sprintf("Ray runs in the first container, but %q looks like Ray; put it first", t.Spec.Containers[i].Name))
+			return
 		}
 	}
-	return warnings
 }
 
 func looksLikeRay(c *corev1.Container) bool {
@@ -70,26 +68,16 @@ func looksLikeRay(c *corev1.Container) bool {
 // operatorEnv are the variables of the Ray container that a user can override, and thereby break the cluster.
 var operatorEnv = paramSet("RAY_ADDRESS", "RAY_PORT", "FQ_RAY_IP", "RAY_IP", "RAY_CLUSTER_NAME", "KUBERAY_GEN_RAY_START_CMD", "RAY_NODE_TYPE_NAME", "RAY_CLOUD_INSTANCE_ID")
 
-func warnOperatorEnv(c *corev1.Container, path *field.Path) field.ErrorList {
-	if c == nil {
-		return nil
-	}
-	var warnings field.ErrorList
-	for i := range c.Env {
-		if name := c.Env[i].Name; operatorEnv[name] {
-			warnings = append(warnings, forbidden("RC-523", path.Index(i).Child("name"), name+" is set by the operator; another value can break the cluster"))
-		}
-	}
-	return warnings
-}
+var rc523 = rule.New(rule.Rule{ID: "RC-523", Field: "template.spec.containers[0].env", Condition: "sets RAY_ADDRESS, RAY_PORT, FQ_RAY_IP, RAY_IP, RAY_CLUSTER_NAME, KUBERAY_GEN_RAY_START_CMD, RAY_NODE_TYPE_NAME or RAY_CLOUD_INSTANCE_ID"})
 
-// warnSharedPorts tells of containers of one Pod, which share its address, that listen at one port.
-func warnSharedPorts(g nodeGroup, path *field.Path) field.ErrorList {
+var rc548 = rule.New(rule.Rule{ID: "RC-548", Field: "containers[j].ports of Pod templates", Condition: "two containers of one Pod listen on one port and protocol"})
+
+// checkSharedPorts tells of containers of one Pod, which share its address, that listen at one port.
+func checkSharedPorts(out *rule.Report, g nodeGroup, path *field.Path) {
 	t := g.template
 	if len(t.Spec.Containers) < 2 {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	owner := map[protocolPort]int{}
 	for _, port := range addedPorts(g) {
 		owner[portKey(port, corev1.ProtocolTCP)] = 0
@@ -98,14 +86,12 @@ func warnSharedPorts(g nodeGroup, path *field.Path) field.ErrorList {
 		for j, port := range t.Spec.Containers[i].Ports {
 			key := portKey(port.ContainerPort, port.Protocol)
 			if other, taken := owner[key]; taken && other != i {
-				warnings = append(warnings, invalid("RC-548", path.Index(i).Child("ports").Index(j).Child("containerPort"), port.ContainerPort,
-					fmt.Sprintf("container %q listens there too; only one of them can", t.Spec.Containers[other].Name)))
+				out.Invalid(rc548, path.Index(i).Child("ports").Index(j).Child("containerPort"), port.ContainerPort, fmt.Sprintf("container %q listens there too; only one of them can", t.Spec.Containers[other].Name))
 				continue
 			}
 			owner[key] = i
 		}
 	}
-	return warnings
 }
 
 // addedPorts are where Ray listens although the template does not say so. A start parameter that moves a port is the
@@ -122,8 +108,11 @@ func addedPorts(g nodeGroup) []int32 {
 	return ports
 }
 
-// warnHostNetwork tells of Pods that want the same ports of a node.
-func warnHostNetwork(c *cluster, path *field.Path) field.ErrorList {
+var rc574 = rule.New(rule.Rule{ID: "RC-574", Field: "template.spec.hostNetwork", Condition: "true with more than one Ray pod able to share a node and fixed ports",
+	Remedy: "two Ray Pods on one node want the same ports; keep them apart by anti-affinity"})
+
+// checkHostNetwork tells of Pods that want the same ports of a node.
+func checkHostNetwork(out *rule.Report, c *cluster, path *field.Path) {
 	var paths []*field.Path
 	var pods int64
 	if c.spec.HeadGroupSpec.Template.Spec.HostNetwork {
@@ -142,11 +131,9 @@ func warnHostNetwork(c *cluster, path *field.Path) field.ErrorList {
 		}
 	}
 	if pods < 2 {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	for _, p := range paths {
-		warnings = append(warnings, invalid("RC-574", p.Child("template", "spec", "hostNetwork"), true, "two Ray Pods on one node want the same ports; keep them apart by anti-affinity"))
+		out.Invalid(rc574, p.Child("template", "spec", "hostNetwork"), true)
 	}
-	return warnings
 }

@@ -8,16 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // exempt reports whether the update is none of the rules' business: deletion, finalizers, owners, managed fields, status.
-func (k *kindRules[T]) exempt(object, old *T) bool {
-	meta, oldMeta := k.meta(object), k.meta(old)
-	if meta.DeletionTimestamp != nil {
-		return true
-	}
-	return maps.Equal(meta.Labels, oldMeta.Labels) && maps.Equal(meta.Annotations, oldMeta.Annotations) &&
-		equality.Semantic.DeepEqual(k.spec(object), k.spec(old))
+func exempt(object, old Object, spec, oldSpec any) bool {
+	return object.GetDeletionTimestamp() != nil ||
+		maps.Equal(object.GetLabels(), old.GetLabels()) && maps.Equal(object.GetAnnotations(), old.GetAnnotations()) && equality.Semantic.DeepEqual(spec, oldSpec)
 }
 
 // ruleRoots are the paths of the parts of an object that rules speak of. Empty means that the kind has no such part.
@@ -26,9 +24,9 @@ type ruleRoots struct{ cluster, job string }
 // of is the path below which the rule reads.
 func (r ruleRoots) of(kind string) string {
 	switch kind {
-	case KindClusterSpec:
+	case rule.KindClusterSpec:
 		return r.cluster
-	case KindJobSpec:
+	case rule.KindJobSpec:
 		return r.job
 	}
 	return ""
@@ -62,14 +60,14 @@ func ratchetKey(err *field.Error, object any, roots ruleRoots) string {
 	steps := splitPath(err.Field)
 	logical, value := locate(reflect.ValueOf(object), steps)
 	parts := []string{err.Origin, logical, err.ErrorBody(), encoded(value)}
-	rule := rulesByID()[err.Origin]
-	for _, read := range rule.Reads {
+	by := rule.ByID(err.Origin)
+	for _, read := range by.Reads {
 		var from []pathStep
 		if sibling, ok := strings.CutPrefix(read, "../"); ok {
 			from = append(from, steps[:max(len(steps)-1, 0)]...)
 			from = append(from, splitPath(sibling)...)
 		} else {
-			from = splitPath(roots.of(rule.Kind) + "." + read)
+			from = splitPath(roots.of(by.Kind) + "." + read)
 		}
 		_, value := locate(reflect.ValueOf(object), from)
 		parts = append(parts, encoded(value))

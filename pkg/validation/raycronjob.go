@@ -8,75 +8,48 @@ import (
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+var cj010 = rule.New(rule.Rule{ID: "CJ-010", Field: "metadata.name", Condition: "longer than 36", Peer: rule.BySpec})
+var cj502 = rule.New(rule.Rule{ID: "CJ-502", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByStep})
+
 var cronJobNameRules = nameRules{
-	tooLong: "CJ-010", malformed: "CJ-502", maxLength: 36,
+	tooLong: cj010, malformed: cj502, maxLength: 36,
 	why: "so that the names of its RayJobs stay within 47",
 }
-
-var cronJobRules = &kindRules[rayv1.RayCronJob]{
-	meta:        func(cj *rayv1.RayCronJob) *metav1.ObjectMeta { return &cj.ObjectMeta },
-	spec:        func(cj *rayv1.RayCronJob) any { return &cj.Spec },
-	roots:       ruleRoots{cluster: "spec.jobTemplate.rayClusterSpec", job: "spec.jobTemplate"},
-	problems:    cronJobErrors,
-	advice:      cronJobWarnings,
-	status:      RayCronJobStatus,
-	transitions: cronJobTransitions,
-	changes:     cronJobChanges,
-	unused:      cronJobUnused,
-	object:      func(cj *rayv1.RayCronJob) Object { return cj },
-}
-
-// RayCronJob returns every error of a RayCronJob that is being created, with its schema defaults. A nil object counts as
-// one without a spec.
-func RayCronJob(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.create(cj, o).Errors
-}
-
-// RayCronJobWarningList returns what works in a RayCronJob but may surprise its author.
-func RayCronJobWarningList(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.create(cj, o).Warnings
-}
-
-// RayCronJobUpdate is RayClusterUpdate for a RayCronJob.
-func RayCronJobUpdate(cj, old *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.update(cj, old, o).Errors
-}
-
-// RayCronJobUpdateWarningList is RayClusterUpdateWarningList for a RayCronJob.
-func RayCronJobUpdateWarningList(cj, old *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobRules.update(cj, old, o).Warnings
-}
-
-// RayCronJobStatus returns the errors in the status alone. No rule is about the status of a RayCronJob.
-func RayCronJobStatus(*rayv1.RayCronJob, Options) field.ErrorList { return nil }
 
 func cronJobUnused(cj *rayv1.RayCronJob, _ Options) []string {
 	return unusedOfJob(&cj.Spec.JobTemplate, "spec.jobTemplate")
 }
 
-func emptyCronJobSpec(spec *rayv1.RayCronJobSpec) bool {
-	return spec.Schedule == "" && spec.TimeZone == nil && spec.Suspend == nil && emptyJobSpec(&spec.JobTemplate)
-}
+var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
+	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector"})
+var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs"})
 
-func cronJobErrors(cj *rayv1.RayCronJob, o Options) field.ErrorList {
+func checkCronJob(out *rule.Report, cj *rayv1.RayCronJob, o Options) {
 	path := field.NewPath("spec")
-	errs := validateObjectName(&cj.ObjectMeta, cronJobNameRules)
-	if emptyCronJobSpec(&cj.Spec) {
-		return append(errs, required("CJ-581", path, "give a schedule, and in jobTemplate the spec of its RayJobs"))
+	checkName(out, &cj.ObjectMeta, cronJobNameRules)
+	if spec := &cj.Spec; spec.Schedule == "" && spec.TimeZone == nil && spec.Suspend == nil && emptyJobSpec(&spec.JobTemplate) {
+		out.Required(cj581, path)
+		return
 	}
-	errs = append(errs, validateSchedule(&cj.Spec, o, path)...)
-	errs = append(errs, validateTimeZone(cj.Spec.TimeZone, path.Child("timeZone"))...)
+	if !o.Enabled(rule.GateCronJob) {
+		out.Forbidden(cj510, field.NewPath("kind"), "nothing happens while the feature gate "+string(rule.GateCronJob)+" is off")
+	}
+	checkSchedule(out, &cj.Spec, o, path.Child("schedule"))
+	checkTimeZone(out, cj.Spec.TimeZone, path.Child("timeZone"))
 	templatePath := path.Child("jobTemplate")
 	if emptyJobSpec(&cj.Spec.JobTemplate) {
-		return append(errs, required("CJ-002", templatePath, "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector"))
+		out.Required(cj002, templatePath)
+		return
 	}
-	return append(errs, validateJobSpec(newCronJob(cj, o), templatePath)...)
+	checkJobTemplate(out, &cj.Spec.JobTemplate, templatePath)
+	checkJobSpec(out, newCronJob(cj, o), templatePath)
+	checkObjectSize(out, cj)
 }
 
 // newCronJob is the job in the template. The RayJobs do not get the annotations of the RayCronJob, so none count.
@@ -93,22 +66,31 @@ const scheduleRemedy = "give five fields (minute, hour, day of month, month, day
 // maxSchedule is far beyond any schedule that means something.
 const maxSchedule = 1024
 
-func validateSchedule(spec *rayv1.RayCronJobSpec, o Options, path *field.Path) field.ErrorList {
-	path = path.Child("schedule")
+var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec})
+var cj011 = rule.New(rule.Rule{ID: "CJ-011", Field: "spec.schedule", Condition: "contains TZ", Peer: rule.BySpec, Remedy: "must not name a time zone; use timeZone"})
+var cj012 = rule.New(rule.Rule{ID: "CJ-012", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Peer: rule.BySpec})
+var cj501 = rule.New(rule.Rule{ID: "CJ-501", Field: "spec.schedule", Condition: "never comes within five years", Remedy: "never comes within five years; look at the day of the month"})
+
+func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o Options, path *field.Path) {
 	if spec.Schedule == "" {
-		return field.ErrorList{required("CJ-001", path, scheduleRemedy)}
+		out.Required(cj001, path, scheduleRemedy)
+		return
 	}
 	if strings.Contains(spec.Schedule, "TZ") {
-		return field.ErrorList{invalid("CJ-011", path, clipped(spec.Schedule), "must not name a time zone; use timeZone")}
+		out.Invalid(cj011, path, spec.Schedule)
+		return
 	}
 	schedule, err := parseSchedule(spec.Schedule)
 	if err != nil {
-		return field.ErrorList{invalid("CJ-012", path, clipped(spec.Schedule), scheduleRemedy)}
+		out.Invalid(cj012, path, spec.Schedule, scheduleRemedy)
+		return
 	}
-	if schedule.Next(o.now(spec.TimeZone)).IsZero() {
-		return field.ErrorList{invalid("CJ-501", path, clipped(spec.Schedule), "never comes within five years; look at the day of the month")}
+	if schedule.Next(now(o, spec.TimeZone)).IsZero() {
+		out.Invalid(cj501, path, spec.Schedule)
 	}
-	return nil
+	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
+		out.Invalid(cj503, path, spec.Schedule)
+	}
 }
 
 // parseSchedule reads a schedule without a time zone.
@@ -123,7 +105,7 @@ func parseSchedule(text string) (schedule cron.Schedule, err error) {
 var referenceTime = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // now is the time from which a schedule in the zone is followed.
-func (o Options) now(zone *string) time.Time {
+func now(o Options, zone *string) time.Time {
 	t := o.Now
 	if t.IsZero() {
 		t = referenceTime
@@ -136,88 +118,74 @@ func (o Options) now(zone *string) time.Time {
 	return t.UTC()
 }
 
-func validateTimeZone(zone *string, path *field.Path) field.ErrorList {
+var cj003 = rule.New(rule.Rule{ID: "CJ-003", Field: "spec.timeZone", Condition: "empty text", Peer: rule.BySchemaAndSpec, Same: []string{"CJ-013"},
+	Remedy: "name a time zone, as in UTC or Europe/Vienna, or leave the field out"})
+var cj014 = rule.New(rule.Rule{ID: "CJ-014", Field: "spec.timeZone", Condition: "not a known time zone", Peer: rule.BySpec})
+var cj508 = rule.New(rule.Rule{ID: "CJ-508", Field: "spec.timeZone", Condition: "Local, or unset"})
+
+func checkTimeZone(out *rule.Report, zone *string, path *field.Path) {
 	const remedy = "must be the name of a time zone, as in UTC or Europe/Vienna"
 	switch {
 	case zone == nil:
-		return nil
+		out.Required(cj508, path, "unset means the zone of the operator, UTC usually; name one to be sure")
+		return
 	case *zone == "":
-		return field.ErrorList{required("CJ-003", path, "name a time zone, as in UTC or Europe/Vienna, or leave the field out")}
+		out.Required(cj003, path)
+		return
 	case *zone == "Local":
-		return field.ErrorList{invalid("CJ-508", path, *zone, "is the zone of the operator's container; name one to be sure, as in UTC or Europe/Vienna")}
+		out.Invalid(cj508, path, *zone, "is the zone of the operator's container; name one to be sure, as in UTC or Europe/Vienna")
+		return
 	}
 	if _, err := time.LoadLocation(*zone); err != nil {
-		return field.ErrorList{invalid("CJ-014", path, clipped(*zone), remedy)}
+		out.Invalid(cj014, path, *zone, remedy)
 	}
-	return nil
 }
 
-func cronJobWarnings(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	if emptyCronJobSpec(&cj.Spec) {
-		return nil
-	}
-	path := field.NewPath("spec")
-	var warnings field.ErrorList
-	if !o.enabled(GateCronJob) {
-		warnings = append(warnings, forbidden("CJ-510", field.NewPath("kind"), "nothing happens while the feature gate "+string(GateCronJob)+" is off"))
-	}
-	if cj.Spec.TimeZone == nil {
-		warnings = append(warnings, required("CJ-508", path.Child("timeZone"), "unset means the zone of the operator, UTC usually; name one to be sure"))
-	}
-	if schedule, err := parseSchedule(cj.Spec.Schedule); err == nil {
-		if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
-			warnings = append(warnings, invalid("CJ-503", path.Child("schedule"), clipped(cj.Spec.Schedule), "comes more than once a minute, and only the first run of a minute is made; use @every 1m or more"))
-		}
-	}
-	template := &cj.Spec.JobTemplate
-	if emptyJobSpec(template) {
-		return warnings
-	}
-	templatePath := path.Child("jobTemplate")
-	warnings = append(warnings, warnJobTemplate(template, templatePath)...)
-	warnings = append(warnings, warnJobSpec(newCronJob(cj, o), templatePath)...)
-	return append(warnings, warnObjectSize(cj)...)
-}
+var cj503 = rule.New(rule.Rule{ID: "CJ-503", Field: "spec.schedule", Condition: "comes more than once a minute",
+	Remedy: "comes more than once a minute, and only the first run of a minute is made; use @every 1m or more"})
+var cj510 = rule.New(rule.Rule{ID: "CJ-510", Field: "kind", Condition: "gate RayCronJob off"})
 
-// warnJobTemplate tells of what makes sense for one job and not for one after the other.
-func warnJobTemplate(spec *rayv1.RayJobSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var cj504 = rule.New(rule.Rule{ID: "CJ-504", Field: "spec.jobTemplate.suspend", Condition: "true", Remedy: "makes each run wait for someone to resume it; use suspend of the RayCronJob"})
+var cj505 = rule.New(rule.Rule{ID: "CJ-505", Field: "spec.jobTemplate.jobId", Condition: "set", Remedy: "is that of every run, and Ray takes each id once; leave it out"})
+var cj506 = rule.New(rule.Rule{ID: "CJ-506", Field: "spec.jobTemplate.shutdownAfterJobFinishes", Condition: "not true, with neither deletionStrategy nor clusterSelector",
+	Remedy: "each run leaves a cluster behind; set it to true, or give deletionStrategy"})
+var cj507 = rule.New(rule.Rule{ID: "CJ-507", Field: "spec.jobTemplate.submissionMode", Condition: "InteractiveMode", Remedy: "makes each run wait for a person to submit the job; use another mode"})
+
+// checkJobTemplate tells of what makes sense for one job and not for one after the other.
+func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path) {
 	if spec.Suspend {
-		warnings = append(warnings, invalid("CJ-504", path.Child("suspend"), true, "makes each run wait for someone to resume it; use suspend of the RayCronJob"))
+		out.Invalid(cj504, path.Child("suspend"), true)
 	}
 	if spec.JobId != "" {
-		warnings = append(warnings, invalid("CJ-505", path.Child("jobId"), clipped(spec.JobId), "is that of every run, and Ray takes each id once; leave it out"))
+		out.Invalid(cj505, path.Child("jobId"), spec.JobId)
 	}
 	if !spec.ShutdownAfterJobFinishes && spec.DeletionStrategy == nil && len(spec.ClusterSelector) == 0 {
-		warnings = append(warnings, required("CJ-506", path.Child("shutdownAfterJobFinishes"), "each run leaves a cluster behind; set it to true, or give deletionStrategy"))
+		out.Required(cj506, path.Child("shutdownAfterJobFinishes"))
 	}
 	if spec.SubmissionMode == rayv1.InteractiveMode {
-		warnings = append(warnings, invalid("CJ-507", path.Child("submissionMode"), string(spec.SubmissionMode), "makes each run wait for a person to submit the job; use another mode"))
+		out.Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
 	}
-	return warnings
 }
 
-func cronJobTransitions(cj, old *rayv1.RayCronJob, _ Options) field.ErrorList {
-	return validateJobSpecTransition(&cj.Spec.JobTemplate, &old.Spec.JobTemplate, field.NewPath("spec", "jobTemplate"))
-}
-
-// cronJobChanges needs the time: without it nobody knows whether a run is due.
-func cronJobChanges(cj, old *rayv1.RayCronJob, o Options) field.ErrorList {
+// cronJobTransition needs the time for one rule: without it nobody knows whether a run is due.
+func cronJobTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o Options) {
+	checkJobSpecTransition(out, &cj.Spec.JobTemplate, &old.Spec.JobTemplate, field.NewPath("spec", "jobTemplate"))
 	if o.Now.IsZero() || cj.Spec.Schedule == old.Spec.Schedule && equality.Semantic.DeepEqual(cj.Spec.TimeZone, old.Spec.TimeZone) {
-		return nil
+		return
 	}
 	schedule, err := parseSchedule(old.Spec.Schedule)
 	if err != nil || isTrue(old.Spec.Suspend) {
-		return nil
+		return
 	}
 	last := old.CreationTimestamp.Time
 	if t := old.Status.LastScheduleTime; t != nil {
 		last = t.Time
 	}
-	due := schedule.Next(Options{Now: last}.now(old.Spec.TimeZone))
+	due := schedule.Next(now(Options{Now: last}, old.Spec.TimeZone))
 	if last.IsZero() || due.IsZero() || due.After(o.Now) {
-		return nil
+		return
 	}
-	return field.ErrorList{invalid("CJ-509", field.NewPath("spec", "schedule"), clipped(cj.Spec.Schedule),
-		"is changed while the run of "+due.UTC().Format(time.RFC3339)+" is due, and counts from the run before it")}
+	out.Invalid(cj509, field.NewPath("spec", "schedule"), cj.Spec.Schedule, "is changed while the run of "+due.UTC().Format(time.RFC3339)+" is due, and counts from the run before it")
 }
+
+var cj509 = rule.New(rule.Rule{ID: "CJ-509", Field: "spec.schedule", Condition: "changed while a run is due", Transition: true})

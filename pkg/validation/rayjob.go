@@ -6,84 +6,51 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+var rj020 = rule.New(rule.Rule{ID: "RJ-020", Kind: "RayJob", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec})
+var rj021 = rule.New(rule.Rule{ID: "RJ-021", Kind: "RayJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec})
+
 var jobNameRules = nameRules{
-	tooLong: "RJ-020", malformed: "RJ-021", maxLength: 47,
+	tooLong: rj020, malformed: rj021, maxLength: 47,
 	why: "so that the name of its RayCluster stays within 53",
 }
 
-var jobRules = &kindRules[rayv1.RayJob]{
-	meta:        func(rj *rayv1.RayJob) *metav1.ObjectMeta { return &rj.ObjectMeta },
-	spec:        func(rj *rayv1.RayJob) any { return &rj.Spec },
-	roots:       ruleRoots{cluster: "spec.rayClusterSpec", job: "spec"},
-	problems:    jobErrors,
-	advice:      jobWarnings,
-	status:      RayJobStatus,
-	transitions: jobTransitions,
-	changes:     jobChanges,
-	unused:      jobUnused,
-	object:      func(rj *rayv1.RayJob) Object { return rj },
-}
+var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobDeploymentStatus", Condition: "Waiting while submissionMode is not InteractiveMode", Peer: rule.BySpec,
+	Remedy: "is reached in InteractiveMode only; the operator sets it"})
 
-// RayJob returns every error of a RayJob that is being created, with its schema defaults. A nil object counts as one
-// without a spec.
-func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobRules.create(rj, o).Errors }
-
-// RayJobWarningList returns what works in a RayJob but may surprise its author.
-func RayJobWarningList(rj *rayv1.RayJob, o Options) field.ErrorList {
-	return jobRules.create(rj, o).Warnings
-}
-
-// RayJobUpdate is RayClusterUpdate for a RayJob.
-func RayJobUpdate(rj, old *rayv1.RayJob, o Options) field.ErrorList {
-	return jobRules.update(rj, old, o).Errors
-}
-
-// RayJobUpdateWarningList is RayClusterUpdateWarningList for a RayJob.
-func RayJobUpdateWarningList(rj, old *rayv1.RayJob, o Options) field.ErrorList {
-	return jobRules.update(rj, old, o).Warnings
-}
-
-// RayJobStatus returns the errors in the status alone. RayJob includes them.
-func RayJobStatus(rj *rayv1.RayJob, _ Options) field.ErrorList {
-	if rj.Status.JobDeploymentStatus != rayv1.JobDeploymentStatusWaiting || rj.Spec.SubmissionMode == rayv1.InteractiveMode {
-		return nil
+func jobStatus(out *rule.Report, rj *rayv1.RayJob) {
+	if rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode {
+		out.Invalid(rj060, field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus))
 	}
-	return field.ErrorList{invalid("RJ-060", field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus),
-		"is reached in InteractiveMode only; the operator sets it")}
 }
 
-func jobErrors(rj *rayv1.RayJob, o Options) field.ErrorList {
-	errs := validateObjectName(&rj.ObjectMeta, jobNameRules)
-	errs = append(errs, validateSchedulerLabels(rj.Labels, o, field.NewPath("metadata", "labels"))...)
+var rj066 = rule.New(rule.Rule{ID: "RJ-066", Kind: "RayJob", Field: "kind", Condition: "the batch scheduler is scheduler-plugins", Peer: rule.ByStep, Depends: "batch scheduler",
+	Remedy: "the batch scheduler scheduler-plugins, which the operator runs with, cannot schedule a RayJob; use a RayCluster"})
+var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"})
+
+func checkJob(out *rule.Report, rj *rayv1.RayJob, o Options) {
+	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
+	checkName(out, &rj.ObjectMeta, jobNameRules)
 	if emptyJobSpec(&rj.Spec) {
-		return append(errs, required("RJ-581", field.NewPath("spec"), "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"))
+		checkSchedulerLabels(out, rj.Labels, o, metaPath.Child("labels"))
+		out.Required(rj581, path)
+		return
 	}
-	if o.scheduler() == "scheduler-plugins" {
-		errs = append(errs, forbidden("RJ-066", field.NewPath("kind"), "the batch scheduler scheduler-plugins, which the operator runs with, cannot schedule a RayJob; use a RayCluster"))
-	}
-	errs = append(errs, validateJobSpec(newJob(&rj.Spec, &rj.ObjectMeta, o), field.NewPath("spec"))...)
-	return append(errs, RayJobStatus(rj, o)...)
-}
-
-func jobWarnings(rj *rayv1.RayJob, o Options) field.ErrorList {
-	if emptyJobSpec(&rj.Spec) {
-		return nil
-	}
-	path := field.NewPath("spec")
 	j := newJob(&rj.Spec, &rj.ObjectMeta, o)
-	warnings := warnMetadata(j.meta, o, field.NewPath("metadata"))
-	warnings = append(warnings, warnJobSpec(j, path)...)
-	warnings = append(warnings, warnKueue(j, path)...)
-	if rj.Spec.Suspend && rj.Spec.PreRunningDeadlineSeconds != nil && rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusNew {
-		warnings = append(warnings, invalid("RJ-532", path.Child("preRunningDeadlineSeconds"), *rj.Spec.PreRunningDeadlineSeconds,
-			"does not count while the job is suspended"))
+	checkMetadata(out, j.meta, o, metaPath)
+	if o.Scheduler() == "scheduler-plugins" {
+		out.Forbidden(rj066, field.NewPath("kind"))
 	}
-	return append(warnings, warnObjectSize(rj)...)
+	checkJobSpec(out, j, path)
+	checkKueue(out, j, path)
+	if rj.Spec.Suspend && rj.Spec.PreRunningDeadlineSeconds != nil && rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusNew {
+		out.Invalid(rj532, path.Child("preRunningDeadlineSeconds"), *rj.Spec.PreRunningDeadlineSeconds, "does not count while the job is suspended")
+	}
+	checkObjectSize(out, rj)
+	jobStatus(out, rj)
 }
-
-func jobUnused(rj *rayv1.RayJob, _ Options) []string { return unusedOfJob(&rj.Spec, "spec") }
 
 // unusedOfJob are the parts of a RayJobSpec at the path that no child is made from: the cluster where one that exists is
 // named, and the submitter where no Job submits.
@@ -147,29 +114,17 @@ func (j *job) submits() bool {
 	return j.spec.SubmissionMode == rayv1.K8sJobMode || j.spec.SubmissionMode == rayv1.SidecarMode
 }
 
-// validateJobSpec checks a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
-func validateJobSpec(j *job, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	errs = append(errs, validateJobCluster(j, path)...)
-	errs = append(errs, validateSubmission(j, path)...)
-	errs = append(errs, validateSubmitter(j, path)...)
-	errs = append(errs, validateJobLimits(j, path)...)
-	errs = append(errs, validateDeletion(j, path)...)
-	errs = append(errs, validateJobPayload(j, path)...)
-	if m := j.spec.ManagedBy; m != nil {
-		errs = append(errs, notIn("RJ-010", path.Child("managedBy"), *m, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)...)
-	}
-	return errs
-}
+var rj010 = rule.New(rule.Rule{ID: "RJ-010", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema})
 
-// warnJobSpec is validateJobSpec for what works but may surprise.
-func warnJobSpec(j *job, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	warnings = append(warnings, warnJobCluster(j, path)...)
-	warnings = append(warnings, warnSubmission(j, path)...)
-	warnings = append(warnings, warnSubmitter(j, path)...)
-	warnings = append(warnings, warnJobLimits(j, path)...)
-	warnings = append(warnings, warnDeletion(j, path)...)
-	warnings = append(warnings, warnJobPayload(j, path)...)
-	return warnings
+// checkJobSpec looks at a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
+func checkJobSpec(out *rule.Report, j *job, path *field.Path) {
+	checkJobCluster(out, j, path)
+	checkSubmission(out, j, path)
+	checkSubmitter(out, j, path)
+	checkJobLimits(out, j, path)
+	checkDeletion(out, j, path)
+	checkJobPayload(out, j, path)
+	if m := j.spec.ManagedBy; m != nil {
+		rule.OneOf(out, rj010, path.Child("managedBy"), *m, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	}
 }

@@ -11,20 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validateServeConfig refuses text that can never be sent to Ray Serve.
-func validateServeConfig(text string, path *field.Path) field.ErrorList {
-	if _, err := yamlMap(text); err != nil {
-		return field.ErrorList{invalid("RS-502", path, clipped(text), "must be YAML for a map with applications: "+err.Error())}
-	}
-	return nil
-}
+var rs502 = rule.New(rule.Rule{ID: "RS-502", Field: "spec.serveConfigV2", Condition: "not YAML for a map", Peer: rule.ByStep, Same: []string{"RS-026"}})
 
 // serveConfig is a Serve configuration under test. The path is that of the text, so messages say where in it.
 type serveConfig struct {
-	path     *field.Path
-	warnings field.ErrorList
+	out  *rule.Report
+	path *field.Path
 }
 
 // asJSON shows what somebody wrote in YAML in one line.
@@ -40,27 +35,26 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-func (c *serveConfig) warn(id string, value any, where, detail string) {
-	if text, ok := value.(string); ok {
-		value = clipped(text)
-	}
-	c.warnings = append(c.warnings, invalid(id, c.path, value, where+" "+detail))
+func (c *serveConfig) warn(by *rule.Rule, value any, where, detail string) {
+	c.out.Invalid(by, c.path, value, where+" "+detail)
 }
 
-// warnServeConfig tells of what Ray Serve will refuse or not do.
-func warnServeConfig(s *service, path *field.Path) field.ErrorList {
+var rs509 = rule.New(rule.Rule{ID: "RS-509", Field: "spec.serveConfigV2", Condition: "has the form for a single application"})
+
+// checkServeConfig tells of what Ray Serve will refuse or not do.
+func checkServeConfig(out *rule.Report, s *service, path *field.Path) {
 	config, err := yamlMap(s.Spec.ServeConfigV2)
 	if err != nil {
-		return nil
+		out.Invalid(rs502, path, s.Spec.ServeConfigV2, "must be YAML for a map with applications: "+err.Error())
+		return
 	}
-	c := &serveConfig{path: path}
+	c := &serveConfig{out: out, path: path}
 	if old := singleAppKey(config); old != "" {
-		c.warn("RS-509", old, old, "belongs to the configuration of a single application, which is not deployed; list the application under applications")
+		c.warn(rs509, old, old, "belongs to the configuration of a single application, which is not deployed; list the application under applications")
 	} else {
 		c.applications(config)
 	}
 	c.httpOptions(s, config)
-	return c.warnings
 }
 
 // singleAppKey finds a key of the configuration that Ray Serve had before it knew several applications.
@@ -76,18 +70,20 @@ func singleAppKey(config map[string]any) string {
 	return ""
 }
 
+var rs503 = rule.New(rule.Rule{ID: "RS-503", Field: "spec.serveConfigV2", Condition: "applications missing, empty or no list"})
+
 func (c *serveConfig) applications(config map[string]any) {
 	raw, set := config["applications"]
 	list, isList := raw.([]any)
 	switch {
 	case !set || raw == nil:
-		c.warnings = append(c.warnings, required("RS-503", c.path, "has no applications, so that nothing is served; list them"))
+		c.out.Required(rs503, c.path, "has no applications, so that nothing is served; list them")
 		return
 	case !isList:
-		c.warn("RS-503", asJSON(raw), "applications", "must be a list")
+		c.warn(rs503, asJSON(raw), "applications", "must be a list")
 		return
 	case len(list) == 0:
-		c.warnings = append(c.warnings, required("RS-503", c.path, "applications is empty, so that nothing is served"))
+		c.out.Required(rs503, c.path, "applications is empty, so that nothing is served")
 		return
 	}
 	names, prefixes := map[string]bool{}, map[string]bool{}
@@ -95,7 +91,7 @@ func (c *serveConfig) applications(config map[string]any) {
 		where := fmt.Sprintf("applications[%d]", i)
 		app, isMap := item.(map[string]any)
 		if !isMap {
-			c.warn("RS-503", asJSON(item), where, "must be a map with name, import_path and route_prefix")
+			c.warn(rs503, asJSON(item), where, "must be a map with name, import_path and route_prefix")
 			continue
 		}
 		c.appName(app, names, where+".name")
@@ -105,21 +101,25 @@ func (c *serveConfig) applications(config map[string]any) {
 	}
 }
 
+var rs504 = rule.New(rule.Rule{ID: "RS-504", Field: "spec.serveConfigV2", Condition: "name of an application missing or repeated"})
+
 func (c *serveConfig) appName(app map[string]any, seen map[string]bool, where string) {
 	name, given := app["name"].(string)
 	switch {
 	case app["name"] != nil && !given:
-		c.warn("RS-504", asJSON(app["name"]), where, "must be text")
+		c.warn(rs504, asJSON(app["name"]), where, "must be text")
 		return
 	case name == "":
-		c.warn("RS-504", "", where, "is missing; give each application a name of its own")
+		c.warn(rs504, "", where, "is missing; give each application a name of its own")
 		name = "default"
 	}
 	if seen[name] {
-		c.warn("RS-504", name, where, "is the name of an earlier application too; give each a name of its own")
+		c.warn(rs504, name, where, "is the name of an earlier application too; give each a name of its own")
 	}
 	seen[name] = true
 }
+
+var rs505 = rule.New(rule.Rule{ID: "RS-505", Field: "spec.serveConfigV2", Condition: "route_prefix repeated, without a slash before it, or with one after it"})
 
 func (c *serveConfig) routePrefix(app map[string]any, seen map[string]bool, where string) {
 	raw, set := app["route_prefix"]
@@ -130,21 +130,21 @@ func (c *serveConfig) routePrefix(app map[string]any, seen map[string]bool, wher
 	if set {
 		text, isText := raw.(string)
 		if !isText {
-			c.warn("RS-505", asJSON(raw), where, "must be text")
+			c.warn(rs505, asJSON(raw), where, "must be text")
 			return
 		}
 		prefix = text
 	}
 	switch {
 	case !strings.HasPrefix(prefix, "/"):
-		c.warn("RS-505", prefix, where, "must begin with a slash")
+		c.warn(rs505, prefix, where, "must begin with a slash")
 	case len(prefix) > 1 && strings.HasSuffix(prefix, "/"):
-		c.warn("RS-505", prefix, where, "must not end with a slash")
+		c.warn(rs505, prefix, where, "must not end with a slash")
 	case strings.ContainsAny(prefix, "{}"):
-		c.warn("RS-505", prefix, where, "must not have braces")
+		c.warn(rs505, prefix, where, "must not have braces")
 	}
 	if seen[prefix] {
-		c.warn("RS-505", prefix, where, "is that of an earlier application too; give each a path of its own")
+		c.warn(rs505, prefix, where, "is that of an earlier application too; give each a path of its own")
 	}
 	seen[prefix] = true
 }
@@ -152,12 +152,14 @@ func (c *serveConfig) routePrefix(app map[string]any, seen map[string]bool, wher
 // importable matches module:attribute and module.attribute.
 var importable = regexp.MustCompile(`^[^:\s]+(\.[^:.\s]+|:[^:\s]+)$`)
 
+var rs506 = rule.New(rule.Rule{ID: "RS-506", Field: "spec.serveConfigV2", Condition: "import_path of an application missing, or not module:attribute"})
+
 func (c *serveConfig) importPath(app map[string]any, where string) {
 	switch text, isText := app["import_path"].(string); {
 	case app["import_path"] == nil:
-		c.warn("RS-506", "", where, "is missing; give module:attribute, as in main:app")
+		c.warn(rs506, "", where, "is missing; give module:attribute, as in main:app")
 	case !isText || !importable.MatchString(text):
-		c.warn("RS-506", asJSON(app["import_path"]), where, "must be module:attribute, as in main:app")
+		c.warn(rs506, asJSON(app["import_path"]), where, "must be module:attribute, as in main:app")
 	}
 }
 
@@ -168,6 +170,8 @@ var deploymentKeys = paramSet("name", "num_replicas", "max_ongoing_requests", "m
 	"placement_group_fallback_strategy", "max_replicas_per_node", "logging_config", "request_router_config", "route_prefix", "rolling_update_percentage",
 	"max_constructor_retry_count", "gang_scheduling_config", "deployment_actors")
 
+var rs507 = rule.New(rule.Rule{ID: "RS-507", Field: "spec.serveConfigV2", Condition: "deployments: name missing or repeated, num_replicas next to autoscaling_config, min_replicas above max_replicas, unknown keys"})
+
 func (c *serveConfig) deployments(app map[string]any, where string) {
 	raw, set := app["deployments"]
 	if !set || raw == nil {
@@ -175,7 +179,7 @@ func (c *serveConfig) deployments(app map[string]any, where string) {
 	}
 	list, isList := raw.([]any)
 	if !isList {
-		c.warn("RS-507", asJSON(raw), where, "must be a list")
+		c.warn(rs507, asJSON(raw), where, "must be a list")
 		return
 	}
 	names := map[string]bool{}
@@ -183,21 +187,21 @@ func (c *serveConfig) deployments(app map[string]any, where string) {
 		at := fmt.Sprintf("%s[%d]", where, i)
 		d, isMap := item.(map[string]any)
 		if !isMap {
-			c.warn("RS-507", asJSON(item), at, "must be a map")
+			c.warn(rs507, asJSON(item), at, "must be a map")
 			continue
 		}
 		switch name, _ := d["name"].(string); {
 		case name == "":
-			c.warn("RS-507", "", at+".name", "is missing; name the deployment that this is for")
+			c.warn(rs507, "", at+".name", "is missing; name the deployment that this is for")
 		case names[name]:
-			c.warn("RS-507", name, at+".name", "is the name of an earlier deployment too; put both into one")
+			c.warn(rs507, name, at+".name", "is the name of an earlier deployment too; put both into one")
 		default:
 			names[name] = true
 		}
 		c.scaling(d, at)
 		for _, key := range slices.Sorted(maps.Keys(d)) {
 			if !deploymentKeys[key] {
-				c.warn("RS-507", key, at, "has a field that Ray Serve is not known to have; look for a misspelling")
+				c.warn(rs507, key, at, "has a field that Ray Serve is not known to have; look for a misspelling")
 			}
 		}
 	}
@@ -209,14 +213,16 @@ func (c *serveConfig) scaling(d map[string]any, where string) {
 		return
 	}
 	if n, fixed := d["num_replicas"].(float64); fixed {
-		c.warn("RS-507", n, where+".num_replicas", "cannot be a number next to autoscaling_config; keep one of the two")
+		c.warn(rs507, n, where+".num_replicas", "cannot be a number next to autoscaling_config; keep one of the two")
 	}
 	low, hasLow := auto["min_replicas"].(float64)
 	high, hasHigh := auto["max_replicas"].(float64)
 	if hasLow && hasHigh && low > high {
-		c.warn("RS-507", low, where+".autoscaling_config.min_replicas", fmt.Sprintf("must not exceed max_replicas, which is %v", high))
+		c.warn(rs507, low, where+".autoscaling_config.min_replicas", fmt.Sprintf("must not exceed max_replicas, which is %v", high))
 	}
 }
+
+var rs508 = rule.New(rule.Rule{ID: "RS-508", Field: "spec.serveConfigV2", Condition: "http_options.port is not that of the container port named serve, or host is not 0.0.0.0"})
 
 // httpOptions compares where Serve listens with where the Service sends requests.
 func (c *serveConfig) httpOptions(s *service, config map[string]any) {
@@ -225,11 +231,11 @@ func (c *serveConfig) httpOptions(s *service, config map[string]any) {
 		return
 	}
 	if host, given := options["host"].(string); given && host != "0.0.0.0" {
-		c.warn("RS-508", host, "http_options.host", "must be 0.0.0.0, or no request from outside the Pod arrives")
+		c.warn(rs508, host, "http_options.host", "must be 0.0.0.0, or no request from outside the Pod arrives")
 	}
 	port, given := options["port"].(float64)
 	if want := servePort(s); given && want != 0 && port != float64(want) {
-		c.warn("RS-508", port, "http_options.port", fmt.Sprintf("must be that of the container port named serve, which is %d", want))
+		c.warn(rs508, port, "http_options.port", fmt.Sprintf("must be that of the container port named serve, which is %d", want))
 	}
 }
 

@@ -8,116 +8,139 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func validateServiceUpgrade(s *service) field.ErrorList {
+var rs016 = rule.New(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Condition: "not NewCluster, NewClusterWithIncrementalUpgrade, None", Peer: rule.BySpec, Same: []string{"RS-501"}})
+
+func checkServiceUpgrade(out *rule.Report, s *service) {
 	u := s.Spec.UpgradeStrategy
 	if u == nil {
-		return nil
+		return
 	}
 	path := s.path.Child("upgradeStrategy")
-	var errs field.ErrorList
+	optionsPath := path.Child("clusterUpgradeOptions")
 	if u.Type != nil {
-		errs = append(errs, notIn("RS-016", path.Child("type"), *u.Type,
-			rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)...)
+		rule.OneOf(out, rs016, path.Child("type"), *u.Type,
+			rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
 	}
-	if s.incremental() && s.cluster.options.enabled(GateIncrementalUpgrade) {
-		return append(errs, checkIncrementalUpgrade(s, path)...)
+	enabled := s.cluster.options.Enabled(rule.GateIncrementalUpgrade)
+	if !s.incremental() || !enabled {
+		checkUpgradeOptionsPresent(out, u.ClusterUpgradeOptions, optionsPath)
 	}
-	return append(errs, validateUpgradeOptionsPresent(u.ClusterUpgradeOptions, path.Child("clusterUpgradeOptions"))...)
+	switch {
+	case s.incremental() && enabled:
+		checkIncrementalUpgrade(out, s, path)
+	case s.incremental():
+		out.Invalid(rs511, path.Child("type"), string(*u.Type), "needs the feature gate "+string(rule.GateIncrementalUpgrade)+", without which it means None")
+		checkIncrementalUpgrade(out.Maybe(), s, path)
+	case u.ClusterUpgradeOptions != nil:
+		out.Forbidden(rs510, optionsPath)
+	}
+	if o := u.ClusterUpgradeOptions; o != nil && s.incremental() {
+		const stuck = "0 never moves the upgrade on; use at least 1"
+		if o.StepSizePercent != nil && *o.StepSizePercent == 0 {
+			out.Invalid(rs511, optionsPath.Child("stepSizePercent"), *o.StepSizePercent, stuck)
+		}
+		if o.MaxSurgePercent != nil && *o.MaxSurgePercent == 0 {
+			out.Invalid(rs511, optionsPath.Child("maxSurgePercent"), *o.MaxSurgePercent, stuck)
+		}
+	}
 }
 
-// validateUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
-func validateUpgradeOptionsPresent(o *rayv1.ClusterUpgradeOptions, path *field.Path) field.ErrorList {
+var rs003 = rule.New(rule.Rule{ID: "RS-003", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Peer: rule.BySchema})
+
+// checkUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
+func checkUpgradeOptionsPresent(out *rule.Report, o *rayv1.ClusterUpgradeOptions, path *field.Path) {
 	if o == nil {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	if o.StepSizePercent == nil {
-		errs = append(errs, required("RS-003", path.Child("stepSizePercent"), "give the share of the traffic to move in one step, from 0 to 100"))
+		out.Required(rs003, path.Child("stepSizePercent"), "give the share of the traffic to move in one step, from 0 to 100")
 	}
 	if o.IntervalSeconds == nil {
-		errs = append(errs, required("RS-003", path.Child("intervalSeconds"), "give the seconds between two steps"))
+		out.Required(rs003, path.Child("intervalSeconds"), "give the seconds between two steps")
 	}
-	return errs
 }
 
+var rs018 = rule.New(rule.Rule{ID: "RS-018", Field: "spec.rayClusterConfig.enableInTreeAutoscaling", Condition: "with type NewClusterWithIncrementalUpgrade: not true (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
+	Remedy: "must be true with NewClusterWithIncrementalUpgrade, which lets the new cluster grow step by step"})
+var rs019 = rule.New(rule.Rule{ID: "RS-019", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "with type NewClusterWithIncrementalUpgrade: absent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
+	Remedy: "is needed with NewClusterWithIncrementalUpgrade: stepSizePercent, intervalSeconds and gatewayClassName"})
+var rs020 = rule.New(rule.Rule{ID: "RS-020", Field: "spec.upgradeStrategy.clusterUpgradeOptions.maxSurgePercent", Condition: "with type NewClusterWithIncrementalUpgrade: outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
+	Remedy: "must be from 0 to 100"})
+var rs021 = rule.New(rule.Rule{ID: "RS-021", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: absent or outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs022 = rule.New(rule.Rule{ID: "RS-022", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: above maxSurgePercent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs023 = rule.New(rule.Rule{ID: "RS-023", Field: "spec.upgradeStrategy.clusterUpgradeOptions.intervalSeconds", Condition: "with type NewClusterWithIncrementalUpgrade: absent or below 1 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs024 = rule.New(rule.Rule{ID: "RS-024", Field: "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName", Condition: "with type NewClusterWithIncrementalUpgrade: empty (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
+	Remedy: "name the GatewayClass that splits the traffic"})
+
 // checkIncrementalUpgrade is an error where the operator upgrades in steps, and a warning where its gate is off.
-func checkIncrementalUpgrade(s *service, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
 	if !s.cluster.autoscaling {
-		errs = append(errs, required("RS-018", s.clusterPath.Child("enableInTreeAutoscaling"), "must be true with NewClusterWithIncrementalUpgrade, which lets the new cluster grow step by step"))
+		out.Required(rs018, s.clusterPath.Child("enableInTreeAutoscaling"))
 	}
 	o := s.Spec.UpgradeStrategy.ClusterUpgradeOptions
 	path = path.Child("clusterUpgradeOptions")
 	if o == nil {
-		return append(errs, required("RS-019", path, "is needed with NewClusterWithIncrementalUpgrade: stepSizePercent, intervalSeconds and gatewayClassName"))
+		out.Required(rs019, path)
+		return
 	}
 	surge := int32(100)
 	if o.MaxSurgePercent != nil {
 		surge = *o.MaxSurgePercent
 	}
 	if surge < 0 || surge > 100 {
-		errs = append(errs, invalid("RS-020", path.Child("maxSurgePercent"), surge, "must be from 0 to 100"))
+		out.Invalid(rs020, path.Child("maxSurgePercent"), surge)
 	}
 	stepPath := path.Child("stepSizePercent")
 	switch step := o.StepSizePercent; {
 	case step == nil:
-		errs = append(errs, required("RS-021", stepPath, "give the share of the traffic to move in one step, from 0 to 100"))
+		out.Required(rs021, stepPath, "give the share of the traffic to move in one step, from 0 to 100")
 	case *step < 0 || *step > 100:
-		errs = append(errs, invalid("RS-021", stepPath, *step, "must be from 0 to 100"))
+		out.Invalid(rs021, stepPath, *step, "must be from 0 to 100")
 	case *step > surge:
-		errs = append(errs, invalid("RS-022", stepPath, *step, fmt.Sprintf("must not exceed maxSurgePercent, which is %d", surge)))
+		out.Invalid(rs022, stepPath, *step, fmt.Sprintf("must not exceed maxSurgePercent, which is %d", surge))
 	}
 	switch interval := o.IntervalSeconds; {
 	case interval == nil:
-		errs = append(errs, required("RS-023", path.Child("intervalSeconds"), "give the seconds between two steps"))
+		out.Required(rs023, path.Child("intervalSeconds"), "give the seconds between two steps")
 	case *interval <= 0:
-		errs = append(errs, invalid("RS-023", path.Child("intervalSeconds"), *interval, "must be above 0"))
+		out.Invalid(rs023, path.Child("intervalSeconds"), *interval, "must be above 0")
 	}
 	if o.GatewayClassName == "" {
-		errs = append(errs, required("RS-024", path.Child("gatewayClassName"), "name the GatewayClass that splits the traffic"))
+		out.Required(rs024, path.Child("gatewayClassName"))
 	}
-	return errs
 }
 
-func warnServiceUpgrade(s *service) field.ErrorList {
-	u := s.Spec.UpgradeStrategy
-	if u == nil {
-		return nil
-	}
-	path := s.path.Child("upgradeStrategy")
-	optionsPath := path.Child("clusterUpgradeOptions")
-	if !s.incremental() {
-		if u.ClusterUpgradeOptions == nil {
-			return nil
-		}
-		return field.ErrorList{forbidden("RS-510", optionsPath, "is ignored unless type is NewClusterWithIncrementalUpgrade; remove it")}
-	}
-	var warnings field.ErrorList
-	if !s.cluster.options.enabled(GateIncrementalUpgrade) {
-		warnings = append(warnings, invalid("RS-511", path.Child("type"), string(*u.Type), "needs the feature gate "+string(GateIncrementalUpgrade)+", without which it means None"))
-		warnings = append(warnings, checkIncrementalUpgrade(s, path)...)
-	}
-	if o := u.ClusterUpgradeOptions; o != nil {
-		const stuck = "0 never moves the upgrade on; use at least 1"
-		if o.StepSizePercent != nil && *o.StepSizePercent == 0 {
-			warnings = append(warnings, invalid("RS-511", optionsPath.Child("stepSizePercent"), *o.StepSizePercent, stuck))
-		}
-		if o.MaxSurgePercent != nil && *o.MaxSurgePercent == 0 {
-			warnings = append(warnings, invalid("RS-511", optionsPath.Child("maxSurgePercent"), *o.MaxSurgePercent, stuck))
-		}
-	}
-	return warnings
-}
+var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "set with another type than NewClusterWithIncrementalUpgrade",
+	Remedy: "is ignored unless type is NewClusterWithIncrementalUpgrade; remove it"})
+var rs511 = rule.New(rule.Rule{ID: "RS-511", Field: "spec.upgradeStrategy", Condition: "with type NewClusterWithIncrementalUpgrade: gate RayServiceIncrementalUpgrade off, or stepSizePercent or maxSurgePercent 0"})
 
-func serviceTransitions(rs, old *rayv1.RayService, o Options) field.ErrorList {
+var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,
+	Remedy: "cannot be removed while an upgrade in steps runs; wait for its end"})
+
+// serviceTransition also tells of changes that do not reach the clusters.
+func serviceTransition(out *rule.Report, rs, old *rayv1.RayService, o Options) {
 	path := field.NewPath("spec")
-	errs := validateManagerKept("RS-004", rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
-	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.enabled(GateIncrementalUpgrade) {
-		errs = append(errs, required("RS-027", path.Child("upgradeStrategy", "clusterUpgradeOptions"), "cannot be removed while an upgrade in steps runs; wait for its end"))
+	clusterPath := path.Child("rayClusterConfig")
+	checkManagerKept(out, rs004, rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
+	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.Enabled(rule.GateIncrementalUpgrade) {
+		out.Required(rs027, path.Child("upgradeStrategy", "clusterUpgradeOptions"))
 	}
-	return append(errs, validateTransition(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec, path.Child("rayClusterConfig"))...)
+	checkSpecTransition(out, &rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec, clusterPath)
+	s := newService(rs, o)
+	if !s.overlaps() && clusterDiffers(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec) {
+		out.Forbidden(rs521, clusterPath)
+	}
+	if upgrading(old) && !equality.Semantic.DeepEqual(rs.Spec.UpgradeStrategy, old.Spec.UpgradeStrategy) {
+		out.Forbidden(rs523, path.Child("upgradeStrategy"))
+	}
+	if n := isTrue(rs.Spec.RayClusterSpec.Suspend); n != isTrue(old.Spec.RayClusterSpec.Suspend) && !n {
+		out.Invalid(rs524, clusterPath.Child("suspend"), n)
+	}
+	checkLostFields(out, rs, old, o)
 }
 
 func upgrading(rs *rayv1.RayService) bool {
@@ -128,23 +151,9 @@ func hasUpgradeOptions(rs *rayv1.RayService) bool {
 	return rs.Spec.UpgradeStrategy != nil && rs.Spec.UpgradeStrategy.ClusterUpgradeOptions != nil
 }
 
-// serviceChanges tells of changes that do not reach the clusters.
-func serviceChanges(rs, old *rayv1.RayService, o Options) field.ErrorList {
-	path := field.NewPath("spec")
-	clusterPath := path.Child("rayClusterConfig")
-	var warnings field.ErrorList
-	s := newService(rs, o)
-	if !s.overlaps() && clusterDiffers(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec) {
-		warnings = append(warnings, forbidden("RS-521", clusterPath, "has no effect on the cluster that runs, since upgrades are off; set upgradeStrategy.type to NewCluster"))
-	}
-	if upgrading(old) && !equality.Semantic.DeepEqual(rs.Spec.UpgradeStrategy, old.Spec.UpgradeStrategy) {
-		warnings = append(warnings, forbidden("RS-523", path.Child("upgradeStrategy"), "is changed in the middle of an upgrade; wait for its end"))
-	}
-	if n := isTrue(rs.Spec.RayClusterSpec.Suspend); n != isTrue(old.Spec.RayClusterSpec.Suspend) && !n {
-		warnings = append(warnings, invalid("RS-524", clusterPath.Child("suspend"), n, "counts only when a cluster is made; use suspend of the service"))
-	}
-	return append(warnings, warnLostFields(rs, old, o)...)
-}
+var rs521 = rule.New(rule.Rule{ID: "RS-521", Field: "spec.rayClusterConfig", Condition: "changed while upgrades are off", Transition: true,
+	Remedy: "has no effect on the cluster that runs, since upgrades are off; set upgradeStrategy.type to NewCluster"})
+var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Condition: "changed during an upgrade", Transition: true, Remedy: "is changed in the middle of an upgrade; wait for its end"})
 
 // clusterDiffers compares what a new cluster would be made for.
 func clusterDiffers(spec, old *rayv1.RayClusterSpec) bool {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 var wholeNumber = regexp.MustCompile(`^[0-9]+$`)
@@ -34,32 +35,32 @@ func keepsCommand(c *cluster, g nodeGroup) bool {
 	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
-// validateStartParams finds counts with which `ray start` exits at once.
-func validateStartParams(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus]", Condition: "not a whole number of at least 0; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept",
+	Remedy: "must be a whole number of at least 0; ray start refuses units and fractions"})
+
+// checkCounts finds counts with which `ray start` exits at once.
+func checkCounts(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	if keepsCommand(c, g) {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	for _, key := range []string{"num-cpus", "num-gpus"} {
 		if v := g.rayStartParams[key]; v != "" && !byShell(v) && !wholeNumber.MatchString(v) {
-			errs = append(errs, invalid("RC-515", path.Key(key), v, "must be a whole number of at least 0; ray start refuses units and fractions"))
+			out.Invalid(rc515, path.Key(key), v)
 		}
 	}
-	return errs
 }
 
-func warnStartParams(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+func checkStartParams(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
+	checkCounts(out, c, g, path)
 	for _, key := range slices.Sorted(maps.Keys(g.rayStartParams)) {
 		value, p := g.rayStartParams[key], path.Key(key)
-		warnings = append(warnings, warnParamName(g, key, p)...)
-		warnings = append(warnings, warnParamOverridden(c, g, key, value, p)...)
-		warnings = append(warnings, warnParamText(key, value, p)...)
+		checkParamName(out, g, key, p)
+		checkParamOverridden(out, c, g, key, value, p)
+		checkParamText(out, key, value, p)
 	}
-	warnings = append(warnings, warnMemoryParams(g, path)...)
-	warnings = append(warnings, warnResourcesParam(g, path)...)
-	warnings = append(warnings, warnPortParams(g, path)...)
-	return warnings
+	checkMemoryParams(out, g, path)
+	checkResourcesParam(out, g, path)
+	checkPortParams(out, g, path)
 }
 
 // bothParams are the flags of `ray start` that head and workers take; headParams those of the head only.
@@ -85,21 +86,25 @@ func paramSet(names ...string) map[string]bool {
 
 var paramName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-func warnParamName(g nodeGroup, key string, path *field.Path) field.ErrorList {
+var rc520 = rule.New(rule.Rule{ID: "RC-520", Field: "rayStartParams", Condition: "not a known flag of ray start, or one of the head on a worker"})
+var rc528 = rule.New(rule.Rule{ID: "RC-528", Field: "rayStartParams", Condition: "key starts with -, or has white space or upper case; value has shell metacharacters without quotes"})
+
+func checkParamName(out *rule.Report, g nodeGroup, key string, path *field.Path) {
 	switch {
 	case !paramName.MatchString(key) && !bothParams[strings.ReplaceAll(key, "_", "-")]:
-		return field.ErrorList{invalid("RC-528", path, key, "write the flag of ray start in lower case, without leading dashes and blanks, as in num-cpus")}
+		out.Invalid(rc528, path, key, "write the flag of ray start in lower case, without leading dashes and blanks, as in num-cpus")
 	case strings.Contains(key, "_"):
-		return field.ErrorList{invalid("RC-520", path, key, "is no flag of ray start; did you mean "+strings.ReplaceAll(key, "_", "-")+"?")}
+		out.Invalid(rc520, path, key, "is no flag of ray start; did you mean "+strings.ReplaceAll(key, "_", "-")+"?")
 	case !g.head && headParams[key]:
-		return field.ErrorList{invalid("RC-520", path, key, "has a meaning on the head only; move it to headGroupSpec")}
+		out.Invalid(rc520, path, key, "has a meaning on the head only; move it to headGroupSpec")
 	case !bothParams[key] && !headParams[key]:
-		return field.ErrorList{invalid("RC-520", path, key, "is not among the known flags of ray start; with a misspelt one Ray does not start")}
+		out.Invalid(rc520, path, key, "is not among the known flags of ray start; with a misspelt one Ray does not start")
 	}
-	return nil
 }
 
-func warnParamOverridden(c *cluster, g nodeGroup, key, value string, path *field.Path) field.ErrorList {
+var rc521 = rule.New(rule.Rule{ID: "RC-521", Field: "rayStartParams", Condition: "block set to anything, address on the head, no-monitor with autoscaling, head"})
+
+func checkParamOverridden(out *rule.Report, c *cluster, g nodeGroup, key, value string, path *field.Path) {
 	var why string
 	switch {
 	case key == "block":
@@ -111,27 +116,28 @@ func warnParamOverridden(c *cluster, g nodeGroup, key, value string, path *field
 	case key == "no-monitor" && g.head && c.autoscaling:
 		why = "is always true with enableInTreeAutoscaling; remove it"
 	default:
-		return nil
+		return
 	}
-	return field.ErrorList{invalid("RC-521", path, value, why)}
+	out.Invalid(rc521, path, value, why)
 }
 
 // switches are the flags for which false is more than leaving the flag out.
 var switches = paramSet("log-color", "include-dashboard", "include-log-monitor")
 
-func warnParamText(key, value string, path *field.Path) field.ErrorList {
+var rc531 = rule.New(rule.Rule{ID: "RC-531", Field: "rayStartParams", Condition: "value false for a flag other than log-color, include-dashboard, include-log-monitor",
+	Remedy: "is dropped; leave the flag out instead"})
+
+func checkParamText(out *rule.Report, key, value string, path *field.Path) {
 	var shown any = value
 	if secretParams[key] {
 		shown = field.OmitValueType{}
 	}
-	var warnings field.ErrorList
 	if strings.EqualFold(value, "false") && !switches[key] && key != "block" {
-		warnings = append(warnings, invalid("RC-531", path, shown, "is dropped; leave the flag out instead"))
+		out.Invalid(rc531, path, shown)
 	}
 	if unquotedMeta(value) {
-		warnings = append(warnings, invalid("RC-528", path, shown, "is passed through a shell without quotes; put the value in single quotes"))
+		out.Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
 	}
-	return warnings
 }
 
 // unquotedMeta reports whether a shell would read part of the text as more than itself. Expansion of variables is wanted.
@@ -141,22 +147,22 @@ func unquotedMeta(text string) bool {
 	return found || openQuote || openEscape
 }
 
-func warnMemoryParams(g nodeGroup, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory]", Condition: "not a non-negative integer number of bytes (no unit), or object-store-memory above the container memory limit"})
+
+func checkMemoryParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range []string{"memory", "object-store-memory"} {
 		value := g.rayStartParams[key]
 		if value == "" || byShell(value) {
 			continue
 		}
 		if !wholeNumber.MatchString(value) {
-			warnings = append(warnings, invalid("RC-516", path.Key(key), value, "give bytes as a whole number without a unit; ray start refuses others"))
+			out.Invalid(rc516, path.Key(key), value, "give bytes as a whole number without a unit; ray start refuses others")
 			continue
 		}
 		if key == "object-store-memory" && aboveMemoryLimit(g, value) {
-			warnings = append(warnings, invalid("RC-516", path.Key(key), value, "is more than the memory limit of the container; leave room for the heap"))
+			out.Invalid(rc516, path.Key(key), value, "is more than the memory limit of the container; leave room for the heap")
 		}
 	}
-	return warnings
 }
 
 func aboveMemoryLimit(g nodeGroup, value string) bool {
@@ -169,11 +175,14 @@ func aboveMemoryLimit(g nodeGroup, value string) bool {
 	return !limit.IsZero() && bytes.Cmp(*limit) > 0
 }
 
-// warnResourcesParam reads the value as the operator does, which needs plain JSON after one pair of quotes.
-func warnResourcesParam(g nodeGroup, path *field.Path) field.ErrorList {
+var rc517 = rule.New(rule.Rule{ID: "RC-517", Field: "rayStartParams[resources]", Condition: "after removing one pair of quotes not a JSON map of numbers",
+	Remedy: `must be a JSON map of numbers in single quotes, as in '{"special": 1}'; GPUs are not detected otherwise`})
+
+// checkResourcesParam reads the value as the operator does, which needs plain JSON after one pair of quotes.
+func checkResourcesParam(out *rule.Report, g nodeGroup, path *field.Path) {
 	value := g.rayStartParams["resources"]
 	if value == "" || strings.Contains(value, "$") {
-		return nil
+		return
 	}
 	text := value
 	if n := len(text); n >= 2 && text[0] == text[n-1] && strings.ContainsRune("'\"`", rune(text[0])) {
@@ -181,32 +190,31 @@ func warnResourcesParam(g nodeGroup, path *field.Path) field.ErrorList {
 	}
 	var amounts map[string]float64
 	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
-		return field.ErrorList{invalid("RC-517", path.Key("resources"), value, `must be a JSON map of numbers in single quotes, as in '{"special": 1}'; GPUs are not detected otherwise`)}
+		out.Invalid(rc517, path.Key("resources"), value)
 	}
-	return nil
 }
 
 // portParams are start parameters that are ports.
 var portParams = []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
 	"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port"}
 
-func warnPortParams(g nodeGroup, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are ports", Condition: "not a whole number in 0..65535, or min-worker-port above max-worker-port"})
+
+func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range portParams {
 		value := g.rayStartParams[key]
 		if value == "" || byShell(value) {
 			continue
 		}
 		if n, err := strconv.Atoi(value); err != nil || n < 0 || n > 65535 {
-			warnings = append(warnings, invalid("RC-518", path.Key(key), value, "must be a port number from 0 to 65535"))
+			out.Invalid(rc518, path.Key(key), value, "must be a port number from 0 to 65535")
 		}
 	}
 	low, errLow := strconv.Atoi(g.rayStartParams["min-worker-port"])
 	high, errHigh := strconv.Atoi(g.rayStartParams["max-worker-port"])
 	if errLow == nil && errHigh == nil && low > high && high != 0 {
-		warnings = append(warnings, invalid("RC-518", path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high)))
+		out.Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 	}
-	return warnings
 }
 
 // servicePorts are the named ports of the head, and the start parameters that decide where Ray listens.
@@ -220,13 +228,16 @@ var servicePorts = []struct {
 	{rayv1.PortMetrics, "metrics-export-port", rayv1.DefaultMetricsPort},
 }
 
-// warnHeadPorts tells of container ports, and so Service ports, at which nothing listens.
-func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+var rc519 = rule.New(rule.Rule{ID: "RC-519", Field: "headGroupSpec.template.spec.containers[0].ports", Condition: "port named gcs-server, dashboard, client or metrics is not where Ray listens"})
+var rc559 = rule.New(rule.Rule{ID: "RC-559", Field: "headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard",
+	Remedy: "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"})
+
+// checkHeadPorts tells of container ports, and so Service ports, at which nothing listens.
+func checkHeadPorts(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	container := rayContainer(g.template)
 	if container == nil || len(container.Ports) == 0 {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	portsPath := path.Child("template", "spec", "containers").Index(0).Child("ports")
 	for i, port := range container.Ports {
 		for _, s := range servicePorts {
@@ -242,14 +253,12 @@ func warnHeadPorts(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
 				listens = n
 			}
 			if listens != int64(port.ContainerPort) {
-				warnings = append(warnings, invalid("RC-519", portsPath.Index(i).Child("containerPort"), port.ContainerPort,
-					fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param)))
+				out.Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
 			}
 		}
 	}
 	// In a RayJob and a RayService another rule tells it.
 	if c.within == "" && !findsDashboard(&c.spec.HeadGroupSpec) {
-		warnings = append(warnings, required("RC-559", portsPath, "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"))
+		out.Required(rc559, portsPath)
 	}
-	return warnings
 }

@@ -5,64 +5,68 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // tlsEnv are the variables by which Ray finds its certificates.
 var tlsEnv = paramSet("RAY_USE_TLS", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
 
 // tlsRules are the ids of one set of rules at one place.
-type tlsRules struct{ env, mountName, mountPath string }
+type tlsRules struct{ env, mountName, mountPath *rule.Rule }
 
-func needsTLS(path *field.Path) *field.Error {
-	return forbidden("RC-106", path, GateMTLS.missing()+", even where it says enabled: false")
-}
+var rc106 = rule.New(rule.Rule{ID: "RC-106", Field: "tlsOptions", Condition: "set (even enabled: false) and gate RayClusterMTLS off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterMTLS"})
 
-func validateTLS(c *cluster, path *field.Path) field.ErrorList {
+var rc119 = rule.New(rule.Rule{ID: "RC-119", Field: "tlsOptions", Condition: "TLS on and no cert-manager in the Kubernetes cluster", Peer: rule.BySpec, Depends: "cert-manager",
+	Remedy: "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"})
+
+func checkTLS(out *rule.Report, c *cluster, path *field.Path) {
 	if c.spec.TLSOptions == nil {
-		return nil
+		return
 	}
 	tlsPath := path.Child("tlsOptions")
-	var errs field.ErrorList
-	errs = append(errs, c.options.needs(GateMTLS, needsTLS(tlsPath))...)
+	out.Without(rule.GateMTLS, c.options).Forbidden(rc106, tlsPath, rule.GateMTLS.Missing()+", even where it says enabled: false")
 	if c.tls && c.options.CertManagerMissing {
-		errs = append(errs, invalid("RC-119", tlsPath.Child("enabled"), true, "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"))
+		out.Invalid(rc119, tlsPath.Child("enabled"), true)
 	}
-	return errs
 }
 
-// validateTLSTemplate keeps the names free that the operator needs in the Pods.
-func validateTLSTemplate(c *cluster, g nodeGroup, path *field.Path) field.ErrorList {
+var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc108 = rule.New(rule.Rule{ID: "RC-108", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc109 = rule.New(rule.Rule{ID: "RC-109", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc110 = rule.New(rule.Rule{ID: "RC-110", Field: "workerGroupSpecs[i].template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc111 = rule.New(rule.Rule{ID: "RC-111", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc112 = rule.New(rule.Rule{ID: "RC-112", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc573 = rule.New(rule.Rule{ID: "RC-573", Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Tier: rule.Kubernetes})
+
+// checkTLSTemplate keeps the names free that the operator needs in the Pods.
+func checkTLSTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	if !c.tls {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	if container := rayContainer(g.template); container != nil {
-		ids := tlsRules{env: g.rule("RC-107", "RC-110"), mountName: g.rule("RC-108", "RC-111"), mountPath: g.rule("RC-109", "RC-112")}
-		errs = append(errs, validateTLSReserved(path.Child("containers").Index(0), container.Env, container.VolumeMounts, ids)...)
+		ids := tlsRules{env: g.rule(rc107, rc110), mountName: g.rule(rc108, rc111), mountPath: g.rule(rc109, rc112)}
+		checkTLSReserved(out, path.Child("containers").Index(0), container.Env, container.VolumeMounts, ids)
 	}
 	for i := range g.template.Spec.Volumes {
 		if g.template.Spec.Volumes[i].Name == rayv1.VolumeTLS {
-			errs = append(errs, invalid("RC-573", path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS, "the operator adds the volume "+rayv1.VolumeTLS+"; use another name"))
+			out.Invalid(rc573, path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS, "the operator adds the volume "+rayv1.VolumeTLS+"; use another name")
 		}
 	}
-	return errs
 }
 
-func validateTLSReserved(path *field.Path, env []corev1.EnvVar, mounts []corev1.VolumeMount, ids tlsRules) field.ErrorList {
-	var errs field.ErrorList
+func checkTLSReserved(out *rule.Report, path *field.Path, env []corev1.EnvVar, mounts []corev1.VolumeMount, ids tlsRules) {
 	for i := range env {
 		if tlsEnv[env[i].Name] {
-			errs = append(errs, forbidden(ids.env, path.Child("env").Index(i).Child("name"), env[i].Name+" is set by the operator with tlsOptions.enabled; remove it"))
+			out.Forbidden(ids.env, path.Child("env").Index(i).Child("name"), env[i].Name+" is set by the operator with tlsOptions.enabled; remove it")
 		}
 	}
 	for i := range mounts {
 		p := path.Child("volumeMounts").Index(i)
 		if mounts[i].Name == rayv1.VolumeTLS {
-			errs = append(errs, forbidden(ids.mountName, p.Child("name"), "the operator mounts "+rayv1.VolumeTLS+" with tlsOptions.enabled; remove it"))
+			out.Forbidden(ids.mountName, p.Child("name"), "the operator mounts "+rayv1.VolumeTLS+" with tlsOptions.enabled; remove it")
 		}
 		if mounts[i].MountPath == rayv1.VolumeTLSPath {
-			errs = append(errs, forbidden(ids.mountPath, p.Child("mountPath"), "the operator mounts its certificates at "+rayv1.VolumeTLSPath+"; use another path"))
+			out.Forbidden(ids.mountPath, p.Child("mountPath"), "the operator mounts its certificates at "+rayv1.VolumeTLSPath+"; use another path")
 		}
 	}
-	return errs
 }

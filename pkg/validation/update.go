@@ -4,45 +4,53 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// validateTransition holds the rules that need the old value. They are never ratcheted.
-func validateTransition(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
-	errs := validateClusterManager(new.ManagedBy, old.ManagedBy, path.Child("managedBy"))
+// checkSpecTransition holds the rules that need the old value. They are never ratcheted.
+func checkSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
+	checkClusterManager(out, new.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if new.GcsFaultToleranceOptions != nil && old.GcsFaultToleranceOptions != nil {
-		errs = append(errs, validateBackendTransition(new.GcsFaultToleranceOptions.Backend, old.GcsFaultToleranceOptions.Backend,
-			path.Child("gcsFaultToleranceOptions", "backend"))...)
+		checkBackendTransition(out, new.GcsFaultToleranceOptions.Backend, old.GcsFaultToleranceOptions.Backend,
+			path.Child("gcsFaultToleranceOptions", "backend"))
 	}
-	return errs
 }
 
 // managerKept is what all kinds say of a managedBy that changes.
 const managerKept = "cannot change, since another controller would take over half-way; make the "
 
-// validateManagerKept lets managedBy appear and go away, but not change.
-func validateManagerKept(id string, new, old *string, path *field.Path) field.ErrorList {
+// checkManagerKept lets managedBy appear and go away, but not change.
+func checkManagerKept(out *rule.Report, by *rule.Rule, new, old *string, path *field.Path) {
 	if new == nil || old == nil || *new == *old {
-		return nil
+		return
 	}
-	return field.ErrorList{invalid(id, path, *new, managerKept+"object anew")}
+	out.Invalid(by, path, *new, managerKept+"object anew")
 }
 
-// validateClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
-func validateClusterManager(new, old *string, path *field.Path) field.ErrorList {
+var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "added or removed, so that another controller takes over", Transition: true})
+
+// checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
+func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
 	if new != nil && old != nil {
-		return validateManagerKept("RC-021", new, old, path)
+		checkManagerKept(out, rc021, new, old, path)
+		return
 	}
 	if manager(new) == manager(old) {
-		return nil
+		return
 	}
 	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
 	if new == nil {
-		return field.ErrorList{invalid("RC-550", path, field.OmitValueType{}, "is removed, which "+handed)}
+		out.Invalid(rc550, path, field.OmitValueType{}, "is removed, which "+handed)
+		return
 	}
-	return field.ErrorList{invalid("RC-550", path, *new, handed)}
+	out.Invalid(rc550, path, *new, handed)
 }
 
-func validateBackendTransition(new, old rayv1.GcsFaultToleranceBackend, path *field.Path) field.ErrorList {
+var rc023 = rule.New(rule.Rule{ID: "RC-023", Field: "gcsFaultToleranceOptions.backend", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rc547 = rule.New(rule.Rule{ID: "RC-547", Field: "gcsFaultToleranceOptions.backend", Condition: "effective backend (empty = redis) changes", Transition: true})
+
+func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBackend, path *field.Path) {
 	const remedy = "cannot change without losing the metadata; make the cluster anew"
 	effective := func(b rayv1.GcsFaultToleranceBackend) rayv1.GcsFaultToleranceBackend {
 		if b == "" {
@@ -51,10 +59,11 @@ func validateBackendTransition(new, old rayv1.GcsFaultToleranceBackend, path *fi
 		return b
 	}
 	if effective(new) == effective(old) {
-		return nil
+		return
 	}
 	if new != "" && old != "" {
-		return field.ErrorList{invalid("RC-023", path, string(new), remedy)}
+		out.Invalid(rc023, path, string(new), remedy)
+		return
 	}
-	return field.ErrorList{invalid("RC-547", path, string(new), remedy)}
+	out.Invalid(rc547, path, string(new), remedy)
 }

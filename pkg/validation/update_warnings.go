@@ -9,37 +9,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func clusterChanges(rc, old *rayv1.RayCluster, o Options) field.ErrorList {
+func clusterTransition(out *rule.Report, rc, old *rayv1.RayCluster, o Options) {
 	path := field.NewPath("spec")
-	warnings := warnStorageChange(&rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
-	warnings = append(warnings, warnGroupChanges(rc, &old.Spec, path)...)
-	if !o.RefuseGroupRemoval {
-		warnings = append(warnings, checkGroupsKept(rc, old, path.Child("workerGroupSpecs"))...)
-	}
-	warnings = append(warnings, warnResume(rc, old, path.Child("suspend"))...)
-	warnings = append(warnings, warnSecurityChange(&rc.Spec, &old.Spec, path)...)
-	warnings = append(warnings, warnOwnedEdit(rc, old, o)...)
-	warnings = append(warnings, warnLostFields(rc, old, o)...)
-	return warnings
+	checkSpecTransition(out, &rc.Spec, &old.Spec, path)
+	checkStorageChange(out, &rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
+	checkGroupChanges(out, rc, &old.Spec, path)
+	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
+	checkResume(out, rc, old, path.Child("suspend"))
+	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
+	checkOwnedEdit(out, rc, old, o)
+	checkLostFields(out, rc, old, o)
 }
 
 func recreates(s *rayv1.RayClusterSpec) bool {
 	return s.UpgradeStrategy != nil && s.UpgradeStrategy.Type != nil && *s.UpgradeStrategy.Type == rayv1.RayClusterRecreate
 }
 
-func warnStorageChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
+var rc546 = rule.New(rule.Rule{ID: "RC-546", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.storage.size, .storageClassName, .accessModes, .claimName, .deletionPolicy", Condition: "changed", Transition: true})
+var rc571 = rule.New(rule.Rule{ID: "RC-571", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.externalStorageNamespace", Condition: "changed on a live cluster", Transition: true,
+	Remedy: "the metadata under the old name stays behind, and the cluster starts without it; go back to the old name to keep it"})
+
+func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	n, o := new.GcsFaultToleranceOptions, old.GcsFaultToleranceOptions
 	if n == nil || o == nil {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	if n.ExternalStorageNamespace != o.ExternalStorageNamespace {
-		warnings = append(warnings, forbidden("RC-571", path.Child("externalStorageNamespace"), "the metadata under the old name stays behind, and the cluster starts without it; go back to the old name to keep it"))
+		out.Forbidden(rc571, path.Child("externalStorageNamespace"))
 	}
 	if n.Storage == nil || o.Storage == nil {
-		return warnings
+		return
 	}
 	const remedy = "has no effect on a volume claim that exists; make the cluster anew"
 	storage := path.Child("storage")
@@ -54,22 +56,24 @@ func warnStorageChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.E
 		{"deletionPolicy", !equality.Semantic.DeepEqual(n.Storage.DeletionPolicy, o.Storage.DeletionPolicy)},
 	} {
 		if f.changed {
-			warnings = append(warnings, forbidden("RC-546", storage.Child(f.name), remedy))
+			out.Forbidden(rc546, storage.Child(f.name), remedy)
 		}
 	}
-	return warnings
 }
 
-// warnGroupChanges compares groups by name. Every loop is over one of the two lists, with a map for the other.
-func warnGroupChanges(rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
+var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None", Transition: true})
+var rc554 = rule.New(rule.Rule{ID: "RC-554", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].numOfHosts", Condition: "changed", Transition: true,
+	Remedy: "replicas of the old size are deleted and made anew"})
+
+// checkGroupChanges compares groups by name. Every loop is over one of the two lists, with a map for the other.
+func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *field.Path) {
 	groups := path.Child("workerGroupSpecs")
 	before := make(map[string]*rayv1.WorkerGroupSpec, len(old.WorkerGroupSpecs))
 	for i := range old.WorkerGroupSpecs {
 		before[old.WorkerGroupSpecs[i].GroupName] = &old.WorkerGroupSpecs[i]
 	}
-	var warnings field.ErrorList
 	if !recreates(&rc.Spec) {
-		warnings = append(warnings, warnHeadChange(&rc.Spec, old, path)...)
+		checkHeadChange(out, &rc.Spec, old, path)
 	}
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]
@@ -78,42 +82,42 @@ func warnGroupChanges(rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *fie
 			continue
 		}
 		if !recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was)) {
-			warnings = append(warnings, forbidden("RC-551", groups.Index(i), keepsPods))
+			out.Forbidden(rc551, groups.Index(i), keepsPods)
 		}
 		if g.NumOfHosts != was.NumOfHosts {
-			warnings = append(warnings, invalid("RC-554", groups.Index(i).Child("numOfHosts"), g.NumOfHosts, "replicas of the old size are deleted and made anew"))
+			out.Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
 		}
 	}
 	if recreates(&rc.Spec) {
-		warnings = append(warnings, warnGroupOrder(rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)...)
+		checkGroupOrder(out, rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)
 	}
-	return warnings
 }
+
+var rc552 = rule.New(rule.Rule{ID: "RC-552", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "a group of the old object is missing, strategy not Recreate, cluster not of a RayService (error where the operator runs with --webhook-refuse-group-removal)", OptIn: true, Transition: true,
+	Remedy: "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"})
 
 // checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator is configured so,
 // and a warning elsewhere. Recreate deletes all Pods anyway, and a RayService makes a new cluster for other groups.
-func checkGroupsKept(rc, old *rayv1.RayCluster, path *field.Path) field.ErrorList {
+func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Path) {
 	if recreates(&rc.Spec) || rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {
-		return nil
+		return
 	}
 	kept := make(map[string]bool, len(rc.Spec.WorkerGroupSpecs))
 	for i := range rc.Spec.WorkerGroupSpecs {
 		kept[rc.Spec.WorkerGroupSpecs[i].GroupName] = true
 	}
-	var gone field.ErrorList
 	for i := range old.Spec.WorkerGroupSpecs {
 		if name := old.Spec.WorkerGroupSpecs[i].GroupName; !kept[name] {
-			gone = append(gone, invalid("RC-552", path, name, "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"))
+			out.Invalid(rc552, path, name)
 		}
 	}
-	return gone
+
 }
 
 const keepsPods = "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"
 
-// warnHeadChange tells of changes of what the head Pod is made from.
-func warnHeadChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
+// checkHeadChange tells of changes of what the head Pod is made from.
+func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	for _, f := range []struct {
 		name    string
 		changed bool
@@ -125,10 +129,9 @@ func warnHeadChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.Erro
 		{"historyServerOptions", !equality.Semantic.DeepEqual(new.HistoryServerOptions, old.HistoryServerOptions)},
 	} {
 		if f.changed {
-			warnings = append(warnings, forbidden("RC-551", path.Child(f.name), keepsPods))
+			out.Forbidden(rc551, path.Child(f.name), keepsPods)
 		}
 	}
-	return warnings
 }
 
 // autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.
@@ -167,39 +170,44 @@ func hashedTemplate(t *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	return c
 }
 
-// warnGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
-func warnGroupOrder(new, old []rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+var rc553 = rule.New(rule.Rule{ID: "RC-553", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "order changed or a group inserted before old ones, with Recreate", Transition: true,
+	Remedy: "a change of the order restarts the whole cluster with Recreate; keep the order and add groups at the end"})
+
+// checkGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
+func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *field.Path) {
 	for i := range old {
 		if i >= len(new) {
-			return nil
+			return
 		}
 		if new[i].GroupName != old[i].GroupName {
-			return field.ErrorList{invalid("RC-553", path.Index(i).Child("groupName"), new[i].GroupName,
-				"a change of the order restarts the whole cluster with Recreate; keep the order and add groups at the end")}
+			out.Invalid(rc553, path.Index(i).Child("groupName"), new[i].GroupName)
+			return
 		}
 	}
-	return nil
 }
 
-func warnResume(new, old *rayv1.RayCluster, path *field.Path) field.ErrorList {
+var rc575 = rule.New(rule.Rule{ID: "RC-575", Kind: "RayCluster", Field: "spec.suspend", Condition: "removed (nil) while Suspended", Transition: true,
+	Remedy: "the cluster stays suspended; set false to resume it"})
+
+func checkResume(out *rule.Report, new, old *rayv1.RayCluster, path *field.Path) {
 	if new.Spec.Suspend != nil || old.Spec.Suspend == nil || !meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended)) {
-		return nil
+		return
 	}
-	return field.ErrorList{required("RC-575", path, "the cluster stays suspended; set false to resume it")}
+	out.Required(rc575, path)
 }
 
-func warnSecurityChange(new, old *rayv1.RayClusterSpec, path *field.Path) field.ErrorList {
+var rc580 = rule.New(rule.Rule{ID: "RC-580", Kind: "RayCluster", Field: "spec.authOptions.mode, spec.tlsOptions.enabled", Condition: "changed on a live cluster with strategy other than Recreate", Transition: true})
+
+func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	if recreates(new) {
-		return nil
+		return
 	}
 	const remedy = "old and new Pods cannot talk to each other; set upgradeStrategy.type to Recreate"
 	n, o := newCluster(new, nil, Options{}), newCluster(old, nil, Options{})
-	var warnings field.ErrorList
 	if n.tokenAuth != o.tokenAuth {
-		warnings = append(warnings, forbidden("RC-580", path.Child("authOptions", "mode"), remedy))
+		out.Forbidden(rc580, path.Child("authOptions", "mode"), remedy)
 	}
 	if n.tls != o.tls {
-		warnings = append(warnings, forbidden("RC-580", path.Child("tlsOptions", "enabled"), remedy))
+		out.Forbidden(rc580, path.Child("tlsOptions", "enabled"), remedy)
 	}
-	return warnings
 }

@@ -4,29 +4,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-func validateManagedBy(c *cluster, path *field.Path) field.ErrorList {
+var rc022 = rule.New(rule.Rule{ID: "RC-022", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema})
+
+func checkManagedBy(out *rule.Report, c *cluster, path *field.Path) {
 	if c.spec.ManagedBy == nil {
-		return nil
+		return
 	}
-	return notIn("RC-022", path, *c.spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rule.OneOf(out, rc022, path, *c.spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 }
 
-func validateUpgradeType(c *cluster, path *field.Path) field.ErrorList {
+var rc015 = rule.New(rule.Rule{ID: "RC-015", Field: "upgradeStrategy.type", Condition: "not Recreate, None", Peer: rule.BySchemaAndSpec, Same: []string{"RC-116"}})
+
+func checkUpgradeType(out *rule.Report, c *cluster, path *field.Path) {
 	s := c.spec.UpgradeStrategy
 	if s == nil || s.Type == nil {
-		return nil
+		return
 	}
-	return notIn("RC-015", path.Child("type"), *s.Type, rayv1.RayClusterRecreate, rayv1.RayClusterUpgradeNone)
+	rule.OneOf(out, rc015, path.Child("type"), *s.Type, rayv1.RayClusterRecreate, rayv1.RayClusterUpgradeNone)
 }
 
-// validateUpgradeOwner leaves the upgrade of a cluster to the RayJob or RayService that made it.
-func validateUpgradeOwner(c *cluster, path *field.Path) field.ErrorList {
+var rc117 = rule.New(rule.Rule{ID: "RC-117", Kind: "RayCluster", Field: "spec.upgradeStrategy.type", Condition: "set, and label ray.io/originated-from-crd is RayJob or RayService", Peer: rule.BySpec})
+
+// checkUpgradeOwner leaves the upgrade of a cluster to the RayJob or RayService that made it.
+func checkUpgradeOwner(out *rule.Report, c *cluster, path *field.Path) {
 	s := c.spec.UpgradeStrategy
 	owner := c.meta.Labels[rayv1.LabelOriginatedFromCRD]
 	if s == nil || s.Type == nil || owner != "RayJob" && owner != "RayService" {
-		return nil
+		return
 	}
-	return field.ErrorList{invalid("RC-117", path, string(*s.Type), "the cluster belongs to a "+owner+", which decides about upgrades; remove it")}
+	out.Invalid(rc117, path, string(*s.Type), "the cluster belongs to a "+owner+", which decides about upgrades; remove it")
 }

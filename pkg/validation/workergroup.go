@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // maxWorkerGroups is what the CRD can check by CEL.
@@ -18,56 +19,74 @@ const maxWorkerGroups = 100
 // maxMultiHostName leaves room for a dash and five characters in the label of a replica.
 const maxMultiHostName = 57
 
-func validateWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
-	errs := validateGroupNamesUnique(c.spec.WorkerGroupSpecs, path)
-	errs = append(errs, validateTotalPods(c.spec.WorkerGroupSpecs, path)...)
-	for i := range c.spec.WorkerGroupSpecs {
-		errs = append(errs, validateWorkerGroup(c, &c.spec.WorkerGroupSpecs[i], path.Index(i))...)
+func checkWorkerGroups(out *rule.Report, c *cluster, path *field.Path) {
+	groups := c.spec.WorkerGroupSpecs
+	if len(groups) > maxWorkerGroups {
+		out.Invalid(rc584, path, len(groups), fmt.Sprintf("use at most %d groups", maxWorkerGroups))
 	}
-	return errs
-}
-
-func validateWorkerGroup(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	errs := validateGroupName(c, g, path.Child("groupName"))
-	errs = append(errs, validateReplicas(c, g, path)...)
-	errs = append(errs, validateNumOfHosts(g, path.Child("numOfHosts"))...)
-	errs = append(errs, validateGroupSuspend(c, g, path.Child("suspend"))...)
-	errs = append(errs, validateGroupIdleTimeout(c, g, path.Child("idleTimeoutSeconds"))...)
-	errs = append(errs, validateGroupPriority(c, g, path.Child("priority"))...)
-	errs = append(errs, validateNodeGroup(c, workerGroup(g), path)...)
-	return errs
-}
-
-// validateGroupNamesUnique refuses the second of two groups of one name: they would share their Pods.
-func validateGroupNamesUnique(groups []rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	seen := make(map[string]bool, len(groups))
+	checkGroupNamesUnique(out, groups, path)
+	checkTotalPods(out, groups, path)
 	for i := range groups {
-		name := groups[i].GroupName
+		g, path := &groups[i], path.Index(i)
+		checkGroupName(out, c, g, path.Child("groupName"))
+		checkReplicas(out, c, g, path)
+		checkWorkersToDelete(out, c, g, path.Child("scaleStrategy", "workersToDelete"))
+		checkGroupSuspend(out, c, g, path.Child("suspend"))
+		checkGroupAutoscaling(out, c, g, path)
+		checkNodeGroup(out, c, workerGroup(g), path)
+	}
+}
+
+var rc501 = rule.New(rule.Rule{ID: "RC-501", Field: "workerGroupSpecs[i].groupName", Condition: "equal to an earlier group's name", Peer: rule.ByWebhook, Same: []string{"RC-032"},
+	Remedy: "is the name of an earlier group too; give each group a name of its own"})
+
+// checkGroupNamesUnique refuses the second of two groups of one name: they would share their Pods.
+func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *field.Path) {
+	seen, first := make(map[string]bool, len(groups)), make(map[string]string, len(groups))
+	for i := range groups {
+		name, lower := groups[i].GroupName, strings.ToLower(groups[i].GroupName)
 		if seen[name] {
-			errs = append(errs, duplicate("RC-501", path.Index(i).Child("groupName"), name, "is the name of an earlier group too; give each group a name of its own"))
+			out.Duplicate(rc501, path.Index(i).Child("groupName"), name)
 		}
 		seen[name] = true
+		if other, taken := first[lower]; taken && other != name {
+			out.Invalid(rc505, path.Index(i).Child("groupName"), name,
+				fmt.Sprintf("differs from %q by the case of letters only; the names of their Pods cannot be told apart", other))
+			continue
+		}
+		first[lower] = name
 	}
-	return errs
 }
 
-func validateGroupName(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true})
+var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
+	Remedy: "becomes part of Pod names, which cannot have an underscore; use a dash"})
+var rc506 = rule.New(rule.Rule{ID: "RC-506", Field: "workerGroupSpecs[i].groupName", Condition: "headgroup or submittergroup"})
+var rc564 = rule.New(rule.Rule{ID: "RC-564", Field: "workerGroupSpecs[i].groupName", Condition: "longer than 57 and numOfHosts above 1 (gate RayMultiHostIndexing)", Tier: rule.Kubernetes, Depends: "gate RayMultiHostIndexing", Reads: []string{"../numOfHosts"}})
+
+func checkGroupName(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	name := g.GroupName
-	var errs field.ErrorList
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
-		errs = append(errs, invalid("RC-502", path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; ")))
+		out.Invalid(rc502, path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; "))
 	case underscoreInPods(c, name):
-		errs = append(errs, invalid("RC-503", path, name, "becomes part of Pod names, which cannot have an underscore; use a dash"))
+		out.Invalid(rc503, path, name)
 	}
-	if name == rayv1.HeadGroupName {
-		errs = append(errs, invalid("RC-506", path, name, "is the group of the head Pod; choose another name"))
+	if name == "" {
+		out.Maybe().Required(rc502, path, "give the group a name, as in cpu-workers")
 	}
-	if g.NumOfHosts > 1 && len(name) > maxMultiHostName && c.options.enabled(GateMultiHostIndexing) {
-		errs = append(errs, invalid("RC-564", path, name, fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName)))
+	if name != strings.ToLower(name) {
+		out.Invalid(rc504, path, name)
 	}
-	return errs
+	switch name {
+	case rayv1.HeadGroupName:
+		out.Invalid(rc506, path, name, "is the group of the head Pod; choose another name")
+	case rayv1.SubmitterGroupName:
+		out.Invalid(rc506, path, name, "is the group of the Pod that submits a RayJob; choose another name")
+	}
+	if g.NumOfHosts > 1 && len(name) > maxMultiHostName && c.options.Enabled(rule.GateMultiHostIndexing) {
+		out.Invalid(rc564, path, name, fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName))
+	}
 }
 
 // podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
@@ -79,37 +98,49 @@ func underscoreInPods(c *cluster, group string) bool {
 	return at >= 0 && c.nameLength+1+at < podPrefix
 }
 
-func validateReplicas(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc039 = rule.New(rule.Rule{ID: "RC-039", Field: "workerGroupSpecs[i]", Condition: "autoscaling off and minReplicas or maxReplicas absent, for objects without schema defaults", Peer: rule.BySpec})
+var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rc042 = rule.New(rule.Rule{ID: "RC-042", Field: "workerGroupSpecs[i].minReplicas", Condition: "above maxReplicas", Peer: rule.BySpec})
+var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replicas", Condition: "below 0", Remedy: "must be at least 0"})
+
+func checkReplicas(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	minPath, maxPath := path.Child("minReplicas"), path.Child("maxReplicas")
 	if g.Replicas != nil && *g.Replicas < 0 {
-		errs = append(errs, invalid("RC-508", path.Child("replicas"), *g.Replicas, "must be at least 0"))
+		out.Invalid(rc508, path.Child("replicas"), *g.Replicas)
 	}
 	if !c.autoscaling && g.MinReplicas == nil {
-		errs = append(errs, required("RC-039", minPath, "set it, or let the API server fill in 0"))
+		out.Required(rc039, minPath, "set it, or let the API server fill in 0")
 	}
 	if !c.autoscaling && g.MaxReplicas == nil {
-		errs = append(errs, required("RC-039", maxPath, "set it, or let the API server fill in 2147483647"))
+		out.Required(rc039, maxPath, "set it, or let the API server fill in 2147483647")
 	}
 	if g.MinReplicas != nil && *g.MinReplicas < 0 {
-		errs = append(errs, invalid("RC-040", minPath, *g.MinReplicas, "must be at least 0"))
+		out.Invalid(rc040, minPath, *g.MinReplicas)
 	}
 	if g.MaxReplicas != nil && *g.MaxReplicas < 0 {
-		errs = append(errs, invalid("RC-041", maxPath, *g.MaxReplicas, "must be at least 0"))
+		out.Invalid(rc041, maxPath, *g.MaxReplicas)
 	}
 	if g.MinReplicas != nil && g.MaxReplicas != nil && *g.MinReplicas > *g.MaxReplicas {
-		errs = append(errs, invalid("RC-042", minPath, *g.MinReplicas, fmt.Sprintf("must not exceed maxReplicas, which is %d", *g.MaxReplicas)))
+		out.Invalid(rc042, minPath, *g.MinReplicas, fmt.Sprintf("must not exceed maxReplicas, which is %d", *g.MaxReplicas))
 	}
-	return errs
+	suspended := isTrue(g.Suspend)
+	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
+	if g.Replicas != nil && *g.Replicas > 0 && !suspended && outOfBounds(g, *g.Replicas) {
+		out.Invalid(rc507, path.Child("replicas"), *g.Replicas)
+	}
+	if suspended && g.MinReplicas != nil && *g.MinReplicas > 0 {
+		out.Invalid(rc522, minPath, *g.MinReplicas, "has no effect while the group is suspended")
+	}
+	if g.MaxReplicas != nil && *g.MaxReplicas == 0 && g.Replicas != nil && *g.Replicas > 0 {
+		out.Invalid(rc522, maxPath, *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it")
+	}
+	if g.NumOfHosts < 1 {
+		out.Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
+	}
 }
 
-// validateNumOfHosts refuses the numbers that give no Pods. The API server fills in 1 for an absent field.
-func validateNumOfHosts(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	if g.NumOfHosts >= 1 {
-		return nil
-	}
-	return field.ErrorList{invalid("RC-509", path, g.NumOfHosts, "must be at least 1, the Pods that make one replica")}
-}
+var rc509 = rule.New(rule.Rule{ID: "RC-509", Field: "workerGroupSpecs[i].numOfHosts", Condition: "below 1", Remedy: "must be at least 1, the Pods that make one replica"})
 
 // podsWanted is how many Pods the group asks for at the moment, as the operator computes it.
 func podsWanted(g *rayv1.WorkerGroupSpec) int64 {
@@ -141,171 +172,123 @@ func groupsWithoutPods(spec *rayv1.RayClusterSpec, path string) []string {
 	return empty
 }
 
-// validateTotalPods guards the 32-bit sums of the status.
-func validateTotalPods(groups []rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+var rc510 = rule.New(rule.Rule{ID: "RC-510", Field: "workerGroupSpecs[i].replicas", Condition: "clamped replicas (or minReplicas) times numOfHosts, or the sum over groups, above 2147483647"})
+
+// checkTotalPods guards the 32-bit sums of the status.
+func checkTotalPods(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *field.Path) {
 	var total int64
 	for i := range groups {
 		pods := podsWanted(&groups[i])
 		if pods > math.MaxInt32 {
-			errs = append(errs, invalid("RC-510", path.Index(i).Child("replicas"), pods, "replicas times numOfHosts must stay below 2147483648"))
+			out.Invalid(rc510, path.Index(i).Child("replicas"), pods, "replicas times numOfHosts must stay below 2147483648")
 			continue
 		}
 		total += pods
 	}
 	if total > math.MaxInt32 {
-		errs = append(errs, invalid("RC-510", path, total, "all groups together must ask for fewer than 2147483648 Pods"))
+		out.Invalid(rc510, path, total, "all groups together must ask for fewer than 2147483648 Pods")
 	}
-	return errs
 }
 
-func validateGroupSuspend(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+var rc070 = rule.New(rule.Rule{ID: "RC-070", Field: "workerGroupSpecs[i].suspend", Condition: "true and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
+var rc072 = rule.New(rule.Rule{ID: "RC-072", Field: "workerGroupSpecs[i].suspend", Condition: "true and autoscaling", Peer: rule.BySpec, Reads: []string{"enableInTreeAutoscaling"},
+	Remedy: "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"})
+
+func checkGroupSuspend(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	if !isTrue(g.Suspend) {
-		return nil
+		return
 	}
-	var errs field.ErrorList
-	if !c.options.enabled(GateDeletionPolicy) {
-		errs = append(errs, invalid("RC-070", path, true, GateDeletionPolicy.missing()))
+	if !c.options.Enabled(rule.GateDeletionPolicy) {
+		out.Invalid(rc070, path, true, rule.GateDeletionPolicy.Missing())
 	}
 	if c.autoscaling {
-		errs = append(errs, invalid("RC-072", path, true, "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"))
+		out.Invalid(rc072, path, true)
 	}
-	return errs
 }
 
-func validateGroupIdleTimeout(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	if g.IdleTimeoutSeconds == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	if *g.IdleTimeoutSeconds < 0 {
-		errs = append(errs, invalid("RC-047", path, *g.IdleTimeoutSeconds, "must be at least 0"))
-	}
-	if !c.autoscalerV2 {
-		errs = append(errs, invalid("RC-048", path, *g.IdleTimeoutSeconds, "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"))
-	}
-	return errs
-}
+var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rc048 = rule.New(rule.Rule{ID: "RC-048", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
+	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"})
 
-func validateGroupPriority(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	if g.Priority == nil || *g.Priority == 0 || c.autoscalerV2 {
-		return nil
-	}
-	return field.ErrorList{invalid("RC-052", path, *g.Priority, "needs the autoscaler v2: set autoscalerOptions.version to v2")}
-}
-
-func warnWorkerGroups(c *cluster, path *field.Path) field.ErrorList {
-	groups := c.spec.WorkerGroupSpecs
-	var warnings field.ErrorList
-	if len(groups) > maxWorkerGroups {
-		warnings = append(warnings, invalid("RC-584", path, len(groups), fmt.Sprintf("use at most %d groups", maxWorkerGroups)))
-	}
-	warnings = append(warnings, warnGroupNamesAlike(groups, path)...)
-	for i := range groups {
-		g, p := &groups[i], path.Index(i)
-		warnings = append(warnings, warnGroupName(g, p.Child("groupName"))...)
-		warnings = append(warnings, warnReplicas(g, p)...)
-		warnings = append(warnings, warnWorkersToDelete(c, g, p.Child("scaleStrategy", "workersToDelete"))...)
-		warnings = append(warnings, warnGroupAutoscaling(c, g, p)...)
-		warnings = append(warnings, warnNodeGroup(c, workerGroup(g), p)...)
-	}
-	return warnings
-}
-
-func warnGroupName(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if g.GroupName == "" {
-		warnings = append(warnings, required("RC-502", path, "give the group a name, as in cpu-workers"))
-	}
-	if g.GroupName != strings.ToLower(g.GroupName) {
-		warnings = append(warnings, invalid("RC-504", path, g.GroupName, "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case"))
-	}
-	if g.GroupName == rayv1.SubmitterGroupName {
-		warnings = append(warnings, invalid("RC-506", path, g.GroupName, "is the group of the Pod that submits a RayJob; choose another name"))
-	}
-	return warnings
-}
-
-func warnGroupNamesAlike(groups []rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	first := make(map[string]string, len(groups))
-	for i := range groups {
-		name, lower := groups[i].GroupName, strings.ToLower(groups[i].GroupName)
-		if other, taken := first[lower]; taken && other != name {
-			warnings = append(warnings, invalid("RC-505", path.Index(i).Child("groupName"), name,
-				fmt.Sprintf("differs from %q by the case of letters only; the names of their Pods cannot be told apart", other)))
-			continue
+func checkGroupAutoscaling(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
+	if idle, path := g.IdleTimeoutSeconds, path.Child("idleTimeoutSeconds"); idle != nil {
+		if *idle < 0 {
+			out.Invalid(rc047, path, *idle)
 		}
-		first[lower] = name
+		if !c.autoscalerV2 {
+			out.Invalid(rc048, path, *idle)
+		}
+		if !c.autoscaling {
+			out.Invalid(rc582, path, *idle)
+		}
 	}
-	return warnings
+	if priority, path := g.Priority, path.Child("priority"); priority != nil && *priority != 0 {
+		if !c.autoscalerV2 {
+			out.Invalid(rc052, path, *priority)
+		}
+		if !c.autoscaling {
+			out.Invalid(rc583, path, *priority)
+		}
+	}
+	if c.autoscaling && !offersResources(g) {
+		out.Required(rc534, path.Child("template", "spec", "containers").Index(0).Child("resources"))
+	}
 }
 
-func warnReplicas(g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	suspended := isTrue(g.Suspend)
-	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
-	if g.Replicas != nil && *g.Replicas > 0 && !suspended && outOfBounds(g, *g.Replicas) {
-		warnings = append(warnings, invalid("RC-507", path.Child("replicas"), *g.Replicas, "is moved into the bounds of minReplicas and maxReplicas; change it or them"))
-	}
-	if suspended && g.MinReplicas != nil && *g.MinReplicas > 0 {
-		warnings = append(warnings, invalid("RC-522", path.Child("minReplicas"), *g.MinReplicas, "has no effect while the group is suspended"))
-	}
-	if g.MaxReplicas != nil && *g.MaxReplicas == 0 && g.Replicas != nil && *g.Replicas > 0 {
-		warnings = append(warnings, invalid("RC-522", path.Child("maxReplicas"), *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it"))
-	}
-	return warnings
-}
+var rc052 = rule.New(rule.Rule{ID: "RC-052", Field: "workerGroupSpecs[i].priority", Condition: "other than 0 without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
+	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2"})
+
+var rc584 = rule.New(rule.Rule{ID: "RC-584", Field: "workerGroupSpecs", Condition: "more than 100 groups"})
+
+var rc504 = rule.New(rule.Rule{ID: "RC-504", Field: "workerGroupSpecs[i].groupName", Condition: "has upper-case letters",
+	Remedy: "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case"})
+
+var rc505 = rule.New(rule.Rule{ID: "RC-505", Field: "workerGroupSpecs[i].groupName", Condition: "equal to another after lower-casing"})
+
+var rc507 = rule.New(rule.Rule{ID: "RC-507", Field: "workerGroupSpecs[i].replicas", Condition: "outside [minReplicas, maxReplicas], group not suspended",
+	Remedy: "is moved into the bounds of minReplicas and maxReplicas; change it or them"})
+var rc522 = rule.New(rule.Rule{ID: "RC-522", Field: "workerGroupSpecs[i].minReplicas, .maxReplicas", Condition: "minReplicas above 0 while the group is suspended; maxReplicas 0 with replicas above 0"})
 
 // outOfBounds leaves a maxReplicas of 0 to a rule of its own.
 func outOfBounds(g *rayv1.WorkerGroupSpec, n int32) bool {
 	return g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas && *g.MaxReplicas != 0
 }
 
-func warnWorkersToDelete(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
+var rc511 = rule.New(rule.Rule{ID: "RC-511", Field: "workerGroupSpecs[i].scaleStrategy.workersToDelete", Condition: "not empty with autoscaling off, a repeated name, or one that is no Pod of the group, which the controller sees", Layers: rule.PackageAndController})
+
+func checkWorkersToDelete(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	names := g.ScaleStrategy.WorkersToDelete
 	if len(names) == 0 {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	if !c.autoscaling {
-		warnings = append(warnings, invalid(RuleWorkersToDelete, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too"))
+		out.Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
 	}
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
 		if seen[name] {
-			warnings = append(warnings, duplicate(RuleWorkersToDelete, path.Index(i), name, "name each Pod once"))
+			out.Duplicate(rc511, path.Index(i), name, "name each Pod once")
 		}
 		seen[name] = true
 	}
-	return warnings
 }
 
-func warnGroupAutoscaling(c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) field.ErrorList {
-	var warnings field.ErrorList
-	if !c.autoscaling && g.IdleTimeoutSeconds != nil {
-		warnings = append(warnings, invalid("RC-582", path.Child("idleTimeoutSeconds"), *g.IdleTimeoutSeconds, "has no effect while enableInTreeAutoscaling is not true"))
-	}
-	if !c.autoscaling && g.Priority != nil && *g.Priority != 0 {
-		warnings = append(warnings, invalid("RC-583", path.Child("priority"), *g.Priority, "has no effect while enableInTreeAutoscaling is not true"))
-	}
-	if c.autoscaling && !offersResources(g) {
-		warnings = append(warnings, required("RC-534", path.Child("template", "spec", "containers").Index(0).Child("resources"),
-			"the autoscaler cannot tell what a worker offers; set a CPU limit, resources or num-cpus"))
-	}
-	return warnings
-}
+var rc534 = rule.New(rule.Rule{ID: "RC-534", Field: "workerGroupSpecs[i].template.spec.containers[0].resources", Condition: "autoscaling on and no CPU limit or request and no rayStartParams or resources for CPU, GPU or custom",
+	Remedy: "the autoscaler cannot tell what a worker offers; set a CPU limit, resources or num-cpus"})
+var rc582 = rule.New(rule.Rule{ID: "RC-582", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
+var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priority", Condition: "non-zero while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
 
-// warnGroupSuspend tells users that a field belongs to the deletion policies of RayJob.
-func warnGroupSuspend(c *cluster, path *field.Path) field.ErrorList {
+var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].suspend", Condition: "set by a user on an object not owned by a RayJob",
+	Remedy: "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"})
+
+// checkOwnSuspend tells users that a field belongs to the deletion policies of RayJob.
+func checkOwnSuspend(out *rule.Report, c *cluster, path *field.Path) {
 	if c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" {
-		return nil
+		return
 	}
-	var warnings field.ErrorList
 	for i := range c.spec.WorkerGroupSpecs {
 		if suspend := c.spec.WorkerGroupSpecs[i].Suspend; suspend != nil {
-			warnings = append(warnings, invalid("RC-576", path.Index(i).Child("suspend"), *suspend, "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"))
+			out.Invalid(rc576, path.Index(i).Child("suspend"), *suspend)
 		}
 	}
-	return warnings
 }

@@ -74,7 +74,7 @@ func Markdown() []byte {
 
 // layersOf returns where the rule is enforced: here as the rule says itself, in the API server as the tables from which
 // the CRDs and the policies are made have it.
-func layersOf(r validation.Rule) []string {
+func layersOf(r *validation.Rule) []string {
 	var layers []string
 	for _, l := range r.Layers {
 		layers = append(layers, string(l))
@@ -89,7 +89,7 @@ func layersOf(r validation.Rule) []string {
 }
 
 // tier is the tier, with the parts of KubeRay that refuse the object.
-func tier(r validation.Rule) string {
+func tier(r *validation.Rule) string {
 	if len(r.Peer) == 0 {
 		return string(r.Tier)
 	}
@@ -100,7 +100,7 @@ func tier(r validation.Rule) string {
 	return fmt.Sprintf("%s (%s)", r.Tier, strings.Join(parts, ", "))
 }
 
-func severity(r validation.Rule) string {
+func severity(r *validation.Rule) string {
 	text := string(r.Severity())
 	if r.Transition {
 		text += ", on update"

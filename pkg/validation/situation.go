@@ -8,15 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
-
-// found is what the checks of a kind say of an object, before the tiers of the rules decide what it means.
-type found struct {
-	// problems become errors or warnings, as the tier of their rule has it.
-	problems field.ErrorList
-	// advice only warns: cases in which a rule that refuses others does not apply for sure.
-	advice field.ErrorList
-}
 
 // situation is what decides about a problem besides the tier of its rule.
 type situation struct {
@@ -28,9 +21,9 @@ type situation struct {
 }
 
 // verdict is the one place that tells errors from warnings.
-func (s situation) verdict(f found) Verdict {
-	v := Verdict{Warnings: f.advice}
-	for _, problem := range f.problems {
+func (s situation) verdict(found *rule.Report) Verdict {
+	v := Verdict{Warnings: found.Advice}
+	for _, problem := range found.Problems {
 		if s.refuses(problem) {
 			v.Errors = append(v.Errors, problem)
 		} else {
@@ -41,20 +34,17 @@ func (s situation) verdict(f found) Verdict {
 }
 
 func (s situation) refuses(problem *field.Error) bool {
-	rule, known := rulesByID()[problem.Origin]
-	if !known {
-		return true // a rule without a description is a fault of this package, which a test finds
-	}
-	if s.elsewhere && !slices.Contains(rule.Peer, PeerSchema) {
+	by := rule.ByID(problem.Origin)
+	if s.elsewhere && !slices.Contains(by.Peer, rule.PeerSchema) {
 		return false // the API server alone refuses such an object under KubeRay
 	}
-	switch rule.Tier {
-	case TierPeer:
-		return !slices.Equal(rule.Peer, []PeerLayer{PeerStep}) || !s.isUnused(problem.Field)
-	case TierKubernetes:
+	switch by.Tier {
+	case rule.Peer:
+		return !slices.Equal(by.Peer, rule.ByStep) || !s.isUnused(problem.Field)
+	case rule.Kubernetes:
 		return !s.isUnused(problem.Field)
 	}
-	return rule.OptIn && s.options.RefuseGroupRemoval
+	return by.OptIn && s.options.RefuseGroupRemoval
 }
 
 func (s situation) isUnused(path string) bool {
@@ -67,8 +57,7 @@ func (s situation) isUnused(path string) bool {
 func Refused(errs field.ErrorList, ran bool) field.ErrorList {
 	var refused field.ErrorList
 	for _, err := range errs {
-		rule := rulesByID()[err.Origin]
-		if rule.Stops() || !ran && rule.Tier == TierKubernetes {
+		if by := rule.ByID(err.Origin); by != nil && (by.Stops() || !ran && by.Tier == rule.Kubernetes) {
 			refused = append(refused, err)
 		}
 	}

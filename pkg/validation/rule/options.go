@@ -1,10 +1,9 @@
-package validation
+package rule
 
 import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Gate is the name of a feature gate of the operator that decides about a field.
@@ -32,8 +31,8 @@ const (
 	GateSidecarSubmitterRestart Gate = "SidecarSubmitterRestart"
 )
 
-// missing says what to do about a field whose gate is off.
-func (g Gate) missing() string {
+// Missing says what to do about a field whose gate is off.
+func (g Gate) Missing() string {
 	return "needs the feature gate " + string(g) + " of the operator; turn it on, or remove this"
 }
 
@@ -119,45 +118,30 @@ type Facts struct {
 	SelectedClusterMissing bool
 }
 
-func (o Options) enabled(g Gate) bool {
+// Enabled reports whether the gate is on, as far as anybody knows.
+func (o Options) Enabled(g Gate) bool {
 	if on, set := o.Gates[g]; set {
 		return on
 	}
 	return gateDefaults[g]
 }
 
-// knows reports whether enabled is more than a guess.
-func (o Options) knows(g Gate) bool {
+// Knows reports whether Enabled is more than a guess.
+func (o Options) Knows(g Gate) bool {
 	_, set := o.Gates[g]
 	return set || o.FromOperator || gateDefaults[g]
 }
 
-// needs returns the problem with a field whose gate is off, nil if it is on or not known. Its counterpart is mayNeed.
-func (o Options) needs(g Gate, problem *field.Error) field.ErrorList {
-	if o.enabled(g) || !o.knows(g) {
-		return nil
-	}
-	return field.ErrorList{problem}
-}
-
-// mayNeed is needs for a gate of which nobody knows whether it is on.
-func (o Options) mayNeed(g Gate, problem *field.Error) field.ErrorList {
-	if o.knows(g) {
-		return nil
-	}
-	return field.ErrorList{problem}
-}
-
-// facts is never nil.
-func (o Options) facts() *Facts {
+// KnownFacts is never nil.
+func (o Options) KnownFacts() *Facts {
 	if o.Facts == nil {
 		return &Facts{}
 	}
 	return o.Facts
 }
 
-// scheduler is the batch scheduler, or empty when there is none or it is not known.
-func (o Options) scheduler() string {
+// Scheduler is the batch scheduler, or empty when there is none or it is not known.
+func (o Options) Scheduler() string {
 	if o.BatchScheduler == nil {
 		return ""
 	}
