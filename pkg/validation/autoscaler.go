@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -29,8 +30,12 @@ func wantsAutoscalerV2(head *corev1.Container) bool {
 	return false
 }
 
-var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"}})
-var rc073 = rule.New(rule.Rule{ID: "RC-073", Field: "autoscalerOptions.version", Condition: "set while the head sets RAY_enable_autoscaler_v2 too", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env", "enableInTreeAutoscaling"}})
+var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
+	CEL: []rule.CEL{{Field: ".enableInTreeAutoscaling", Reason: rule.Required, Valid: cel.Autoscaling + " || !" + cel.WantsV2ByEnv,
+		Says: "the head sets " + cel.V2Variable + "; set this to true, or remove the variable"}}})
+var rc073 = rule.New(rule.Rule{ID: "RC-073", Field: "autoscalerOptions.version", Condition: "set while the head sets RAY_enable_autoscaler_v2 too", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env", "enableInTreeAutoscaling"},
+	CEL: []rule.CEL{{Field: ".autoscalerOptions.version", Reason: rule.Forbidden, Valid: "!" + cel.Autoscaling + " || !(" + cel.Present("self", "autoscalerOptions.version") + ") || !" + cel.HeadEnv("e.name == '"+cel.V2Variable+"'"),
+		Says: "the head sets " + cel.V2Variable + " too; remove the variable"}}})
 
 func checkAutoscaler(out *rule.Report, c *cluster, path *field.Path) {
 	head := rayContainer(&c.spec.HeadGroupSpec.Template)
@@ -53,13 +58,21 @@ func checkAutoscaler(out *rule.Report, c *cluster, path *field.Path) {
 	}
 }
 
-var rc007 = rule.New(rule.Rule{ID: "RC-007", Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Peer: rule.BySchema})
-var rc008 = rule.New(rule.Rule{ID: "RC-008", Field: "autoscalerOptions.version", Condition: "not v1, v2", Peer: rule.BySchema})
-var rc076 = rule.New(rule.Rule{ID: "RC-076", Field: "autoscalerOptions.idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
-var rc077 = rule.New(rule.Rule{ID: "RC-077", Field: "autoscalerOptions.env", Condition: "contains KUBERAY_GEN_AUTOSCALER_START_CMD", Peer: rule.BySpec})
-var rc113 = rule.New(rule.Rule{ID: "RC-113", Field: "autoscalerOptions.env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc114 = rule.New(rule.Rule{ID: "RC-114", Field: "autoscalerOptions.volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc115 = rule.New(rule.Rule{ID: "RC-115", Field: "autoscalerOptions.volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
+var rc007 = rule.New(rule.Rule{ID: "RC-007", Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rc008 = rule.New(rule.Rule{ID: "RC-008", Field: "autoscalerOptions.version", Condition: "not v1, v2", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rc076 = rule.New(rule.Rule{ID: "RC-076", Field: "autoscalerOptions.idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{{Node: "autoscalerOptions", Field: ".idleTimeoutSeconds", Unchanged: []string{"idleTimeoutSeconds"}, Valid: "!has(self.idleTimeoutSeconds) || self.idleTimeoutSeconds >= 0"}}})
+var rc077 = rule.New(rule.Rule{ID: "RC-077", Field: "autoscalerOptions.env", Condition: "contains KUBERAY_GEN_AUTOSCALER_START_CMD", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "autoscalerOptions.env", Reason: rule.Forbidden, Valid: "self.all(e, e.name != 'KUBERAY_GEN_AUTOSCALER_START_CMD')",
+		Says: "KUBERAY_GEN_AUTOSCALER_START_CMD is set by the operator; use command and args"}}})
+var rc113 = rule.New(rule.Rule{ID: "RC-113", Field: "autoscalerOptions.env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnAutoscaler("env", "x.name in "+cel.TLSNames, cel.TLSVariables)}})
+var rc114 = rule.New(rule.Rule{ID: "RC-114", Field: "autoscalerOptions.volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnAutoscaler("volumeMounts", "x.name == 'ray-tls'", cel.TLSMountName)}})
+var rc115 = rule.New(rule.Rule{ID: "RC-115", Field: "autoscalerOptions.volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnAutoscaler("volumeMounts", "x.mountPath == '/etc/ray/tls'", cel.TLSMountPath)}})
 
 func checkAutoscalerOptions(out *rule.Report, c *cluster, path *field.Path) {
 	o := c.spec.AutoscalerOptions
@@ -96,9 +109,18 @@ func checkAutoscalerOptions(out *rule.Report, c *cluster, path *field.Path) {
 	}
 }
 
-var rc049 = rule.New(rule.Rule{ID: "RC-049", Field: "rayVersion", Condition: "empty although some group has a priority", Peer: rule.BySpec})
-var rc050 = rule.New(rule.Rule{ID: "RC-050", Field: "rayVersion", Condition: "not a version although some group has a priority", Peer: rule.BySpec})
-var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "below 2.56.0 although some group has a priority", Peer: rule.BySpec})
+var rc049 = rule.New(rule.Rule{ID: "RC-049", Field: "rayVersion", Condition: "empty although some group has a priority", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, Valid: cel.HasVersion + " || " + cel.NoPriorities,
+		NoWorse: cel.NoMoreGroups(cel.NoPriority),
+		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
+var rc050 = rule.New(rule.Rule{ID: "RC-050", Field: "rayVersion", Condition: "not a version although some group has a priority", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.HasVersion + " || " + cel.GoodVersion + " || " + cel.NoPriorities,
+		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
+		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
+var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "below 2.56.0 although some group has a priority", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.HasVersion + " || !" + cel.GoodVersion + " || self.rayVersion.matches('" + cel.FromRay256 + "') || " + cel.NoPriorities,
+		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
+		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 
 // checkPriorityVersion checks rayVersion once for all groups with a priority.
 func checkPriorityVersion(out *rule.Report, c *cluster, path *field.Path) {
@@ -127,8 +149,10 @@ func checkFeatureVersion(out *rule.Report, text string, path *field.Path, atLeas
 	return false
 }
 
-var rc535 = rule.New(rule.Rule{ID: "RC-535", Field: "autoscalerOptions", Condition: "set with autoscaling off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
-var rc536 = rule.New(rule.Rule{ID: "RC-536", Field: "workerGroupSpecs", Condition: "empty with autoscaling on", Remedy: "the autoscaler has nothing to scale; add a group"})
+var rc535 = rule.New(rule.Rule{ID: "RC-535", Field: "autoscalerOptions", Condition: "set with autoscaling off", Remedy: "has no effect while enableInTreeAutoscaling is not true",
+	Policies: []rule.Policy{{Field: ".autoscalerOptions", Valid: "!has(cluster.autoscalerOptions) || " + cel.ClusterScales}}})
+var rc536 = rule.New(rule.Rule{ID: "RC-536", Field: "workerGroupSpecs", Condition: "empty with autoscaling on", Remedy: "the autoscaler has nothing to scale; add a group",
+	Policies: []rule.Policy{{Field: ".workerGroupSpecs", Valid: "!" + cel.ClusterScales + " || size(cluster.?workerGroupSpecs.orValue([])) > 0"}}})
 var rc586 = rule.New(rule.Rule{ID: "RC-586", Field: "autoscalerOptions.version", Condition: "v2 with a rayVersion below 2.10.0"})
 
 var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1"})

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -29,7 +30,10 @@ func checkContainer(out *rule.Report, c *corev1.Container, volumes map[string]bo
 	checkResourceRequirements(out, &c.Resources, path.Child("resources"))
 }
 
-var rc541 = rule.New(rule.Rule{ID: "RC-541", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Tier: rule.Kubernetes})
+var rc541 = rule.New(rule.Rule{ID: "RC-541", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Partly: true, Valid: "!(" + cel.OneContainer + ") || !has(self.spec.containers[0].ports) || self.spec.containers[0].ports.all(p, p.containerPort >= 1 && p.containerPort <= 65535)",
+		Says: "must be from 1 to 65535"}},
+	Policies: cel.Templates(cel.PortForms, cel.PortNames)})
 
 func checkPorts(out *rule.Report, ports []corev1.ContainerPort, path *field.Path) {
 	names := make(map[string]bool, len(ports))
@@ -65,7 +69,8 @@ func checkMountedVolumes(out *rule.Report, mounts []corev1.VolumeMount, volumes 
 	}
 }
 
-var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: rule.Kubernetes})
+var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: rule.Kubernetes,
+	Policies: cel.Templates(cel.ResourcesInOrder)})
 
 func checkResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements, path *field.Path) {
 	if len(r.Limits) == 0 && len(r.Requests) == 0 {

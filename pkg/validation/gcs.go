@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -18,9 +19,11 @@ const (
 	envRedisPassword = "REDIS_PASSWORD"
 )
 
-var rc009 = rule.New(rule.Rule{ID: "RC-009", Field: "gcsFaultToleranceOptions.backend", Condition: "not redis, rocksdb", Peer: rule.BySchema})
+var rc009 = rule.New(rule.Rule{ID: "RC-009", Field: "gcsFaultToleranceOptions.backend", Condition: "not redis, rocksdb", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 var rc068 = rule.New(rule.Rule{ID: "RC-068", Field: "gcsFaultToleranceOptions.storage", Condition: "set without backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
-	Remedy: "belongs to the backend rocksdb; remove it, or set backend to rocksdb"})
+	Remedy: "belongs to the backend rocksdb; remove it, or set backend to rocksdb",
+	CEL:    []rule.CEL{{Node: cel.GCSNode, Field: ".storage", Reason: rule.Forbidden, Valid: "!has(self.storage) || (has(self.backend) && self.backend == 'rocksdb')"}}})
 
 func checkGCSFaultTolerance(out *rule.Report, c *cluster, path *field.Path) {
 	checkFTAnnotations(out, c)
@@ -50,9 +53,11 @@ func checkGCSFaultTolerance(out *rule.Report, c *cluster, path *field.Path) {
 }
 
 var rc053 = rule.New(rule.Rule{ID: "RC-053", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "not empty, with gcsFaultToleranceOptions", Peer: rule.BySpec,
-	Remedy: "gcsFaultToleranceOptions says so already; remove the annotation"})
+	Remedy:   "gcsFaultToleranceOptions says so already; remove the annotation",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + cel.KeyGiven("annotations", cel.AnnotationFT)}}})
 var rc058 = rule.New(rule.Rule{ID: "RC-058", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/external-storage-namespace]", Condition: "not empty, with gcsFaultToleranceOptions", Peer: rule.BySpec,
-	Remedy: "use gcsFaultToleranceOptions.externalStorageNamespace"})
+	Remedy:   "use gcsFaultToleranceOptions.externalStorageNamespace",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/external-storage-namespace]", Valid: "!has(cluster.gcsFaultToleranceOptions) || !" + cel.KeyGiven("annotations", cel.AnnotationStorage)}}})
 
 // checkFTAnnotations refuses the old way of saying things next to the new one.
 func checkFTAnnotations(out *rule.Report, c *cluster) {
@@ -68,12 +73,24 @@ func checkFTAnnotations(out *rule.Report, c *cluster) {
 	}
 }
 
-var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS without fault tolerance", Peer: rule.BySpec})
+var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS without fault tolerance", Peer: rule.BySpec,
+	Policies: []rule.Policy{{Field: ".headGroupSpec.template.spec.containers[0].env", Valid: "has(cluster.gcsFaultToleranceOptions) || (" + cel.AnnotationFT + " in annotations && annotations[" + cel.AnnotationFT + "].lowerAscii() == 'true') || " +
+		"cluster.headGroupSpec.template.?spec.?containers[?0].?env.orValue([]).all(e, e.name != 'RAY_REDIS_ADDRESS')",
+		Says: "RAY_REDIS_ADDRESS needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress"}}})
 var rc055 = rule.New(rule.Rule{ID: "RC-055", Field: "headGroupSpec.rayStartParams[redis-password]", Condition: "set, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
-	Remedy: "use gcsFaultToleranceOptions.redisPassword"})
-var rc056 = rule.New(rule.Rule{ID: "RC-056", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets REDIS_PASSWORD, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"}})
-var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"}})
-var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParams[redis-username], headGroupSpec.template.spec.containers[0].env", Condition: "redis-username or REDIS_USERNAME is set", Peer: rule.BySpec})
+	Remedy: "use gcsFaultToleranceOptions.redisPassword",
+	CEL:    []rule.CEL{{Field: ".headGroupSpec.rayStartParams['redis-password']", Reason: rule.Forbidden, Valid: "!" + cel.FTOptions + " || !has(self.headGroupSpec.rayStartParams) || !('redis-password' in self.headGroupSpec.rayStartParams) || self.headGroupSpec.rayStartParams['redis-password'] == ''"}}})
+var rc056 = rule.New(rule.Rule{ID: "RC-056", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets REDIS_PASSWORD, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
+	CEL: []rule.CEL{cel.RedisVariable("REDIS_PASSWORD", "redisPassword")}})
+var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
+	CEL: []rule.CEL{cel.RedisVariable("RAY_REDIS_ADDRESS", "redisAddress")}})
+var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParams[redis-username], headGroupSpec.template.spec.containers[0].env", Condition: "redis-username or REDIS_USERNAME is set", Peer: rule.BySpec,
+	CEL: []rule.CEL{
+		{Node: "headGroupSpec.rayStartParams", Reason: rule.Forbidden, Valid: "!('redis-username' in self) || self['redis-username'] == ''",
+			Says: "use gcsFaultToleranceOptions.redisUsername"},
+		{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Forbidden, Valid: "!(" + cel.OneContainer + ") || !has(self.spec.containers[0].env) || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
+			Says: "REDIS_USERNAME is set by the operator; use gcsFaultToleranceOptions.redisUsername"},
+	}})
 
 // checkRedisOnHead keeps the Redis settings out of the Pod template and the start parameters.
 func checkRedisOnHead(out *rule.Report, c *cluster, path *field.Path) {
@@ -106,7 +123,11 @@ func checkRedisOnHead(out *rule.Report, c *cluster, path *field.Path) {
 	}
 }
 
-var rc539 = rule.New(rule.Rule{ID: "RC-539", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Tier: rule.Kubernetes, Mixed: true})
+var rc539 = rule.New(rule.Rule{ID: "RC-539", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{
+		cel.Credential("redisUsername"),
+		cel.Credential("redisPassword"),
+	}})
 
 func checkCredential(out *rule.Report, credential *rayv1.RedisCredential, path *field.Path) {
 	switch {
@@ -120,10 +141,14 @@ func checkCredential(out *rule.Report, credential *rayv1.RedisCredential, path *
 
 var rc059 = rule.New(rule.Rule{ID: "RC-059", Field: "gcsFaultToleranceOptions.backend", Condition: "rocksdb and gate GCSFaultToleranceEmbeddedStorage off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate GCSFaultToleranceEmbeddedStorage"})
 
-var rc060 = rule.New(rule.Rule{ID: "RC-060", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
-var rc061 = rule.New(rule.Rule{ID: "RC-061", Field: "gcsFaultToleranceOptions.redisUsername", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
-var rc062 = rule.New(rule.Rule{ID: "RC-062", Field: "gcsFaultToleranceOptions.redisPassword", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
-var rc063 = rule.New(rule.Rule{ID: "RC-063", Field: "gcsFaultToleranceOptions.externalStorageNamespace", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc060 = rule.New(rule.Rule{ID: "RC-060", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{cel.OfRedis("redisAddress", "!has(self.redisAddress) || self.redisAddress == ''")}})
+var rc061 = rule.New(rule.Rule{ID: "RC-061", Field: "gcsFaultToleranceOptions.redisUsername", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{cel.OfRedis("redisUsername", "!has(self.redisUsername)")}})
+var rc062 = rule.New(rule.Rule{ID: "RC-062", Field: "gcsFaultToleranceOptions.redisPassword", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{cel.OfRedis("redisPassword", "!has(self.redisPassword)")}})
+var rc063 = rule.New(rule.Rule{ID: "RC-063", Field: "gcsFaultToleranceOptions.externalStorageNamespace", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{cel.OfRedis("externalStorageNamespace", "!has(self.externalStorageNamespace) || self.externalStorageNamespace == ''")}})
 
 func checkRocksDB(out *rule.Report, c *cluster, o *rayv1.GcsFaultToleranceOptions, path *field.Path) {
 	out.Without(rule.GateEmbeddedGCSStorage, c.options).Invalid(rc059, path.Child("backend"), string(o.Backend), rule.GateEmbeddedGCSStorage.Missing())
@@ -142,9 +167,17 @@ func checkRocksDB(out *rule.Report, c *cluster, o *rayv1.GcsFaultToleranceOption
 	}
 }
 
-var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_gcs_storage or RAY_gcs_storage_path, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
-var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
-var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec.volumes", Condition: "a volume named gcs-storage, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"}})
+var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_gcs_storage or RAY_gcs_storage_path, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{
+		cel.RocksVariable("RAY_gcs_storage"),
+		cel.RocksVariable("RAY_gcs_storage_path"),
+	}})
+var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'"),
+		Says: "the operator mounts gcs-storage at /data/gcs; use gcsFaultToleranceOptions.storage"}}})
+var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec.volumes", Condition: "a volume named gcs-storage, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
+	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'"),
+		Says: "the operator adds gcs-storage; use gcsFaultToleranceOptions.storage"}}})
 
 func checkRocksDBOnHead(out *rule.Report, c *cluster, path *field.Path) {
 	pod := &c.spec.HeadGroupSpec.Template.Spec
@@ -170,12 +203,16 @@ func checkRocksDBOnHead(out *rule.Report, c *cluster, path *field.Path) {
 
 var accessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod}
 
-var rc010 = rule.New(rule.Rule{ID: "RC-010", Field: "gcsFaultToleranceOptions.storage.deletionPolicy", Condition: "not DeleteWithCluster, Retain", Peer: rule.BySchema})
+var rc010 = rule.New(rule.Rule{ID: "RC-010", Field: "gcsFaultToleranceOptions.storage.deletionPolicy", Condition: "not DeleteWithCluster, Retain", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 var rc064 = rule.New(rule.Rule{ID: "RC-064", Field: "gcsFaultToleranceOptions.storage.claimName", Condition: "set together with size, storageClassName or accessModes", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.storage"},
-	Remedy: "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName"})
-var rc542 = rule.New(rule.Rule{ID: "RC-542", Field: "gcsFaultToleranceOptions.storage.size", Condition: "zero or negative", Tier: rule.Kubernetes, Remedy: "must be above 0, as in 1Gi"})
+	Remedy: "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName",
+	CEL:    []rule.CEL{{Node: cel.GCSNode + ".storage", Field: ".claimName", Reason: rule.Forbidden, Valid: "!has(self.claimName) || self.claimName == '' || (!has(self.size) && !has(self.storageClassName) && (!has(self.accessModes) || size(self.accessModes) == 0))"}}})
+var rc542 = rule.New(rule.Rule{ID: "RC-542", Field: "gcsFaultToleranceOptions.storage.size", Condition: "zero or negative", Tier: rule.Kubernetes, Remedy: "must be above 0, as in 1Gi",
+	CEL: []rule.CEL{{Node: cel.GCSNode + ".storage", Field: ".size", Unchanged: []string{"size"}, Valid: "!has(self.size) || (type(self.size) == int ? self.size > 0 : string(self.size).matches(r'^\\+?[\\d.]*[1-9]'))"}}})
 var rc543 = rule.New(rule.Rule{ID: "RC-543", Field: "gcsFaultToleranceOptions.storage.subPath", Condition: "absolute or with a .. element", Tier: rule.Kubernetes,
-	Remedy: "must be relative and without .., as in ray/gcs"})
+	Remedy: "must be relative and without .., as in ray/gcs",
+	CEL:    []rule.CEL{{Node: cel.GCSNode + ".storage.subPath", Ratchet: rule.ByServer, Valid: "!self.startsWith('/') && !self.split('/').exists(s, s == '..')"}}})
 
 func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.Path) {
 	if s == nil {
@@ -212,8 +249,16 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 	}
 }
 
-var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true})
+var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{cel.StorageName("storageClassName", "StorageClass")}})
 
-var rc544 = rule.New(rule.Rule{ID: "RC-544", Field: "gcsFaultToleranceOptions.storage.accessModes", Condition: "unknown mode, or ReadWriteOncePod together with others (error); repeated mode (warning)", Tier: rule.Kubernetes, Mixed: true})
+var rc544 = rule.New(rule.Rule{ID: "RC-544", Field: "gcsFaultToleranceOptions.storage.accessModes", Condition: "unknown mode, or ReadWriteOncePod together with others (error); repeated mode (warning)", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{
+		{Node: cel.GCSNode + ".storage.accessModes", Ratchet: rule.ByServer, Valid: "self.all(m, m in ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'])",
+			Says: `supported values: "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"`},
+		{Node: cel.GCSNode + ".storage.accessModes", Reason: rule.Forbidden, Ratchet: rule.ByServer, Valid: "!('ReadWriteOncePod' in self) || self.all(m, m == 'ReadWriteOncePod')",
+			Says: "ReadWriteOncePod must stand alone"},
+	}})
 
-var rc538 = rule.New(rule.Rule{ID: "RC-538", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "empty, backend redis", Remedy: "give host:port of Redis, or the head does not start"})
+var rc538 = rule.New(rule.Rule{ID: "RC-538", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "empty, backend redis", Remedy: "give host:port of Redis, or the head does not start",
+	Policies: []rule.Policy{{Field: ".gcsFaultToleranceOptions.redisAddress", Valid: "!has(cluster.gcsFaultToleranceOptions) || cluster.gcsFaultToleranceOptions.?backend.orValue('') == 'rocksdb' || cluster.gcsFaultToleranceOptions.?redisAddress.orValue('') != ''"}}})

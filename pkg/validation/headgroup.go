@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -22,9 +23,12 @@ func checkHeadGroup(out *rule.Report, c *cluster, path *field.Path) {
 	checkIngress(out, h, path.Child("ingressOptions"))
 }
 
-var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Remedy: "has no effect while enableIngress is not true"})
+var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Remedy: "has no effect while enableIngress is not true",
+	Policies: []rule.Policy{{Field: ".headGroupSpec.ingressOptions", Valid: "!has(cluster.headGroupSpec.ingressOptions) || cluster.headGroupSpec.?enableIngress.orValue(false)"}}})
 
-var rc557 = rule.New(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes})
+var rc557 = rule.New(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
+		Says: `supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`}}})
 
 // checkServiceType looks at the type of the head Service, unless headService has one of its own.
 func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
@@ -37,7 +41,8 @@ func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path
 var serviceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
 var rc558 = rule.New(rule.Rule{ID: "RC-558", Field: "headGroupSpec.headService.metadata.name", Condition: "not a DNS-1035 label", Tier: rule.Kubernetes,
-	Remedy: "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"})
+	Remedy: "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash",
+	CEL:    []rule.CEL{{Node: "headGroupSpec.headService.metadata.name", Ratchet: rule.ByServer, Valid: "self == '' || (self.size() <= 63 && self.matches('" + cel.DNS1035Label + "'))"}}})
 
 func checkHeadService(out *rule.Report, c *cluster, path *field.Path) {
 	svc := c.spec.HeadGroupSpec.HeadService
@@ -82,7 +87,8 @@ func checkHeadServicePorts(out *rule.Report, h *rayv1.HeadGroupSpec, path *field
 	}
 }
 
-var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema})
+var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 
 func checkServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
 	repeats(out, rc018, path, "ports", ports, func(p *corev1.ServicePort) protocolPort { return portKey(p.Port, p.Protocol) }, "", oncePerPort)
@@ -120,7 +126,8 @@ var operatorSelector = []string{rayv1.LabelCluster, rayv1.LabelNodeType, rayv1.L
 
 var rc556 = rule.New(rule.Rule{ID: "RC-556", Field: "headGroupSpec.headService.spec", Condition: "selector keys of the operator, clusterIP None against the configuration of the operator, or a namespace other than the cluster's"})
 
-var rc012 = rule.New(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Condition: "not Exact, Prefix, ImplementationSpecific", Peer: rule.BySchema})
+var rc012 = rule.New(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Condition: "not Exact, Prefix, ImplementationSpecific", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 var rc562 = rule.New(rule.Rule{ID: "RC-562", Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP"})
 
 // checkIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has

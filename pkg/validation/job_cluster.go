@@ -8,17 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 var rj046 = rule.New(rule.Rule{ID: "RJ-046", Field: "rayClusterSpec", Condition: "absent without clusterSelector", Peer: rule.BySpec,
-	Remedy: "describe the cluster to make, or name one that exists in clusterSelector"})
-var rj047 = rule.New(rule.Rule{ID: "RJ-047", Field: "clusterSelector", Condition: "key ray.io/cluster absent or empty", Peer: rule.BySpec})
-var rj054 = rule.New(rule.Rule{ID: "RJ-054", Field: "rayClusterSpec.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec})
+	Remedy: "describe the cluster to make, or name one that exists in clusterSelector",
+	CEL:    []rule.CEL{{Field: ".rayClusterSpec", Reason: rule.Required, Valid: "has(self.rayClusterSpec) || " + cel.JobSelects}}})
+var rj047 = rule.New(rule.Rule{ID: "RJ-047", Field: "clusterSelector", Condition: "key ray.io/cluster absent or empty", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "clusterSelector", Reason: rule.Required, Valid: "size(self) == 0 || ('ray.io/cluster' in self && self['ray.io/cluster'] != '')",
+		Says: "give the name of the RayCluster under the key ray.io/cluster"}}})
+var rj054 = rule.New(rule.Rule{ID: "RJ-054", Field: "rayClusterSpec.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "rayClusterSpec.authOptions", Field: ".enableK8sTokenAuth", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
+		Says: cel.TokenAlone}}})
 var rj062 = rule.New(rule.Rule{ID: "RJ-062", Field: "clusterSelector", Condition: "names a RayCluster that does not exist", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
 var rj064 = rule.New(rule.Rule{ID: "RJ-064", Field: "clusterSelector", Condition: "without rayClusterSpec with the batch scheduler volcano", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "the batch scheduler volcano, which the operator runs with, needs rayClusterSpec"})
-var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrategy.type", Condition: "set, without clusterSelector", Peer: rule.ByStep})
+var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrategy.type", Condition: "set, without clusterSelector", Peer: rule.ByStep,
+	CEL: []rule.CEL{{Field: ".rayClusterSpec.upgradeStrategy.type", Reason: rule.Forbidden, Valid: cel.JobSelects + " || !(" + cel.Present("self", "rayClusterSpec.upgradeStrategy.type") + ")",
+		Says: "the cluster belongs to a RayJob" + cel.OwnerDecides}}})
 var rj535 = rule.New(rule.Rule{ID: "RJ-535", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 
 // checkJobCluster looks at where the job runs: on a cluster of its own or on one that exists.
@@ -95,9 +103,11 @@ func named(name string) func(corev1.ContainerPort) bool {
 }
 
 var rj053 = rule.New(rule.Rule{ID: "RJ-053", Field: "rayClusterSpec.headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
-	Remedy: "must be Never or unset in SidecarMode, where the job ends with the head Pod"})
+	Remedy: "must be Never or unset in SidecarMode, where the job ends with the head Pod",
+	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.restartPolicy", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.restartPolicy) || " + cel.HeadOfJob + ".spec.restartPolicy in ['', 'Never']"}}})
 var rj533 = rule.New(rule.Rule{ID: "RJ-533", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[j].name", Condition: "ray-job-submitter in SidecarMode", Tier: rule.Kubernetes, Reads: []string{"submissionMode"},
-	Remedy: "the operator adds a container of this name in SidecarMode; use another name"})
+	Remedy: "the operator adds a container of this name in SidecarMode; use another name",
+	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.containers", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.containers) || " + cel.HeadOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')"}}})
 
 // checkSidecarHead guards the head Pod that the submitter runs in.
 func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
@@ -111,7 +121,8 @@ func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.P
 	}
 }
 
-var rj505 = rule.New(rule.Rule{ID: "RJ-505", Field: "rayClusterSpec", Condition: "set together with clusterSelector", Remedy: "is ignored, since clusterSelector names a cluster; keep one of the two"})
+var rj505 = rule.New(rule.Rule{ID: "RJ-505", Field: "rayClusterSpec", Condition: "set together with clusterSelector", Remedy: "is ignored, since clusterSelector names a cluster; keep one of the two",
+	Policies: []rule.Policy{{Parts: []rule.Part{rule.RayJob}, Field: "spec.rayClusterSpec", Valid: "!has(spec.rayClusterSpec) || size(spec.?clusterSelector.orValue({})) == 0"}}})
 var rj506 = rule.New(rule.Rule{ID: "RJ-506", Field: "clusterSelector", Condition: "keys other than ray.io/cluster"})
 var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", Condition: "another value than managedBy of the job",
 	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})

@@ -7,12 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 var rj025 = rule.New(rule.Rule{ID: "RJ-025", Field: "deletionStrategy", Condition: "set and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
 var rj026 = rule.New(rule.Rule{ID: "RJ-026", Field: "deletionStrategy.deletionRules", Condition: "given with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
-	Remedy: "cannot go with shutdownAfterJobFinishes; keep the rules"})
+	Remedy: "cannot go with shutdownAfterJobFinishes; keep the rules",
+	CEL:    []rule.CEL{{Field: cel.RulesField, Reason: rule.Forbidden, Valid: "!" + cel.JobRules + " || !" + cel.JobShutsDown}}})
 
 // checkDeletion looks at what is deleted after the job ended, and when.
 func checkDeletion(out *rule.Report, j *job, path *field.Path) {
@@ -42,9 +44,12 @@ func checkDeletion(out *rule.Report, j *job, path *field.Path) {
 	checkMootRules(out, s.DeletionRules, rulesPath)
 }
 
-var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.AtLeast("ttlSecondsAfterFinished", "0", "must be at least 0")}})
 var rj024 = rule.New(rule.Rule{ID: "RJ-024", Field: "ttlSecondsAfterFinished", Condition: "above 0 without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
-	Remedy: "needs shutdownAfterJobFinishes: true"})
+	Remedy: "needs shutdownAfterJobFinishes: true",
+	CEL: []rule.CEL{{Field: ".ttlSecondsAfterFinished", Valid: "!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished <= 0 || " + cel.JobShutsDown,
+		Says: cel.NeedsShutdown}}})
 
 func checkTTL(out *rule.Report, j *job, path *field.Path) {
 	switch ttl := j.spec.TTLSecondsAfterFinished; {
@@ -55,11 +60,14 @@ func checkTTL(out *rule.Report, j *job, path *field.Path) {
 	}
 }
 
-var rj001 = rule.New(rule.Rule{ID: "RJ-001", Field: "deletionStrategy.deletionRules", Condition: "present and empty", Peer: rule.BySchema, Remedy: "give at least one rule, or remove the list"})
+var rj001 = rule.New(rule.Rule{ID: "RJ-001", Field: "deletionStrategy.deletionRules", Condition: "present and empty", Peer: rule.BySchema, Remedy: "give at least one rule, or remove the list",
+	Marker: rule.InSchema})
 var rj011 = rule.New(rule.Rule{ID: "RJ-011", Field: "deletionStrategy", Condition: "onSuccess or onFailure together with deletionRules", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-027"},
-	Remedy: "onSuccess and onFailure cannot go with deletionRules; keep the rules"})
+	Remedy: "onSuccess and onFailure cannot go with deletionRules; keep the rules",
+	Marker: rule.InCEL})
 var rj012 = rule.New(rule.Rule{ID: "RJ-012", Field: "deletionStrategy", Condition: "neither deletionRules nor both onSuccess and onFailure", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-028", "RJ-035"},
-	Remedy: "give deletionRules, or both onSuccess and onFailure"})
+	Remedy: "give deletionRules, or both onSuccess and onFailure",
+	Marker: rule.InCEL})
 
 // checkDeletionForm lets the strategy be given by rules or by the older pair, and by one of them.
 func checkDeletionForm(out *rule.Report, s *rayv1.DeletionStrategy, path *field.Path) {
@@ -81,15 +89,22 @@ func touchesCluster(p rayv1.DeletionPolicyType) bool {
 	return p == rayv1.DeleteCluster || p == rayv1.DeleteWorkers
 }
 
-var rj003 = rule.New(rule.Rule{ID: "RJ-003", Field: "deletionStrategy: deletionRules[i].policy, onSuccess.policy, onFailure.policy", Condition: "not DeleteCluster, DeleteWorkers, DeleteSelf, DeleteNone", Peer: rule.BySchema})
-var rj029 = rule.New(rule.Rule{ID: "RJ-029", Field: "deletionStrategy.onSuccess.policy", Condition: "absent", Peer: rule.BySpec})
-var rj030 = rule.New(rule.Rule{ID: "RJ-030", Field: "deletionStrategy.onFailure.policy", Condition: "absent", Peer: rule.BySpec})
-var rj031 = rule.New(rule.Rule{ID: "RJ-031", Field: "deletionStrategy.onSuccess.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"}})
-var rj032 = rule.New(rule.Rule{ID: "RJ-032", Field: "deletionStrategy.onFailure.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"}})
+var rj003 = rule.New(rule.Rule{ID: "RJ-003", Field: "deletionStrategy: deletionRules[i].policy, onSuccess.policy, onFailure.policy", Condition: "not DeleteCluster, DeleteWorkers, DeleteSelf, DeleteNone", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rj029 = rule.New(rule.Rule{ID: "RJ-029", Field: "deletionStrategy.onSuccess.policy", Condition: "absent", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.SidePolicy("onSuccess")}})
+var rj030 = rule.New(rule.Rule{ID: "RJ-030", Field: "deletionStrategy.onFailure.policy", Condition: "absent", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.SidePolicy("onFailure")}})
+var rj031 = rule.New(rule.Rule{ID: "RJ-031", Field: "deletionStrategy.onSuccess.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	CEL: []rule.CEL{cel.SideSelects("onSuccess")}})
+var rj032 = rule.New(rule.Rule{ID: "RJ-032", Field: "deletionStrategy.onFailure.policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	CEL: []rule.CEL{cel.SideSelects("onFailure")}})
 var rj033 = rule.New(rule.Rule{ID: "RJ-033", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
-	Remedy: "DeleteWorkers cannot go with enableInTreeAutoscaling, since the autoscaler would make them anew; use DeleteCluster"})
+	Remedy: "DeleteWorkers cannot go with enableInTreeAutoscaling, since the autoscaler would make them anew; use DeleteCluster",
+	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, Valid: "!" + cel.JobAutoscales + " || !(" + cel.PolicyIs("onSuccess", "['DeleteWorkers']") + " || " + cel.PolicyIs("onFailure", "['DeleteWorkers']") + ")"}}})
 var rj034 = rule.New(rule.Rule{ID: "RJ-034", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteNone with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
-	Remedy: "DeleteNone contradicts shutdownAfterJobFinishes: true; remove one of the two"})
+	Remedy: "DeleteNone contradicts shutdownAfterJobFinishes: true; remove one of the two",
+	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, Valid: "!" + cel.JobShutsDown + " || !(" + cel.PolicyIs("onSuccess", "['DeleteNone']") + " || " + cel.PolicyIs("onFailure", "['DeleteNone']") + ")"}}})
 
 func checkLegacyDeletion(out *rule.Report, j *job, s *rayv1.DeletionStrategy, path *field.Path) {
 	workers, none := false, false
@@ -150,8 +165,10 @@ func (w deletionWhen) rule(jobStatus, deploymentStatus *rule.Rule) *rule.Rule {
 	return deploymentStatus
 }
 
-var rj041 = rule.New(rule.Rule{ID: "RJ-041", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobStatus", Peer: rule.BySpec})
-var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobDeploymentStatus", Peer: rule.BySpec})
+var rj041 = rule.New(rule.Rule{ID: "RJ-041", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobStatus", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.OnceForEach("jobStatus", "jobDeploymentStatus")}})
+var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobDeploymentStatus", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.OnceForEach("jobDeploymentStatus", "jobStatus")}})
 
 func checkDeletionRules(out *rule.Report, j *job, list []rayv1.DeletionRule, path *field.Path) {
 	type key struct {
@@ -176,19 +193,28 @@ func checkDeletionRules(out *rule.Report, j *job, list []rayv1.DeletionRule, pat
 }
 
 var rj002 = rule.New(rule.Rule{ID: "RJ-002", Field: "deletionStrategy.deletionRules[i].policy, .condition", Condition: "absent", Peer: rule.BySchema,
-	Remedy: "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"})
-var rj004 = rule.New(rule.Rule{ID: "RJ-004", Field: "deletionStrategy.deletionRules[i].condition.jobStatus", Condition: "not SUCCEEDED, FAILED", Peer: rule.BySchema})
-var rj005 = rule.New(rule.Rule{ID: "RJ-005", Field: "deletionStrategy.deletionRules[i].condition.jobDeploymentStatus", Condition: "not Failed", Peer: rule.BySchema})
+	Remedy: "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone",
+	Marker: rule.InSchema})
+var rj004 = rule.New(rule.Rule{ID: "RJ-004", Field: "deletionStrategy.deletionRules[i].condition.jobStatus", Condition: "not SUCCEEDED, FAILED", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rj005 = rule.New(rule.Rule{ID: "RJ-005", Field: "deletionStrategy.deletionRules[i].condition.jobDeploymentStatus", Condition: "not Failed", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 var rj006 = rule.New(rule.Rule{ID: "RJ-006", Field: "deletionStrategy.deletionRules[i].condition.ttlSeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-038"},
-	Remedy: "must be at least 0"})
+	Remedy: "must be at least 0",
+	Marker: rule.InSchema})
 var rj013 = rule.New(rule.Rule{ID: "RJ-013", Field: "deletionStrategy.deletionRules[i].condition", Condition: "both jobStatus and jobDeploymentStatus", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-036"},
-	Remedy: "jobStatus and jobDeploymentStatus exclude each other; make two rules"})
+	Remedy: "jobStatus and jobDeploymentStatus exclude each other; make two rules",
+	Marker: rule.InCEL})
 var rj014 = rule.New(rule.Rule{ID: "RJ-014", Field: "deletionStrategy.deletionRules[i].condition", Condition: "neither jobStatus nor jobDeploymentStatus", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-037"},
-	Remedy: "give jobStatus or jobDeploymentStatus"})
+	Remedy: "give jobStatus or jobDeploymentStatus",
+	Marker: rule.InCEL})
 var rj039 = rule.New(rule.Rule{ID: "RJ-039", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
-	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone"})
+	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone",
+	CEL: []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobSelects + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, !(r.policy in ['DeleteCluster', 'DeleteWorkers']))",
+		Says: cel.SomeoneElses + "; use DeleteSelf or DeleteNone"}}})
 var rj040 = rule.New(rule.Rule{ID: "RJ-040", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
-	Remedy: "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster"})
+	Remedy: "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster",
+	CEL:    []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobAutoscales + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, r.policy != 'DeleteWorkers')"}}})
 
 func checkDeletionRule(out *rule.Report, j *job, r *rayv1.DeletionRule, path *field.Path) {
 	policyPath, conditionPath := path.Child("policy"), path.Child("condition")
@@ -227,8 +253,10 @@ func checkDeletionRule(out *rule.Report, j *job, r *rayv1.DeletionRule, path *fi
 // deletionOrder is from what deletes least to what deletes most.
 var deletionOrder = []rayv1.DeletionPolicyType{rayv1.DeleteWorkers, rayv1.DeleteCluster, rayv1.DeleteSelf}
 
-var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRules", Condition: "for one jobStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec})
-var rj044 = rule.New(rule.Rule{ID: "RJ-044", Field: "deletionStrategy.deletionRules", Condition: "for one jobDeploymentStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec})
+var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRules", Condition: "for one jobStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.InOrder("jobStatus", "jobDeploymentStatus")}})
+var rj044 = rule.New(rule.Rule{ID: "RJ-044", Field: "deletionStrategy.deletionRules", Condition: "for one jobDeploymentStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.InOrder("jobDeploymentStatus", "jobStatus")}})
 
 // checkDeletionOrder refuses a rule whose objects are gone before it is due.
 func checkDeletionOrder(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -24,7 +25,10 @@ var rj056 = rule.New(rule.Rule{ID: "RJ-056", Field: "runtimeEnvYAML", Condition:
 var rj513 = rule.New(rule.Rule{ID: "RJ-513", Field: "entrypointNumCpus, entrypointNumGpus", Condition: "below 0, which is skipped", Remedy: "is skipped; must be at least 0"})
 var rj514 = rule.New(rule.Rule{ID: "RJ-514", Field: "entrypointResources", Condition: "not a JSON map of numbers in HTTPMode (error), in the other modes, or with numbers below 0 (warning)", Peer: rule.ByStep, Mixed: true, Same: []string{"RJ-065"}, Reads: []string{"submissionMode"},
 	Remedy: `must be a JSON map of numbers of at least 0, as in {"special": 1}`})
-var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set with a rayVersion below 2.6.0 or unreadable, in K8sJobMode or SidecarMode", Peer: rule.ByStep, Same: []string{"RJ-061"}, Reads: []string{"rayClusterSpec.rayVersion", "submissionMode"}})
+var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set with a rayVersion below 2.6.0 or unreadable, in K8sJobMode or SidecarMode", Peer: rule.ByStep, Same: []string{"RJ-061"}, Reads: []string{"rayClusterSpec.rayVersion", "submissionMode"},
+	CEL: []rule.CEL{{Field: ".metadata", Reason: rule.Forbidden, OwnWords: true, Valid: "!has(self.metadata) || size(self.metadata) == 0 || !has(self.submissionMode) || !(self.submissionMode in ['K8sJobMode', 'SidecarMode']) || !has(self.rayClusterSpec) || !has(self.rayClusterSpec.rayVersion)" +
+		" || self.rayClusterSpec.rayVersion == '' || self.rayClusterSpec.rayVersion.matches('" + cel.RayFrom26 + "')",
+		Says: "needs rayClusterSpec.rayVersion 2.6.0 or later"}}})
 
 // checkJobPayload looks at what is given to Ray together with the job.
 func checkJobPayload(out *rule.Report, j *job, path *field.Path) {

@@ -7,11 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 var rj048 = rule.New(rule.Rule{ID: "RJ-048", Field: "submissionMode", Condition: "SidecarMode with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
-	Remedy: "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode"})
+	Remedy: "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode",
+	CEL:    []rule.CEL{{Field: ".submissionMode", Valid: "!" + cel.JobInSidecar + " || !" + cel.JobSelects}}})
 var rj063 = rule.New(rule.Rule{ID: "RJ-063", Field: "submissionMode", Condition: "K8sJobMode with the batch scheduler kai-scheduler", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"})
 var rj501 = rule.New(rule.Rule{ID: "RJ-501", Field: "submissionMode", Condition: "not K8sJobMode, HTTPMode, InteractiveMode, SidecarMode"})
@@ -54,7 +56,8 @@ func submitsByItself(t *corev1.PodTemplateSpec) bool {
 	return c != nil && len(c.Command) > 0
 }
 
-var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it"})
+var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it",
+	Policies: []rule.Policy{{Parts: []rule.Part{rule.RayJob}, Field: "spec.entrypoint", Valid: "spec.?submissionMode.orValue('') != 'InteractiveMode' || spec.?entrypoint.orValue('') == ''"}}})
 var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "a quote that is not closed; a shell operator outside quotes in K8sJobMode or SidecarMode"})
 
 // shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
@@ -72,8 +75,12 @@ func shellOperator(text string) (operator string, closed bool) {
 }
 
 var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Condition: "set in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
-	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it"})
-var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0"})
+	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it",
+	CEL:    []rule.CEL{{Field: ".submitterPodTemplate", Reason: rule.Forbidden, Valid: "!" + cel.JobInSidecar + " || !has(self.submitterPodTemplate)"}}})
+var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.OfSubmitter(".submitterConfig.backoffLimit", "",
+		"!("+cel.Present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
+		"must be at least 0")}})
 
 // checkSubmitter looks at what submits the job.
 func checkSubmitter(out *rule.Report, j *job, path *field.Path) {
@@ -107,9 +114,20 @@ func checkSubmitter(out *rule.Report, j *job, path *field.Path) {
 var rj052 = rule.New(rule.Rule{ID: "RJ-052", Field: "submitterConfig", Condition: "set in SidecarMode and gate SidecarSubmitterRestart off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate SidecarSubmitterRestart", Reads: []string{"submissionMode"},
 	Remedy: "needs the feature gate SidecarSubmitterRestart in SidecarMode; remove it"})
 
-var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes})
+var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{
+		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", rule.Required,
+			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || (has(self.submitterPodTemplate.spec.restartPolicy) && self.submitterPodTemplate.spec.restartPolicy != '')",
+			"set Never or OnFailure, as a Job demands"),
+		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", "",
+			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || !has(self.submitterPodTemplate.spec.restartPolicy) || self.submitterPodTemplate.spec.restartPolicy in ['', 'Never', 'OnFailure']",
+			`supported values: "Never", "OnFailure"`),
+	}})
 var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.containers", Condition: "empty, in K8sJobMode", Tier: rule.Kubernetes,
-	Remedy: "give at least one container; the first submits the job"})
+	Remedy: "give at least one container; the first submits the job",
+	CEL: []rule.CEL{cel.OfSubmitter(".submitterPodTemplate.spec.containers", rule.Required,
+		"!has(self.submitterPodTemplate) || ("+cel.SubmitterRuns+")",
+		"give at least one container; the first submits the job")}})
 
 func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
 	checkSubmitterLists(out, &t.Spec, path)
@@ -124,7 +142,8 @@ func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.
 	}
 }
 
-var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates, that of the submitter of a RayJob included", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema})
+var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates, that of the submitter of a RayJob included", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 
 func checkSubmitterLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
 	checkPodLists(out, spec, path)
@@ -138,17 +157,26 @@ var rj512 = rule.New(rule.Rule{ID: "RJ-512", Field: "submitterConfig", Condition
 var rj534 = rule.New(rule.Rule{ID: "RJ-534", Field: "submitterPodTemplate.spec.containers[0].command", Condition: "set without args in K8sJobMode",
 	Remedy: "replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"})
 
-var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds", Condition: "below 1", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-058"}, Remedy: "must be above 0"})
+var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds", Condition: "below 1", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-058"}, Remedy: "must be above 0",
+	Marker: rule.InSchema})
 var rj022 = rule.New(rule.Rule{ID: "RJ-022", Field: "suspend", Condition: "true without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
-	Remedy: "needs shutdownAfterJobFinishes: true"})
+	Remedy: "needs shutdownAfterJobFinishes: true",
+	CEL: []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || " + cel.JobShutsDown,
+		Says: cel.NeedsShutdown}}})
 var rj045 = rule.New(rule.Rule{ID: "RJ-045", Field: "suspend", Condition: "true with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
-	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else"})
+	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else",
+	CEL: []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || !" + cel.JobSelects,
+		Says: cel.SomeoneElses}}})
 var rj049 = rule.New(rule.Rule{ID: "RJ-049", Field: "backoffLimit", Condition: "above 0 with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
-	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster"})
+	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster",
+	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobSelects + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
 var rj050 = rule.New(rule.Rule{ID: "RJ-050", Field: "backoffLimit", Condition: "above 0 in InteractiveMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
-	Remedy: "must be 0 in InteractiveMode, where the user submits the job"})
-var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Condition: "below 1", Peer: rule.BySpec, Remedy: "must be above 0"})
-var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+	Remedy: "must be 0 in InteractiveMode, where the user submits the job",
+	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobInteractive + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
+var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Condition: "below 1", Peer: rule.BySpec, Remedy: "must be above 0",
+	CEL: []rule.CEL{cel.AtLeast("activeDeadlineSeconds", "1", "must be above 0")}})
+var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.AtLeast("backoffLimit", "0", "must be at least 0")}})
 
 // checkJobLimits looks at retries and deadlines.
 func checkJobLimits(out *rule.Report, j *job, path *field.Path) {

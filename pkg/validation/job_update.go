@@ -50,7 +50,8 @@ func jobTransition(out *rule.Report, rj, old *rayv1.RayJob, o Options) {
 	checkLostFields(out, rj, old, o)
 }
 
-var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
 
 // checkJobSpecTransition holds the rules of a RayJobSpec that need its old value.
 func checkJobSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *field.Path) {

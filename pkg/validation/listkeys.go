@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -74,7 +75,8 @@ func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
 	}
 }
 
-var rc016 = rule.New(rule.Rule{ID: "RC-016", Field: "containers[j].name, env[k].name of Pod templates", Condition: "empty", Tier: rule.Kubernetes})
+var rc016 = rule.New(rule.Rule{ID: "RC-016", Field: "containers[j].name, env[k].name of Pod templates", Condition: "empty", Tier: rule.Kubernetes,
+	Policies: cel.Templates(cel.NamesGiven)})
 
 // checkContainerLists checks the lists of one container.
 func checkContainerLists(out *rule.Report, c *corev1.Container, path *field.Path) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -24,8 +25,10 @@ type nameRules struct {
 	why string
 }
 
-var rc030 = rule.New(rule.Rule{ID: "RC-030", Kind: "RayCluster", Field: "metadata.name", Condition: "longer than 53", Peer: rule.ByWebhookAndSpec})
-var rc031 = rule.New(rule.Rule{ID: "RC-031", Kind: "RayCluster", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec})
+var rc030 = rule.New(rule.Rule{ID: "RC-030", Kind: "RayCluster", Field: "metadata.name", Condition: "longer than 53", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayCluster, "53", "so that the names of its Services stay within 63")}})
+var rc031 = rule.New(rule.Rule{ID: "RC-031", Kind: "RayCluster", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameForm(rule.RayCluster)}})
 
 var clusterNameRules = nameRules{
 	tooLong: rc030, malformed: rc031, maxLength: 53,
@@ -84,7 +87,13 @@ func checkSchedulerLabels(out *rule.Report, labels map[string]string, o Options,
 	}
 }
 
-var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadata.labels[volcano.sh/network-topology-mode], [volcano.sh/network-topology-highest-tier-allowed]", Condition: "mode not hard or soft; tier, next to a mode, not a whole number of at least 1 (warning where the batch scheduler is not known, nothing without Volcano)", Peer: rule.ByStep, Mixed: true, Depends: "batch scheduler", Same: []string{"RC-126", "RJ-067"}})
+var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadata.labels[volcano.sh/network-topology-mode], [volcano.sh/network-topology-highest-tier-allowed]", Condition: "mode not hard or soft; tier, next to a mode, not a whole number of at least 1 (warning where the batch scheduler is not known, nothing without Volcano)", Peer: rule.ByStep, Mixed: true, Depends: "batch scheduler", Same: []string{"RC-126", "RJ-067"},
+	Policies: []rule.Policy{
+		{Warning: true, Field: "metadata.labels[volcano.sh/network-topology-mode]", Valid: "!" + cel.KeyGiven("labels", cel.LabelTopologyMode) + " || labels[" + cel.LabelTopologyMode + "] in ['hard', 'soft']",
+			Says: `supported values: "hard", "soft"`},
+		{Warning: true, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]", Valid: "!" + cel.KeyGiven("labels", cel.LabelTopologyMode) + " || !(" + cel.LabelTopologyTier + " in labels) || (labels[" + cel.LabelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + cel.LabelTopologyTier + "]) >= 1 && int(labels[" + cel.LabelTopologyTier + "]) <= 2147483647)",
+			Says: "must be a whole number of at least 1"},
+	}})
 
 // checkMetadata tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
 // as on a RayCluster, which gets them.
@@ -111,8 +120,10 @@ func checkClippedNames(out *rule.Report, c *cluster, path *field.Path) {
 }
 
 var rc568 = rule.New(rule.Rule{ID: "RC-568", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Condition: "not a positive integer",
-	Remedy: "is ignored and 300 is used; give whole seconds above 0, as in 600"})
-var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "neither true nor false", Remedy: "means off; use true or false"})
+	Remedy:   "is ignored and 300 is used; give whole seconds above 0, as in 600",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Valid: "!(" + cel.AnnotationDeadline + " in annotations) || annotations[" + cel.AnnotationDeadline + "].matches('^[+]?0*[1-9][0-9]{0,8}$')"}}})
+var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "neither true nor false", Remedy: "means off; use true or false",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
 var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
 
 // checkSwitches tells of annotations whose text the operator does not understand, which it takes for off or default.
@@ -145,7 +156,8 @@ func checkSwitches(out *rule.Report, annotations map[string]string, path *field.
 const originPrefix = "ray.io/originated-from"
 
 var rc577 = rule.New(rule.Rule{ID: "RC-577", Kind: rule.KindAny, Field: "metadata.labels[ray.io/gang-scheduling-enabled]", Condition: "value false (or anything but true)",
-	Remedy: "turns gang scheduling on, whatever its value; remove the label to turn it off"})
+	Remedy:   "turns gang scheduling on, whatever its value; remove the label to turn it off",
+	Policies: []rule.Policy{{Field: "metadata.labels[ray.io/gang-scheduling-enabled]", Valid: "!(" + cel.LabelGang + " in labels) || labels[" + cel.LabelGang + "] == 'true'"}}})
 var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.labels", Condition: "a label with the prefix ray.io/originated-from on an object without an owner",
 	Remedy: "is set by the operator on clusters of a RayJob or a RayService; remove it"})
 

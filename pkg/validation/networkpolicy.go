@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -22,13 +23,19 @@ func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
 }
 
 var rc097 = rule.New(rule.Rule{ID: "RC-097", Field: "networkPolicy", Condition: "set and gate RayClusterNetworkPolicy off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterNetworkPolicy"})
-var rc013 = rule.New(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Condition: "not DenyAll, DenyAllIngress, DenyAllEgress", Peer: rule.BySchema})
-var rc098 = rule.New(rule.Rule{ID: "RC-098", Field: "networkPolicy.head.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
-var rc099 = rule.New(rule.Rule{ID: "RC-099", Field: "networkPolicy.head.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
-var rc100 = rule.New(rule.Rule{ID: "RC-100", Field: "networkPolicy.worker.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
-var rc101 = rule.New(rule.Rule{ID: "RC-101", Field: "networkPolicy.worker.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc013 = rule.New(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Condition: "not DenyAll, DenyAllIngress, DenyAllEgress", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rc098 = rule.New(rule.Rule{ID: "RC-098", Field: "networkPolicy.head.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.Exceptions("head", "ingressRules", "DenyAllEgress", cel.LetsIn)}})
+var rc099 = rule.New(rule.Rule{ID: "RC-099", Field: "networkPolicy.head.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.Exceptions("head", "egressRules", "DenyAllIngress", cel.LetsOut)}})
+var rc100 = rule.New(rule.Rule{ID: "RC-100", Field: "networkPolicy.worker.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.Exceptions("worker", "ingressRules", "DenyAllEgress", cel.LetsIn)}})
+var rc101 = rule.New(rule.Rule{ID: "RC-101", Field: "networkPolicy.worker.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.Exceptions("worker", "egressRules", "DenyAllIngress", cel.LetsOut)}})
 var rc102 = rule.New(rule.Rule{ID: "RC-102", Field: "workerGroupSpecs[i].groupName", Condition: "networkPolicy set and not a DNS-1123 label", Peer: rule.BySpec,
-	Remedy: "becomes part of the name of a NetworkPolicy; use at most 63 lower-case letters, digits and dashes"})
+	Remedy:   "becomes part of the name of a NetworkPolicy; use at most 63 lower-case letters, digits and dashes",
+	Policies: []rule.Policy{{EachGroup: true, Field: ".groupName", Valid: "!has(cluster.networkPolicy) || (g.groupName.size() <= 63 && g.groupName.matches('" + cel.DNS1123Label + "'))"}}})
 
 func checkNetworkPolicy(out *rule.Report, c *cluster, path *field.Path) {
 	p := c.spec.NetworkPolicy
@@ -58,11 +65,16 @@ func checkNetworkPolicy(out *rule.Report, c *cluster, path *field.Path) {
 	checkPolicyGroups(out, p, groups, mode, policyPath.Child("workerGroups"))
 }
 
-var rc014 = rule.New(rule.Rule{ID: "RC-014", Field: "networkPolicy.workerGroups", Condition: "groupName repeated", Peer: rule.BySchema, Remedy: "put all rules of a group into one entry"})
-var rc103 = rule.New(rule.Rule{ID: "RC-103", Field: "networkPolicy.workerGroups[k].ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
-var rc104 = rule.New(rule.Rule{ID: "RC-104", Field: "networkPolicy.workerGroups[k].egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"}})
+var rc014 = rule.New(rule.Rule{ID: "RC-014", Field: "networkPolicy.workerGroups", Condition: "groupName repeated", Peer: rule.BySchema, Remedy: "put all rules of a group into one entry",
+	Marker: rule.InSchema})
+var rc103 = rule.New(rule.Rule{ID: "RC-103", Field: "networkPolicy.workerGroups[k].ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.GroupExceptions("ingressRules", "DenyAllEgress", cel.LetsIn)}})
+var rc104 = rule.New(rule.Rule{ID: "RC-104", Field: "networkPolicy.workerGroups[k].egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
+	CEL: []rule.CEL{cel.GroupExceptions("egressRules", "DenyAllIngress", cel.LetsOut)}})
 var rc105 = rule.New(rule.Rule{ID: "RC-105", Field: "networkPolicy.workerGroups[k].groupName", Condition: "no worker group of that name", Peer: rule.BySpec,
-	Remedy: "must be the groupName of an entry of workerGroupSpecs"})
+	Remedy: "must be the groupName of an entry of workerGroupSpecs",
+	Policies: []rule.Policy{{Field: ".networkPolicy.workerGroups", Valid: "cluster.?networkPolicy.?workerGroups.orValue([]).all(p, cluster.?workerGroupSpecs.orValue([]).exists(w, w.groupName == p.groupName))",
+		Says: "groupName must be that of an entry of workerGroupSpecs"}}})
 
 func checkPolicyGroups(out *rule.Report, p *rayv1.NetworkPolicyConfig, groups map[string]bool, mode rayv1.NetworkPolicyMode, path *field.Path) {
 	seen := make(map[string]bool, len(p.WorkerGroups))

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -60,8 +61,11 @@ func checkNodeGroup(out *rule.Report, c *cluster, g nodeGroup, path *field.Path)
 // resourceParams are the start parameters that say the same as the field resources.
 var resourceParams = []string{"num-cpus", "num-gpus", "memory", "resources"}
 
-var rc034 = rule.New(rule.Rule{ID: "RC-034", Field: "headGroupSpec.resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"headGroupSpec.rayStartParams"}})
-var rc043 = rule.New(rule.Rule{ID: "RC-043", Field: "workerGroupSpecs[i].resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"../rayStartParams"}})
+var rc034 = rule.New(rule.Rule{ID: "RC-034", Field: "headGroupSpec.resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"headGroupSpec.rayStartParams"},
+	CEL: []rule.CEL{cel.ResourcesOnce("headGroupSpec")}})
+var rc043 = rule.New(rule.Rule{ID: "RC-043", Field: "workerGroupSpecs[i].resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"../rayStartParams"},
+	CEL: []rule.CEL{cel.EachGroup(rule.Forbidden, "!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || "+cel.ResourceParams+".all(p, "+strings.ReplaceAll(cel.NoParam, "self.", "g.")+")",
+		cel.GivenTwice)}})
 
 // checkResourcesOnce refuses two sources for the logical resources of a node, since one would silently win.
 func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
@@ -80,12 +84,19 @@ func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
 	out.Forbidden(g.rule(rc034, rc043), path, "rayStartParams gives "+strings.Join(both, ", ")+" already; keep one of the two")
 }
 
-var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec})
-var rc036 = rule.New(rule.Rule{ID: "RC-036", Field: "headGroupSpec.labels", Condition: "key is not a qualified name", Peer: rule.BySpec})
-var rc037 = rule.New(rule.Rule{ID: "RC-037", Field: "headGroupSpec.labels", Condition: "value is not a label value", Peer: rule.BySpec})
-var rc044 = rule.New(rule.Rule{ID: "RC-044", Field: "workerGroupSpecs[i].rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec})
-var rc045 = rule.New(rule.Rule{ID: "RC-045", Field: "workerGroupSpecs[i].labels", Condition: "key is not a qualified name", Peer: rule.BySpec})
-var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels", Condition: "value is not a label value", Peer: rule.BySpec})
+var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "headGroupSpec.rayStartParams", Valid: "!('labels' in self)",
+		Says: "move it to the field labels of the group"}}})
+var rc036 = rule.New(rule.Rule{ID: "RC-036", Field: "headGroupSpec.labels", Condition: "key is not a qualified name", Peer: rule.BySpec,
+	Policies: []rule.Policy{cel.NodeLabels("cluster.headGroupSpec", false, cel.LabelKey, cel.LabelKeysSay)}})
+var rc037 = rule.New(rule.Rule{ID: "RC-037", Field: "headGroupSpec.labels", Condition: "value is not a label value", Peer: rule.BySpec,
+	Policies: []rule.Policy{cel.NodeLabels("cluster.headGroupSpec", false, cel.LabelValueOf("cluster.headGroupSpec.labels[k]"), cel.LabelValuesSay)}})
+var rc044 = rule.New(rule.Rule{ID: "RC-044", Field: "workerGroupSpecs[i].rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.EachGroup("", cel.NoLabelsParam, "rayStartParams.labels: move it to the field labels of the group")}})
+var rc045 = rule.New(rule.Rule{ID: "RC-045", Field: "workerGroupSpecs[i].labels", Condition: "key is not a qualified name", Peer: rule.BySpec,
+	Policies: []rule.Policy{cel.NodeLabels("g", true, cel.LabelKey, cel.LabelKeysSay)}})
+var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels", Condition: "value is not a label value", Peer: rule.BySpec,
+	Policies: []rule.Policy{cel.NodeLabels("g", true, cel.LabelValueOf("g.labels[k]"), cel.LabelValuesSay)}})
 
 // checkRayLabels checks the labels that Ray nodes and Pods get.
 func checkRayLabels(out *rule.Report, g nodeGroup, path *field.Path) {

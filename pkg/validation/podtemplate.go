@@ -11,11 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec})
-var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec})
+var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Required, Valid: cel.OneContainer,
+		Says: "give at least one container; the first runs Ray"}}})
+var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.EachGroup(rule.Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
 
 // checkPodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
 // the Pod validation: what people get wrong, not all that can be.
@@ -36,7 +40,8 @@ func checkPodTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Pat
 	checkSharedPorts(out, g, spec.Child("containers"))
 }
 
-var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "template.metadata.labels, .annotations", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes})
+var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "template.metadata.labels, .annotations", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes,
+	Policies: cel.Templates(cel.LabelValues, cel.TemplateMetadata)})
 
 func checkTemplateMetadata(out *rule.Report, g nodeGroup, path *field.Path) {
 	t := g.template
@@ -68,9 +73,19 @@ func overwritten(g nodeGroup, key string) bool {
 	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
 }
 
-var rc074 = rule.New(rule.Rule{ID: "RC-074", Field: "headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"}})
-var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"}})
-var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes})
+var rc074 = rule.New(rule.Rule{ID: "RC-074", Field: "headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
+	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.restartPolicy", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || !(" + cel.Present("self.headGroupSpec.template", "spec.restartPolicy") + ")" +
+		" || !(self.headGroupSpec.template.spec.restartPolicy in ['Always', 'OnFailure'])",
+		Says: "must be Never or unset with the autoscaler v2, which replaces Pods by itself"}}})
+var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || " + cel.AllGroups(cel.NeverRestarts),
+		NoWorse: cel.NoMoreGroups(cel.NeverRestarts),
+		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"}}})
+var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{
+		cel.EachGroup("", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+cel.RestartPolicies, "template.spec.restartPolicy: "+cel.PoliciesOfRestart),
+		cel.RestartPolicy("headGroupSpec.template.spec.restartPolicy"),
+	}})
 
 func checkRestartPolicy(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
 	policy := g.template.Spec.RestartPolicy
@@ -94,12 +109,34 @@ func podVolumes(t *corev1.PodTemplateSpec) map[string]bool {
 	return names
 }
 
-var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true})
+var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{
+		{Field: ".headGroupSpec.template.spec.initContainers", Valid: "!has(self.historyServerOptions) || !" + cel.InHeadPod("initContainers", "x.name == 'ray-history-collector'"),
+			Says: "the operator adds a container of this name with historyServerOptions; use another name"},
+		cel.WaitForTLS("containers"),
+		cel.WaitForTLS("initContainers"),
+		{Part: rule.JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.initContainers", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.initContainers) || " + cel.HeadOfJob + ".spec.initContainers.all(c, c.name != 'ray-job-submitter')",
+			Says: "the operator adds a container of this name in SidecarMode; use another name"},
+	},
+	Policies: []rule.Policy{
+		{EachGroup: true, Field: ".template.spec.initContainers", Valid: "!" + cel.ClusterHistory + " || g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector')",
+			Says: "the operator adds a container named ray-history-collector with historyServerOptions; use another name"},
+		{EachGroup: true, Field: ".template.spec", Valid: "!" + cel.ClusterTLS + " || (" + cel.OfContainers("g.template", "c.name != 'wait-for-tls-ip-san'") + ")",
+			Says: "the operator adds an init container named wait-for-tls-ip-san with tlsOptions.enabled; use another name"},
+	}})
 var rc526 = rule.New(rule.Rule{ID: "RC-526", Field: "workerGroupSpecs[i].template.spec.initContainers[j].name", Condition: "wait-gcs-ready while init container injection is on (warning where that is not known)", Tier: rule.Kubernetes, Mixed: true, Depends: "ENABLE_INIT_CONTAINER_INJECTION"})
 
-var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec})
-var rc090 = rule.New(rule.Rule{ID: "RC-090", Field: "workerGroupSpecs[i].template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec})
-var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec.containers[j].name, initContainers[j].name", Condition: "autoscaler with autoscaling on", Tier: rule.Kubernetes, Reads: []string{"enableInTreeAutoscaling"}})
+var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Field: cel.ContainersField, Valid: "!has(self.historyServerOptions) || !" + cel.InHeadPod("containers", "x.name == 'ray-history-collector'"),
+		Says: "the operator adds a container of this name with historyServerOptions; use another name"}}})
+var rc090 = rule.New(rule.Rule{ID: "RC-090", Field: "workerGroupSpecs[i].template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers", Valid: "!" + cel.ClusterHistory + " || g.template.?spec.?containers.orValue([]).all(c, c.name != 'ray-history-collector')",
+		Says: "the operator adds a container named ray-history-collector with historyServerOptions; use another name"}}})
+var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec.containers[j].name, initContainers[j].name", Condition: "autoscaler with autoscaling on", Tier: rule.Kubernetes, Reads: []string{"enableInTreeAutoscaling"},
+	CEL: []rule.CEL{
+		cel.ReservedAutoscaler("containers"),
+		cel.ReservedAutoscaler("initContainers"),
+	}})
 
 // reservedName returns the rule against a name that the operator uses in the Pod, and nil for others. Whether it adds a container that makes workers
 // wait, the operator alone knows.
@@ -138,7 +175,12 @@ func sidecars(c *cluster, g nodeGroup) []string {
 	return c.options.WorkerSidecars
 }
 
-var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes})
+var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{
+		cel.HeadContainers("containers"),
+		cel.HeadContainers("initContainers"),
+	},
+	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
 
 func checkContainerNames(out *rule.Report, c *cluster, g nodeGroup, spec *field.Path) {
 	first := map[string]bool{}

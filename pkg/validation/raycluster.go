@@ -6,10 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template"})
+var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCluster, "describe the cluster: at least headGroupSpec with a Pod template")}})
 
 func checkCluster(out *rule.Report, rc *rayv1.RayCluster, o Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
@@ -30,7 +32,8 @@ func checkCluster(out *rule.Report, rc *rayv1.RayCluster, o Options) {
 }
 
 var rc120 = rule.New(rule.Rule{ID: "RC-120", Kind: "RayCluster", Field: "status.conditions", Condition: "RayClusterSuspending and RayClusterSuspended both True", Peer: rule.BySpec,
-	Remedy: "RayClusterSuspending and RayClusterSuspended cannot both be True; the operator sets them, one after the other"})
+	Remedy: "RayClusterSuspending and RayClusterSuspended cannot both be True; the operator sets them, one after the other",
+	CEL:    []rule.CEL{{Node: "status.conditions", Valid: "!(self.exists(c, c.type == 'RayClusterSuspending' && c.status == 'True') && self.exists(c, c.type == 'RayClusterSuspended' && c.status == 'True'))"}}})
 
 // clusterStatus guards the state machine of suspending: of its two conditions one at most is true.
 func clusterStatus(out *rule.Report, rc *rayv1.RayCluster) {

@@ -11,11 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var cj010 = rule.New(rule.Rule{ID: "CJ-010", Field: "metadata.name", Condition: "longer than 36", Peer: rule.BySpec})
-var cj502 = rule.New(rule.Rule{ID: "CJ-502", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByStep})
+var cj010 = rule.New(rule.Rule{ID: "CJ-010", Field: "metadata.name", Condition: "longer than 36", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayCronJob, "36", "so that the names of its RayJobs stay within 47")}})
+var cj502 = rule.New(rule.Rule{ID: "CJ-502", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByStep,
+	CEL: []rule.CEL{cel.NameForm(rule.RayCronJob)}})
 
 var cronJobNameRules = nameRules{
 	tooLong: cj010, malformed: cj502, maxLength: 36,
@@ -27,8 +30,10 @@ func cronJobUnused(cj *rayv1.RayCronJob, _ Options) []string {
 }
 
 var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
-	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector"})
-var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs"})
+	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector",
+	Marker: rule.InSchema})
+var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs")}})
 
 func checkCronJob(out *rule.Report, cj *rayv1.RayCronJob, o Options) {
 	path := field.NewPath("spec")
@@ -66,8 +71,10 @@ const scheduleRemedy = "give five fields (minute, hour, day of month, month, day
 // maxSchedule is far beyond any schedule that means something.
 const maxSchedule = 1024
 
-var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec})
-var cj011 = rule.New(rule.Rule{ID: "CJ-011", Field: "spec.schedule", Condition: "contains TZ", Peer: rule.BySpec, Remedy: "must not name a time zone; use timeZone"})
+var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
+	Keyword: &rule.Keyword{Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))}})
+var cj011 = rule.New(rule.Rule{ID: "CJ-011", Field: "spec.schedule", Condition: "contains TZ", Peer: rule.BySpec, Remedy: "must not name a time zone; use timeZone",
+	CEL: []rule.CEL{{Node: "spec.schedule", Ratchet: rule.ByServer, Valid: "!self.contains('TZ')"}}})
 var cj012 = rule.New(rule.Rule{ID: "CJ-012", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Peer: rule.BySpec})
 var cj501 = rule.New(rule.Rule{ID: "CJ-501", Field: "spec.schedule", Condition: "never comes within five years", Remedy: "never comes within five years; look at the day of the month"})
 
@@ -119,7 +126,8 @@ func now(o Options, zone *string) time.Time {
 }
 
 var cj003 = rule.New(rule.Rule{ID: "CJ-003", Field: "spec.timeZone", Condition: "empty text", Peer: rule.BySchemaAndSpec, Same: []string{"CJ-013"},
-	Remedy: "name a time zone, as in UTC or Europe/Vienna, or leave the field out"})
+	Remedy: "name a time zone, as in UTC or Europe/Vienna, or leave the field out",
+	Marker: rule.InSchema})
 var cj014 = rule.New(rule.Rule{ID: "CJ-014", Field: "spec.timeZone", Condition: "not a known time zone", Peer: rule.BySpec})
 var cj508 = rule.New(rule.Rule{ID: "CJ-508", Field: "spec.timeZone", Condition: "Local, or unset"})
 

@@ -6,11 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rj020 = rule.New(rule.Rule{ID: "RJ-020", Kind: "RayJob", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec})
-var rj021 = rule.New(rule.Rule{ID: "RJ-021", Kind: "RayJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec})
+var rj020 = rule.New(rule.Rule{ID: "RJ-020", Kind: "RayJob", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayJob, "47", "so that the name of its RayCluster stays within 53")}})
+var rj021 = rule.New(rule.Rule{ID: "RJ-021", Kind: "RayJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameForm(rule.RayJob)}})
 
 var jobNameRules = nameRules{
 	tooLong: rj020, malformed: rj021, maxLength: 47,
@@ -18,7 +21,9 @@ var jobNameRules = nameRules{
 }
 
 var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobDeploymentStatus", Condition: "Waiting while submissionMode is not InteractiveMode", Peer: rule.BySpec,
-	Remedy: "is reached in InteractiveMode only; the operator sets it"})
+	Remedy: "is reached in InteractiveMode only; the operator sets it",
+	CEL: []rule.CEL{{Field: ".status.jobDeploymentStatus", OwnWords: true, Valid: "!(" + cel.Present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + cel.Present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
+		Says: "Waiting is for InteractiveMode only; the operator sets it"}}})
 
 func jobStatus(out *rule.Report, rj *rayv1.RayJob) {
 	if rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode {
@@ -28,7 +33,8 @@ func jobStatus(out *rule.Report, rj *rayv1.RayJob) {
 
 var rj066 = rule.New(rule.Rule{ID: "RJ-066", Kind: "RayJob", Field: "kind", Condition: "the batch scheduler is scheduler-plugins", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "the batch scheduler scheduler-plugins, which the operator runs with, cannot schedule a RayJob; use a RayCluster"})
-var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"})
+var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayJob, cel.JobDescription)}})
 
 func checkJob(out *rule.Report, rj *rayv1.RayJob, o Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
@@ -114,7 +120,8 @@ func (j *job) submits() bool {
 	return j.spec.SubmissionMode == rayv1.K8sJobMode || j.spec.SubmissionMode == rayv1.SidecarMode
 }
 
-var rj010 = rule.New(rule.Rule{ID: "RJ-010", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema})
+var rj010 = rule.New(rule.Rule{ID: "RJ-010", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
+	Marker: rule.InCEL})
 
 // checkJobSpec looks at a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
 func checkJobSpec(out *rule.Report, j *job, path *field.Path) {

@@ -12,11 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rs010 = rule.New(rule.Rule{ID: "RS-010", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec})
-var rs011 = rule.New(rule.Rule{ID: "RS-011", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec})
+var rs010 = rule.New(rule.Rule{ID: "RS-010", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayService, "47", "so that the names of its RayClusters stay within 53")}})
+var rs011 = rule.New(rule.Rule{ID: "RS-011", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameForm(rule.RayService)}})
 
 var serviceNameRules = nameRules{
 	tooLong: rs010, malformed: rs011, maxLength: 47,
@@ -74,14 +77,22 @@ func (s *service) overlaps() bool {
 	return true
 }
 
-var rs002 = rule.New(rule.Rule{ID: "RS-002", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RS-017"}, Remedy: "must be at least 0"})
-var rs005 = rule.New(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema})
-var rs013 = rule.New(rule.Rule{ID: "RS-013", Field: "spec.rayClusterConfig.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec})
+var rs002 = rule.New(rule.Rule{ID: "RS-002", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RS-017"}, Remedy: "must be at least 0",
+	Marker: rule.InSchema})
+var rs005 = rule.New(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
+	Marker: rule.InCEL})
+var rs013 = rule.New(rule.Rule{ID: "RS-013", Field: "spec.rayClusterConfig.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec,
+	CEL: []rule.CEL{{Node: "spec.rayClusterConfig.authOptions", Field: ".enableK8sTokenAuth", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
+		Says: cel.TokenAlone}}})
 var rs015 = rule.New(rule.Rule{ID: "RS-015", Field: "spec.rayClusterConfig.headGroupSpec.headService.metadata.name", Condition: "not empty", Peer: rule.BySpec,
-	Remedy: "must be empty, since each cluster of the service has a head Service of its own"})
-var rs530 = rule.New(rule.Rule{ID: "RS-530", Field: "spec.rayClusterConfig.upgradeStrategy.type", Condition: "set", Peer: rule.ByStep})
+	Remedy: "must be empty, since each cluster of the service has a head Service of its own",
+	CEL:    []rule.CEL{{Node: "spec.rayClusterConfig.headGroupSpec.headService", Field: ".metadata.name", Valid: "!(" + cel.Present("self", "metadata.name") + ") || self.metadata.name == ''"}}})
+var rs530 = rule.New(rule.Rule{ID: "RS-530", Field: "spec.rayClusterConfig.upgradeStrategy.type", Condition: "set", Peer: rule.ByStep,
+	CEL: []rule.CEL{{Node: "spec.rayClusterConfig.upgradeStrategy", Field: ".type", Reason: rule.Forbidden, Valid: "!has(self.type)",
+		Says: "the cluster belongs to a RayService" + cel.OwnerDecides}}})
 var rs535 = rule.New(rule.Rule{ID: "RS-535", Field: "spec.rayClusterConfig.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
-var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the service: at least rayClusterConfig and serveConfigV2"})
+var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the service: at least rayClusterConfig and serveConfigV2",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayService, "describe the service: at least rayClusterConfig and serveConfigV2")}})
 
 func checkService(out *rule.Report, rs *rayv1.RayService, o Options) {
 	meta := field.NewPath("metadata")
@@ -121,7 +132,10 @@ func checkService(out *rule.Report, rs *rayv1.RayService, o Options) {
 }
 
 var rs012 = rule.New(rule.Rule{ID: "RS-012", Field: "metadata.annotations[ray.io/initializing-timeout]", Condition: "neither a duration above 0 nor a whole number above 0", Peer: rule.ByWebhookAndSpec, Same: []string{"RS-536"},
-	Remedy: "must be a duration above 0, as in 5m, or seconds, as in 300"})
+	Remedy: "must be a duration above 0, as in 5m, or seconds, as in 300",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/initializing-timeout]", Valid: "!" + cel.KeyGiven("annotations", cel.AnnotationTimeout) + " || " +
+		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?[0-9]{1,9}$') && annotations[" + cel.AnnotationTimeout + "].matches('[1-9]')) || " +
+		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[" + cel.AnnotationTimeout + "]) > duration('0s'))"}}})
 
 // checkInitializingTimeout takes a Go duration or whole seconds.
 func checkInitializingTimeout(out *rule.Report, annotations map[string]string, path *field.Path) {
@@ -144,9 +158,15 @@ func isServePort(name string) bool {
 }
 
 var rs512 = rule.New(rule.Rule{ID: "RS-512", Field: "spec.rayClusterConfig.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named serve or serve-*, and no serveService", Peer: rule.ByStep, Same: []string{"RS-025"}, Reads: []string{"spec.serveService"},
-	Remedy: "ports are listed, but none is named serve; add it, with containerPort 8000 usually, or give serveService"})
-var rs514 = rule.New(rule.Rule{ID: "RS-514", Field: "spec.serveService.spec", Condition: "type unknown (error); ports without one named serve, or a selector (warning)", Tier: rule.Kubernetes, Mixed: true})
-var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.name", Condition: "not a DNS-1035 label (error), or the name of the head Service (warning)", Tier: rule.Kubernetes, Mixed: true})
+	Remedy: "ports are listed, but none is named serve; add it, with containerPort 8000 usually, or give serveService",
+	CEL: []rule.CEL{{Node: "spec", Field: ".rayClusterConfig.headGroupSpec.template.spec.containers", Reason: rule.Required, Valid: "has(self.serveService) || !has(self.rayClusterConfig) || !has(" + cel.HeadOfService + ".spec) || !has(" + cel.HeadOfService + ".spec.containers) || size(" + cel.HeadOfService + ".spec.containers) == 0 || !has(" + cel.HeadOfService + ".spec.containers[0].ports)" +
+		" || size(" + cel.HeadOfService + ".spec.containers[0].ports) == 0 || " + cel.HeadOfService + ".spec.containers[0].ports.exists(p, has(p.name) && (p.name == 'serve' || p.name.startsWith('serve-')))"}}})
+var rs514 = rule.New(rule.Rule{ID: "RS-514", Field: "spec.serveService.spec", Condition: "type unknown (error); ports without one named serve, or a selector (warning)", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{cel.OfServeService(".spec.type", "self.serveService.spec.type in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
+		`supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`)}})
+var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.name", Condition: "not a DNS-1035 label (error), or the name of the head Service (warning)", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{cel.OfServeService(".metadata.name", "self.serveService.metadata.name == '' || (self.serveService.metadata.name.size() <= 63 && self.serveService.metadata.name.matches('"+cel.DNS1035Label+"'))",
+		"use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash")}})
 
 // checkServeService looks at the Service that users call.
 func checkServeService(out *rule.Report, s *service) {

@@ -11,7 +11,9 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rs016 = rule.New(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Condition: "not NewCluster, NewClusterWithIncrementalUpgrade, None", Peer: rule.BySpec, Same: []string{"RS-501"}})
+var rs016 = rule.New(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Condition: "not NewCluster, NewClusterWithIncrementalUpgrade, None", Peer: rule.BySpec, Same: []string{"RS-501"},
+	CEL: []rule.CEL{{Node: "spec.upgradeStrategy.type", Ratchet: rule.ByServer, Valid: "self in ['NewCluster', 'NewClusterWithIncrementalUpgrade', 'None']",
+		Says: `supported values: "NewCluster", "NewClusterWithIncrementalUpgrade", "None"`}}})
 
 func checkServiceUpgrade(out *rule.Report, s *service) {
 	u := s.Spec.UpgradeStrategy
@@ -48,7 +50,8 @@ func checkServiceUpgrade(out *rule.Report, s *service) {
 	}
 }
 
-var rs003 = rule.New(rule.Rule{ID: "RS-003", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Peer: rule.BySchema})
+var rs003 = rule.New(rule.Rule{ID: "RS-003", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Peer: rule.BySchema,
+	Marker: rule.InSchema})
 
 // checkUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
 func checkUpgradeOptionsPresent(out *rule.Report, o *rayv1.ClusterUpgradeOptions, path *field.Path) {
@@ -117,7 +120,8 @@ var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.cluste
 	Remedy: "is ignored unless type is NewClusterWithIncrementalUpgrade; remove it"})
 var rs511 = rule.New(rule.Rule{ID: "RS-511", Field: "spec.upgradeStrategy", Condition: "with type NewClusterWithIncrementalUpgrade: gate RayServiceIncrementalUpgrade off, or stepSizePercent or maxSurgePercent 0"})
 
-var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
 var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,
 	Remedy: "cannot be removed while an upgrade in steps runs; wait for its end"})
 

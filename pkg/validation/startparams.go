@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -36,7 +37,13 @@ func keepsCommand(c *cluster, g nodeGroup) bool {
 }
 
 var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus]", Condition: "not a whole number of at least 0; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept",
-	Remedy: "must be a whole number of at least 0; ray start refuses units and fractions"})
+	Remedy: "must be a whole number of at least 0; ray start refuses units and fractions",
+	Policies: []rule.Policy{
+		cel.WholeCount("num-cpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+		cel.WholeCount("num-gpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
+		cel.WholeCount("num-cpus", "g", "g.template", true),
+		cel.WholeCount("num-gpus", "g", "g.template", true),
+	}})
 
 // checkCounts finds counts with which `ray start` exits at once.
 func checkCounts(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {

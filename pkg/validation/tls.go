@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -30,13 +31,26 @@ func checkTLS(out *rule.Report, c *cluster, path *field.Path) {
 	}
 }
 
-var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc108 = rule.New(rule.Rule{ID: "RC-108", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc109 = rule.New(rule.Rule{ID: "RC-109", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc110 = rule.New(rule.Rule{ID: "RC-110", Field: "workerGroupSpecs[i].template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc111 = rule.New(rule.Rule{ID: "RC-111", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc112 = rule.New(rule.Rule{ID: "RC-112", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"}})
-var rc573 = rule.New(rule.Rule{ID: "RC-573", Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Tier: rule.Kubernetes})
+var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadEnv("e.name in "+cel.TLSNames), cel.TLSVariables)}})
+var rc108 = rule.New(rule.Rule{ID: "RC-108", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.name == 'ray-tls'"), cel.TLSMountName)}})
+var rc109 = rule.New(rule.Rule{ID: "RC-109", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.mountPath == '/etc/ray/tls'"), cel.TLSMountPath)}})
+var rc110 = rule.New(rule.Rule{ID: "RC-110", Field: "workerGroupSpecs[i].template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].env", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?env.orValue([]).all(e, !(e.name in " + cel.TLSNames + "))",
+		Says: cel.TLSVariables}}})
+var rc111 = rule.New(rule.Rule{ID: "RC-111", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].volumeMounts", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?volumeMounts.orValue([]).all(m, m.name != 'ray-tls')",
+		Says: cel.TLSMountName}}})
+var rc112 = rule.New(rule.Rule{ID: "RC-112", Field: "workerGroupSpecs[i].template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].volumeMounts", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?volumeMounts.orValue([]).all(m, m.mountPath != '/etc/ray/tls')",
+		Says: cel.TLSMountPath}}})
+var rc573 = rule.New(rule.Rule{ID: "RC-573", Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.TLSOn + " || !" + cel.InHeadPod("volumes", "x.name == 'ray-tls'"),
+		Says: "the operator adds the volume ray-tls; use another name"}},
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.volumes", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')",
+		Says: "the operator adds the volume ray-tls; use another name"}}})
 
 // checkTLSTemplate keeps the names free that the operator needs in the Pods.
 func checkTLSTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {

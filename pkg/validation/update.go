@@ -27,7 +27,8 @@ func checkManagerKept(out *rule.Report, by *rule.Rule, new, old *string, path *f
 	out.Invalid(by, path, *new, managerKept+"object anew")
 }
 
-var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
 var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "added or removed, so that another controller takes over", Transition: true})
 
 // checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
@@ -47,7 +48,8 @@ func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
 	out.Invalid(rc550, path, *new, handed)
 }
 
-var rc023 = rule.New(rule.Rule{ID: "RC-023", Field: "gcsFaultToleranceOptions.backend", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true})
+var rc023 = rule.New(rule.Rule{ID: "RC-023", Field: "gcsFaultToleranceOptions.backend", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
 var rc547 = rule.New(rule.Rule{ID: "RC-547", Field: "gcsFaultToleranceOptions.backend", Condition: "effective backend (empty = redis) changes", Transition: true})
 
 func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBackend, path *field.Path) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -38,7 +39,8 @@ func checkWorkerGroups(out *rule.Report, c *cluster, path *field.Path) {
 }
 
 var rc501 = rule.New(rule.Rule{ID: "RC-501", Field: "workerGroupSpecs[i].groupName", Condition: "equal to an earlier group's name", Peer: rule.ByWebhook, Same: []string{"RC-032"},
-	Remedy: "is the name of an earlier group too; give each group a name of its own"})
+	Remedy: "is the name of an earlier group too; give each group a name of its own",
+	Marker: rule.InSchema})
 
 // checkGroupNamesUnique refuses the second of two groups of one name: they would share their Pods.
 func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *field.Path) {
@@ -58,9 +60,17 @@ func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, pat
 	}
 }
 
-var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true})
+var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true,
+	CEL: []rule.CEL{cel.EachGroup("", "g.groupName == '' || "+cel.IsLabelValue("g.groupName"),
+		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends")}})
 var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
-	Remedy: "becomes part of Pod names, which cannot have an underscore; use a dash"})
+	Remedy: "becomes part of Pod names, which cannot have an underscore; use a dash",
+	CEL: []rule.CEL{
+		cel.UnderscoreInPods(rule.RayCluster, "spec", "1"),
+		cel.UnderscoreInPods(rule.RayJob, "spec.rayClusterSpec", "7"),
+		cel.UnderscoreInPods(rule.RayService, "spec.rayClusterConfig", "7"),
+		cel.UnderscoreInPods(rule.RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
+	}})
 var rc506 = rule.New(rule.Rule{ID: "RC-506", Field: "workerGroupSpecs[i].groupName", Condition: "headgroup or submittergroup"})
 var rc564 = rule.New(rule.Rule{ID: "RC-564", Field: "workerGroupSpecs[i].groupName", Condition: "longer than 57 and numOfHosts above 1 (gate RayMultiHostIndexing)", Tier: rule.Kubernetes, Depends: "gate RayMultiHostIndexing", Reads: []string{"../numOfHosts"}})
 
@@ -99,9 +109,12 @@ func underscoreInPods(c *cluster, group string) bool {
 }
 
 var rc039 = rule.New(rule.Rule{ID: "RC-039", Field: "workerGroupSpecs[i]", Condition: "autoscaling off and minReplicas or maxReplicas absent, for objects without schema defaults", Peer: rule.BySpec})
-var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
-var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
-var rc042 = rule.New(rule.Rule{ID: "RC-042", Field: "workerGroupSpecs[i].minReplicas", Condition: "above maxReplicas", Peer: rule.BySpec})
+var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.EachGroup("", "!has(g.minReplicas) || g.minReplicas >= 0", "minReplicas must be at least 0")}})
+var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.EachGroup("", "!has(g.maxReplicas) || g.maxReplicas >= 0", "maxReplicas must be at least 0")}})
+var rc042 = rule.New(rule.Rule{ID: "RC-042", Field: "workerGroupSpecs[i].minReplicas", Condition: "above maxReplicas", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.EachGroup("", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "minReplicas must not exceed maxReplicas")}})
 var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replicas", Condition: "below 0", Remedy: "must be at least 0"})
 
 func checkReplicas(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
@@ -192,7 +205,9 @@ func checkTotalPods(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *fiel
 
 var rc070 = rule.New(rule.Rule{ID: "RC-070", Field: "workerGroupSpecs[i].suspend", Condition: "true and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
 var rc072 = rule.New(rule.Rule{ID: "RC-072", Field: "workerGroupSpecs[i].suspend", Condition: "true and autoscaling", Peer: rule.BySpec, Reads: []string{"enableInTreeAutoscaling"},
-	Remedy: "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead"})
+	Remedy: "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead",
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: "!" + cel.Autoscaling + " || " + cel.AllGroups(cel.NotSuspended),
+		NoWorse: cel.NoMoreGroups(cel.NotSuspended)}}})
 
 func checkGroupSuspend(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	if !isTrue(g.Suspend) {
@@ -206,9 +221,12 @@ func checkGroupSuspend(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, p
 	}
 }
 
-var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0"})
+var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.EachGroup("", "!has(g.idleTimeoutSeconds) || g.idleTimeoutSeconds >= 0", "idleTimeoutSeconds must be at least 0")}})
 var rc048 = rule.New(rule.Rule{ID: "RC-048", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
-	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups"})
+	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups",
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: cel.AllGroups(cel.NoIdleTimeout) + " || " + cel.AutoscalerV2,
+		NoWorse: cel.NoMoreGroups(cel.NoIdleTimeout)}}})
 
 func checkGroupAutoscaling(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	if idle, path := g.IdleTimeoutSeconds, path.Child("idleTimeoutSeconds"); idle != nil {
@@ -236,12 +254,15 @@ func checkGroupAutoscaling(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpe
 }
 
 var rc052 = rule.New(rule.Rule{ID: "RC-052", Field: "workerGroupSpecs[i].priority", Condition: "other than 0 without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
-	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2"})
+	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2",
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: cel.NoPriorities + " || " + cel.AutoscalerV2,
+		NoWorse: cel.NoMoreGroups(cel.NoPriority)}}})
 
 var rc584 = rule.New(rule.Rule{ID: "RC-584", Field: "workerGroupSpecs", Condition: "more than 100 groups"})
 
 var rc504 = rule.New(rule.Rule{ID: "RC-504", Field: "workerGroupSpecs[i].groupName", Condition: "has upper-case letters",
-	Remedy: "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case"})
+	Remedy:   "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case",
+	Policies: []rule.Policy{{EachGroup: true, Field: ".groupName", Valid: "g.groupName == g.groupName.lowerAscii()"}}})
 
 var rc505 = rule.New(rule.Rule{ID: "RC-505", Field: "workerGroupSpecs[i].groupName", Condition: "equal to another after lower-casing"})
 
@@ -275,8 +296,10 @@ func checkWorkersToDelete(out *rule.Report, c *cluster, g *rayv1.WorkerGroupSpec
 
 var rc534 = rule.New(rule.Rule{ID: "RC-534", Field: "workerGroupSpecs[i].template.spec.containers[0].resources", Condition: "autoscaling on and no CPU limit or request and no rayStartParams or resources for CPU, GPU or custom",
 	Remedy: "the autoscaler cannot tell what a worker offers; set a CPU limit, resources or num-cpus"})
-var rc582 = rule.New(rule.Rule{ID: "RC-582", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
-var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priority", Condition: "non-zero while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true"})
+var rc582 = rule.New(rule.Rule{ID: "RC-582", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true",
+	Policies: []rule.Policy{{EachGroup: true, Field: ".idleTimeoutSeconds", Valid: "!has(g.idleTimeoutSeconds) || " + cel.ClusterScales}}})
+var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priority", Condition: "non-zero while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true",
+	Policies: []rule.Policy{{EachGroup: true, Field: ".priority", Valid: "!has(g.priority) || g.priority == 0 || " + cel.ClusterScales}}})
 
 var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].suspend", Condition: "set by a user on an object not owned by a RayJob",
 	Remedy: "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"})

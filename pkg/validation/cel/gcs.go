@@ -1,0 +1,36 @@
+package cel
+
+import "github.com/raygate/raygate/pkg/validation/rule"
+
+const GCSNode = "gcsFaultToleranceOptions"
+
+func RedisVariable(variable, option string) rule.CEL {
+	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
+		Valid: "!" + FTOptions + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions." + option}
+}
+
+func RocksVariable(variable string) rule.CEL {
+	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
+		Valid: "!" + RocksDB + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions"}
+}
+
+// OfRedis refuses an option of the backend redis next to the backend rocksdb.
+func OfRedis(option, absent string) rule.CEL {
+	return rule.CEL{Node: GCSNode, Field: "." + option, Reason: rule.Forbidden,
+		Valid: "!has(self.backend) || self.backend != 'rocksdb' || " + absent,
+		Says:  "belongs to the backend redis; remove it"}
+}
+
+func Credential(option string) rule.CEL {
+	return rule.CEL{Node: GCSNode + "." + option, Reason: rule.Forbidden,
+		Valid: "!has(self.value) || self.value == '' || !has(self.valueFrom)",
+		Says:  "give value or valueFrom, not both"}
+}
+
+func StorageName(option, kind string) rule.CEL {
+	return rule.CEL{Node: GCSNode + ".storage." + option, Ratchet: rule.ByServer,
+		Valid: "self == '' || self.matches('" + dns1123Subdomain + "')",
+		Says:  "must be the name of a " + kind + ": lower-case letters, digits, dashes and dots"}
+}
