@@ -10,8 +10,7 @@ import (
 // clusterSpecs are the places of cluster specs in objects of the four kinds.
 var clusterSpecs = [][]string{{"spec"}, {"spec", "rayClusterSpec"}, {"spec", "rayClusterConfig"}, {"spec", "jobTemplate", "rayClusterSpec"}}
 
-var rc003 = rule.New(rule.Rule{ID: "RC-003", Field: "workerGroupSpecs[i].groupName", Condition: "absent; an empty one passes", Peer: rule.BySchema,
-	Remedy: "give the group a name, as in cpu-workers",
+var rc003 = rule.New(rule.Rule{ID: "RC-003", Field: "workerGroupSpecs[i].groupName", Condition: "absent; an empty one passes", Peer: rule.BySchema, Remedy: "give the group a name, as in cpu-workers",
 	Marker: rule.InSchema})
 
 // GroupsWithoutName returns an error for each worker group in the JSON of an object that lacks groupName (RC-003). The Go types cannot tell

@@ -60,6 +60,5 @@ var rc094 = rule.New(rule.Rule{ID: "RC-094", Field: "rayVersion", Condition: "be
 		" || !self.rayVersion.matches('" + cel.FromRay252 + "') || self.rayVersion.matches('" + cel.FromRay255 + "')",
 		NoWorse: cel.SameVersion,
 		Says:    cel.NeedsVersion("authOptions.enableK8sTokenAuth", "2.55.0")}}})
-
 var rc572 = rule.New(rule.Rule{ID: "RC-572", Field: "authOptions.mode", Condition: "block present, mode unset", Remedy: "unset means disabled; set token to demand a token, or disabled to be clear",
 	Policies: []rule.Policy{{Field: ".authOptions.mode", Valid: "!has(cluster.authOptions) || has(cluster.authOptions.mode)"}}})

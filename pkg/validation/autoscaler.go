@@ -154,14 +154,14 @@ var rc535 = rule.New(rule.Rule{ID: "RC-535", Field: "autoscalerOptions", Conditi
 var rc536 = rule.New(rule.Rule{ID: "RC-536", Field: "workerGroupSpecs", Condition: "empty with autoscaling on", Remedy: "the autoscaler has nothing to scale; add a group",
 	Policies: []rule.Policy{{Field: ".workerGroupSpecs", Valid: "!" + cel.ClusterScales + " || size(cluster.?workerGroupSpecs.orValue([])) > 0"}}})
 var rc586 = rule.New(rule.Rule{ID: "RC-586", Field: "autoscalerOptions.version", Condition: "v2 with a rayVersion below 2.10.0"})
-
-var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1"})
+var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1",
+	Remedy: "use Never with the autoscaler v1, which replaces workers by itself"})
 
 // checkWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
 func checkWorkerRestarts(out *rule.Report, c *cluster, path *field.Path) {
 	for i := range c.spec.WorkerGroupSpecs {
 		if policy := c.spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy; policy != corev1.RestartPolicyNever {
-			out.Invalid(rc118, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy), "use Never with the autoscaler v1, which replaces workers by itself")
+			out.Invalid(rc118, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy))
 		}
 	}
 }

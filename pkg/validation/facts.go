@@ -25,8 +25,10 @@ func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList {
 
 var rc121 = rule.New(rule.Rule{ID: "RC-121", Field: "workerGroupSpecs[i].numOfHosts", Condition: "does not divide the Pods that the operator counted for the group", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
 var rc122 = rule.New(rule.Rule{ID: "RC-122", Field: "networkPolicy", Condition: "a NetworkPolicy that the cluster needs belongs to someone else", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
-var rc123 = rule.New(rule.Rule{ID: "RC-123", Field: "headGroupSpec.template.spec.serviceAccountName", Condition: "does not exist, with autoscaling", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
-var rc124 = rule.New(rule.Rule{ID: "RC-124", Field: "authOptions.secretName", Condition: "the Secret does not exist or has no key auth_token", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rc123 = rule.New(rule.Rule{ID: "RC-123", Field: "headGroupSpec.template.spec.serviceAccountName", Condition: "does not exist, with autoscaling", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly,
+	Remedy: "make a ServiceAccount of this name, or leave the field out"})
+var rc124 = rule.New(rule.Rule{ID: "RC-124", Field: "authOptions.secretName", Condition: "the Secret does not exist or has no key auth_token", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly,
+	Remedy: "make a Secret of this name with the token under the key auth_token"})
 
 // checkFacts compares the spec with what the controller has seen around it.
 func checkFacts(out *rule.Report, c *cluster, path *field.Path) {
@@ -52,10 +54,10 @@ func checkFacts(out *rule.Report, c *cluster, path *field.Path) {
 		}
 	}
 	if account := c.spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.autoscaling && account != "" && f.ServiceAccountMissing {
-		out.NotFound(rc123, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account, "make a ServiceAccount of this name, or leave the field out")
+		out.NotFound(rc123, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account)
 	}
 	if a := c.spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
-		out.NotFound(rc124, path.Child("authOptions", "secretName"), *a.SecretName, "make a Secret of this name with the token under the key auth_token")
+		out.NotFound(rc124, path.Child("authOptions", "secretName"), *a.SecretName)
 	}
 	checkLiveClaim(out, c, path.Child("gcsFaultToleranceOptions", "storage"))
 }

@@ -140,7 +140,6 @@ func checkCredential(out *rule.Report, credential *rayv1.RedisCredential, path *
 }
 
 var rc059 = rule.New(rule.Rule{ID: "RC-059", Field: "gcsFaultToleranceOptions.backend", Condition: "rocksdb and gate GCSFaultToleranceEmbeddedStorage off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate GCSFaultToleranceEmbeddedStorage"})
-
 var rc060 = rule.New(rule.Rule{ID: "RC-060", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
 	CEL: []rule.CEL{cel.OfRedis("redisAddress", "!has(self.redisAddress) || self.redisAddress == ''")}})
 var rc061 = rule.New(rule.Rule{ID: "RC-061", Field: "gcsFaultToleranceOptions.redisUsername", Condition: "set, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
@@ -173,11 +172,11 @@ var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec
 		cel.RocksVariable("RAY_gcs_storage_path"),
 	}})
 var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
-	CEL: []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'"),
-		Says: "the operator mounts gcs-storage at /data/gcs; use gcsFaultToleranceOptions.storage"}}})
+	Remedy: "the operator mounts gcs-storage at /data/gcs; use gcsFaultToleranceOptions.storage",
+	CEL:    []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'")}}})
 var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec.volumes", Condition: "a volume named gcs-storage, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
-	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'"),
-		Says: "the operator adds gcs-storage; use gcsFaultToleranceOptions.storage"}}})
+	Remedy: "the operator adds gcs-storage; use gcsFaultToleranceOptions.storage",
+	CEL:    []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'")}}})
 
 func checkRocksDBOnHead(out *rule.Report, c *cluster, path *field.Path) {
 	pod := &c.spec.HeadGroupSpec.Template.Spec
@@ -190,13 +189,13 @@ func checkRocksDBOnHead(out *rule.Report, c *cluster, path *field.Path) {
 		}
 		for i, m := range container.VolumeMounts {
 			if m.Name == rayv1.VolumeGCSStorage || m.MountPath == rayv1.VolumeGCSStoragePath {
-				out.Forbidden(rc066, p.Child("volumeMounts").Index(i), "the operator mounts "+rayv1.VolumeGCSStorage+" at "+rayv1.VolumeGCSStoragePath+"; use gcsFaultToleranceOptions.storage")
+				out.Forbidden(rc066, p.Child("volumeMounts").Index(i))
 			}
 		}
 	}
 	for i := range pod.Volumes {
 		if pod.Volumes[i].Name == rayv1.VolumeGCSStorage {
-			out.Invalid(rc067, path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name, "the operator adds "+rayv1.VolumeGCSStorage+"; use gcsFaultToleranceOptions.storage")
+			out.Invalid(rc067, path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name)
 		}
 	}
 }
@@ -251,7 +250,6 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 
 var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{cel.StorageName("storageClassName", "StorageClass")}})
-
 var rc544 = rule.New(rule.Rule{ID: "RC-544", Field: "gcsFaultToleranceOptions.storage.accessModes", Condition: "unknown mode, or ReadWriteOncePod together with others (error); repeated mode (warning)", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{
 		{Node: cel.GCSNode + ".storage.accessModes", Ratchet: rule.ByServer, Valid: "self.all(m, m in ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'])",
@@ -259,6 +257,5 @@ var rc544 = rule.New(rule.Rule{ID: "RC-544", Field: "gcsFaultToleranceOptions.st
 		{Node: cel.GCSNode + ".storage.accessModes", Reason: rule.Forbidden, Ratchet: rule.ByServer, Valid: "!('ReadWriteOncePod' in self) || self.all(m, m == 'ReadWriteOncePod')",
 			Says: "ReadWriteOncePod must stand alone"},
 	}})
-
 var rc538 = rule.New(rule.Rule{ID: "RC-538", Field: "gcsFaultToleranceOptions.redisAddress", Condition: "empty, backend redis", Remedy: "give host:port of Redis, or the head does not start",
 	Policies: []rule.Policy{{Field: ".gcsFaultToleranceOptions.redisAddress", Valid: "!has(cluster.gcsFaultToleranceOptions) || cluster.gcsFaultToleranceOptions.?backend.orValue('') == 'rocksdb' || cluster.gcsFaultToleranceOptions.?redisAddress.orValue('') != ''"}}})

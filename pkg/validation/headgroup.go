@@ -25,7 +25,6 @@ func checkHeadGroup(out *rule.Report, c *cluster, path *field.Path) {
 
 var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Remedy: "has no effect while enableIngress is not true",
 	Policies: []rule.Policy{{Field: ".headGroupSpec.ingressOptions", Valid: "!has(cluster.headGroupSpec.ingressOptions) || cluster.headGroupSpec.?enableIngress.orValue(false)"}}})
-
 var rc557 = rule.New(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
 		Says: `supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`}}})
@@ -125,7 +124,6 @@ func generatedPorts(t *corev1.PodTemplateSpec) (number map[string]int32, name ma
 var operatorSelector = []string{rayv1.LabelCluster, rayv1.LabelNodeType, rayv1.LabelIdentifier, rayv1.LabelAppName, rayv1.LabelCreatedBy}
 
 var rc556 = rule.New(rule.Rule{ID: "RC-556", Field: "headGroupSpec.headService.spec", Condition: "selector keys of the operator, clusterIP None against the configuration of the operator, or a namespace other than the cluster's"})
-
 var rc012 = rule.New(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Condition: "not Exact, Prefix, ImplementationSpecific", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 var rc562 = rule.New(rule.Rule{ID: "RC-562", Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP"})

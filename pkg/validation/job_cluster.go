@@ -16,12 +16,13 @@ var rj046 = rule.New(rule.Rule{ID: "RJ-046", Field: "rayClusterSpec", Condition:
 	Remedy: "describe the cluster to make, or name one that exists in clusterSelector",
 	CEL:    []rule.CEL{{Field: ".rayClusterSpec", Reason: rule.Required, Valid: "has(self.rayClusterSpec) || " + cel.JobSelects}}})
 var rj047 = rule.New(rule.Rule{ID: "RJ-047", Field: "clusterSelector", Condition: "key ray.io/cluster absent or empty", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Node: "clusterSelector", Reason: rule.Required, Valid: "size(self) == 0 || ('ray.io/cluster' in self && self['ray.io/cluster'] != '')",
-		Says: "give the name of the RayCluster under the key ray.io/cluster"}}})
+	Remedy: "give the name of the RayCluster under the key ray.io/cluster",
+	CEL:    []rule.CEL{{Node: "clusterSelector", Reason: rule.Required, Valid: "size(self) == 0 || ('ray.io/cluster' in self && self['ray.io/cluster'] != '')"}}})
 var rj054 = rule.New(rule.Rule{ID: "RJ-054", Field: "rayClusterSpec.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec,
 	CEL: []rule.CEL{{Node: "rayClusterSpec.authOptions", Field: ".enableK8sTokenAuth", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
 		Says: cel.TokenAlone}}})
-var rj062 = rule.New(rule.Rule{ID: "RJ-062", Field: "clusterSelector", Condition: "names a RayCluster that does not exist", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly})
+var rj062 = rule.New(rule.Rule{ID: "RJ-062", Field: "clusterSelector", Condition: "names a RayCluster that does not exist", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly,
+	Remedy: "make a RayCluster of this name, or name another"})
 var rj064 = rule.New(rule.Rule{ID: "RJ-064", Field: "clusterSelector", Condition: "without rayClusterSpec with the batch scheduler volcano", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "the batch scheduler volcano, which the operator runs with, needs rayClusterSpec"})
 var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrategy.type", Condition: "set, without clusterSelector", Peer: rule.ByStep,
@@ -61,13 +62,13 @@ func checkJobCluster(out *rule.Report, j *job, path *field.Path) {
 
 func checkSelector(out *rule.Report, j *job, path *field.Path) {
 	if name := j.spec.ClusterSelector[rayv1.LabelCluster]; name == "" {
-		out.Required(rj047, path, "give the name of the RayCluster under the key "+rayv1.LabelCluster)
+		out.Required(rj047, path)
 	} else if j.options.KnownFacts().SelectedClusterMissing {
-		out.NotFound(rj062, path, name, "make a RayCluster of this name, or name another")
+		out.NotFound(rj062, path, name)
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.spec.ClusterSelector)) {
 		if key != rayv1.LabelCluster {
-			out.Invalid(rj506, path.Key(key), j.spec.ClusterSelector[key], "is ignored; only "+rayv1.LabelCluster+" is looked at")
+			out.Invalid(rj506, path.Key(key), j.spec.ClusterSelector[key])
 		}
 	}
 }
@@ -123,7 +124,7 @@ func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.P
 
 var rj505 = rule.New(rule.Rule{ID: "RJ-505", Field: "rayClusterSpec", Condition: "set together with clusterSelector", Remedy: "is ignored, since clusterSelector names a cluster; keep one of the two",
 	Policies: []rule.Policy{{Parts: []rule.Part{rule.RayJob}, Field: "spec.rayClusterSpec", Valid: "!has(spec.rayClusterSpec) || size(spec.?clusterSelector.orValue({})) == 0"}}})
-var rj506 = rule.New(rule.Rule{ID: "RJ-506", Field: "clusterSelector", Condition: "keys other than ray.io/cluster"})
+var rj506 = rule.New(rule.Rule{ID: "RJ-506", Field: "clusterSelector", Condition: "keys other than ray.io/cluster", Remedy: "is ignored; only ray.io/cluster is looked at"})
 var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", Condition: "another value than managedBy of the job",
 	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})
 var rj529 = rule.New(rule.Rule{ID: "RJ-529", Field: "rayClusterSpec.suspend", Condition: "true", Remedy: "makes the job wait for ever; use suspend of the job"})

@@ -48,8 +48,7 @@ var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", C
 	CEL: []rule.CEL{cel.AtLeast("ttlSecondsAfterFinished", "0", "must be at least 0")}})
 var rj024 = rule.New(rule.Rule{ID: "RJ-024", Field: "ttlSecondsAfterFinished", Condition: "above 0 without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "needs shutdownAfterJobFinishes: true",
-	CEL: []rule.CEL{{Field: ".ttlSecondsAfterFinished", Valid: "!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished <= 0 || " + cel.JobShutsDown,
-		Says: cel.NeedsShutdown}}})
+	CEL:    []rule.CEL{{Field: ".ttlSecondsAfterFinished", Valid: "!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished <= 0 || " + cel.JobShutsDown}}})
 
 func checkTTL(out *rule.Report, j *job, path *field.Path) {
 	switch ttl := j.spec.TTLSecondsAfterFinished; {
@@ -166,9 +165,11 @@ func (w deletionWhen) rule(jobStatus, deploymentStatus *rule.Rule) *rule.Rule {
 }
 
 var rj041 = rule.New(rule.Rule{ID: "RJ-041", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobStatus", Peer: rule.BySpec,
-	CEL: []rule.CEL{cel.OnceForEach("jobStatus", "jobDeploymentStatus")}})
+	Remedy: "give each policy once for each state; keep one of the rules",
+	CEL:    []rule.CEL{cel.OnceForEach("jobStatus", "jobDeploymentStatus")}})
 var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobDeploymentStatus", Peer: rule.BySpec,
-	CEL: []rule.CEL{cel.OnceForEach("jobDeploymentStatus", "jobStatus")}})
+	Remedy: "give each policy once for each state; keep one of the rules",
+	CEL:    []rule.CEL{cel.OnceForEach("jobDeploymentStatus", "jobStatus")}})
 
 func checkDeletionRules(out *rule.Report, j *job, list []rayv1.DeletionRule, path *field.Path) {
 	type key struct {
@@ -185,7 +186,7 @@ func checkDeletionRules(out *rule.Report, j *job, list []rayv1.DeletionRule, pat
 		}
 		k := key{when, r.Policy}
 		if seen[k] {
-			out.Duplicate(when.rule(rj041, rj042), p, fmt.Sprintf("%s for %s", r.Policy, when.value), "give each policy once for each state; keep one of the rules")
+			out.Duplicate(when.rule(rj041, rj042), p, fmt.Sprintf("%s for %s", r.Policy, when.value))
 		}
 		seen[k] = true
 	}
@@ -210,8 +211,7 @@ var rj014 = rule.New(rule.Rule{ID: "RJ-014", Field: "deletionStrategy.deletionRu
 	Marker: rule.InCEL})
 var rj039 = rule.New(rule.Rule{ID: "RJ-039", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone",
-	CEL: []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobSelects + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, !(r.policy in ['DeleteCluster', 'DeleteWorkers']))",
-		Says: cel.SomeoneElses + "; use DeleteSelf or DeleteNone"}}})
+	CEL:    []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobSelects + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, !(r.policy in ['DeleteCluster', 'DeleteWorkers']))"}}})
 var rj040 = rule.New(rule.Rule{ID: "RJ-040", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
 	Remedy: "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster",
 	CEL:    []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobAutoscales + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, r.policy != 'DeleteWorkers')"}}})
@@ -293,7 +293,6 @@ func checkDeletionOrder(out *rule.Report, list []rayv1.DeletionRule, path *field
 var rj507 = rule.New(rule.Rule{ID: "RJ-507", Field: "shutdownAfterJobFinishes, deletionStrategy", Condition: "true, or DeleteSelf, with clusterSelector",
 	Remedy: "deletes nothing with clusterSelector; remove it"})
 var rj522 = rule.New(rule.Rule{ID: "RJ-522", Field: "deletionStrategy.onSuccess, .onFailure", Condition: "set", Remedy: "is deprecated; use deletionRules"})
-
 var rj521 = rule.New(rule.Rule{ID: "RJ-521", Field: "deletionStrategy.deletionRules", Condition: "none for a failed job, or none for one that succeeded"})
 
 // checkUncovered tells of an end of the job after which the cluster stays.

@@ -113,7 +113,6 @@ func checkSubmitter(out *rule.Report, j *job, path *field.Path) {
 
 var rj052 = rule.New(rule.Rule{ID: "RJ-052", Field: "submitterConfig", Condition: "set in SidecarMode and gate SidecarSubmitterRestart off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate SidecarSubmitterRestart", Reads: []string{"submissionMode"},
 	Remedy: "needs the feature gate SidecarSubmitterRestart in SidecarMode; remove it"})
-
 var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
 		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", rule.Required,
@@ -156,17 +155,14 @@ var rj508 = rule.New(rule.Rule{ID: "RJ-508", Field: "submitterPodTemplate", Cond
 var rj512 = rule.New(rule.Rule{ID: "RJ-512", Field: "submitterConfig", Condition: "set in HTTPMode or InteractiveMode"})
 var rj534 = rule.New(rule.Rule{ID: "RJ-534", Field: "submitterPodTemplate.spec.containers[0].command", Condition: "set without args in K8sJobMode",
 	Remedy: "replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"})
-
 var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds", Condition: "below 1", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-058"}, Remedy: "must be above 0",
 	Marker: rule.InSchema})
 var rj022 = rule.New(rule.Rule{ID: "RJ-022", Field: "suspend", Condition: "true without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "needs shutdownAfterJobFinishes: true",
-	CEL: []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || " + cel.JobShutsDown,
-		Says: cel.NeedsShutdown}}})
+	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || " + cel.JobShutsDown}}})
 var rj045 = rule.New(rule.Rule{ID: "RJ-045", Field: "suspend", Condition: "true with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else",
-	CEL: []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || !" + cel.JobSelects,
-		Says: cel.SomeoneElses}}})
+	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || !" + cel.JobSelects}}})
 var rj049 = rule.New(rule.Rule{ID: "RJ-049", Field: "backoffLimit", Condition: "above 0 with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster",
 	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobSelects + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})

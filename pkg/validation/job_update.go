@@ -74,7 +74,6 @@ var rj526 = rule.New(rule.Rule{ID: "RJ-526", Kind: "RayJob", Field: "spec.entryp
 	Remedy: "has no effect, since the job was submitted; make a new one"})
 var rj527 = rule.New(rule.Rule{ID: "RJ-527", Kind: "RayJob", Field: "any field of spec but those for deletion", Condition: "changed after the job is over", Transition: true,
 	Remedy: "has no effect, since the job is over; make a new one"})
-
 var rj518 = rule.New(rule.Rule{ID: "RJ-518", Kind: "RayJob", Field: "spec.jobId", Condition: "changed after the job was submitted, or set before an interactive job is Waiting", Transition: true})
 
 func checkJobIDChange(out *rule.Report, rj *rayv1.RayJob, state rayv1.JobDeploymentStatus, path *field.Path) {

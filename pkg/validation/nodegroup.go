@@ -85,14 +85,15 @@ func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
 }
 
 var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Node: "headGroupSpec.rayStartParams", Valid: "!('labels' in self)",
-		Says: "move it to the field labels of the group"}}})
+	Remedy: "move it to the field labels of the group",
+	CEL:    []rule.CEL{{Node: "headGroupSpec.rayStartParams", Valid: "!('labels' in self)"}}})
 var rc036 = rule.New(rule.Rule{ID: "RC-036", Field: "headGroupSpec.labels", Condition: "key is not a qualified name", Peer: rule.BySpec,
 	Policies: []rule.Policy{cel.NodeLabels("cluster.headGroupSpec", false, cel.LabelKey, cel.LabelKeysSay)}})
 var rc037 = rule.New(rule.Rule{ID: "RC-037", Field: "headGroupSpec.labels", Condition: "value is not a label value", Peer: rule.BySpec,
 	Policies: []rule.Policy{cel.NodeLabels("cluster.headGroupSpec", false, cel.LabelValueOf("cluster.headGroupSpec.labels[k]"), cel.LabelValuesSay)}})
 var rc044 = rule.New(rule.Rule{ID: "RC-044", Field: "workerGroupSpecs[i].rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,
-	CEL: []rule.CEL{cel.EachGroup("", cel.NoLabelsParam, "rayStartParams.labels: move it to the field labels of the group")}})
+	Remedy: "move it to the field labels of the group",
+	CEL:    []rule.CEL{cel.EachGroup("", cel.NoLabelsParam, "rayStartParams.labels: move it to the field labels of the group")}})
 var rc045 = rule.New(rule.Rule{ID: "RC-045", Field: "workerGroupSpecs[i].labels", Condition: "key is not a qualified name", Peer: rule.BySpec,
 	Policies: []rule.Policy{cel.NodeLabels("g", true, cel.LabelKey, cel.LabelKeysSay)}})
 var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels", Condition: "value is not a label value", Peer: rule.BySpec,
@@ -101,7 +102,7 @@ var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels"
 // checkRayLabels checks the labels that Ray nodes and Pods get.
 func checkRayLabels(out *rule.Report, g nodeGroup, path *field.Path) {
 	if v, set := g.rayStartParams["labels"]; set {
-		out.Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v, "move it to the field labels of the group")
+		out.Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v)
 	}
 	labelsPath := path.Child("labels")
 	for _, key := range slices.Sorted(maps.Keys(g.labels)) {

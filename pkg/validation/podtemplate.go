@@ -15,10 +15,9 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Required, Valid: cel.OneContainer,
-		Says: "give at least one container; the first runs Ray"}}})
-var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec,
+var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
+	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Required, Valid: cel.OneContainer}}})
+var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{cel.EachGroup(rule.Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
 
 // checkPodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
@@ -27,7 +26,7 @@ func checkPodTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Pat
 	spec, t := path.Child("spec"), g.template
 	checkTemplateMetadata(out, g, path.Child("metadata"))
 	if len(t.Spec.Containers) == 0 {
-		out.Required(g.rule(rc033, rc038), spec.Child("containers"), "give at least one container; the first runs Ray")
+		out.Required(g.rule(rc033, rc038), spec.Child("containers"))
 	}
 	checkRestartPolicy(out, c, g, spec.Child("restartPolicy"))
 	checkContainerNames(out, c, g, spec)
@@ -74,13 +73,13 @@ func overwritten(g nodeGroup, key string) bool {
 }
 
 var rc074 = rule.New(rule.Rule{ID: "RC-074", Field: "headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
+	Remedy: "must be Never or unset with the autoscaler v2, which replaces Pods by itself",
 	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.restartPolicy", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || !(" + cel.Present("self.headGroupSpec.template", "spec.restartPolicy") + ")" +
-		" || !(self.headGroupSpec.template.spec.restartPolicy in ['Always', 'OnFailure'])",
-		Says: "must be Never or unset with the autoscaler v2, which replaces Pods by itself"}}})
+		" || !(self.headGroupSpec.template.spec.restartPolicy in ['Always', 'OnFailure'])"}}})
 var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
+	Remedy: "must be Never or unset with the autoscaler v2, which replaces Pods by itself",
 	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || " + cel.AllGroups(cel.NeverRestarts),
-		NoWorse: cel.NoMoreGroups(cel.NeverRestarts),
-		Says:    "must be Never or unset with the autoscaler v2, which replaces Pods by itself"}}})
+		NoWorse: cel.NoMoreGroups(cel.NeverRestarts)}}})
 var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
 		cel.EachGroup("", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+cel.RestartPolicies, "template.spec.restartPolicy: "+cel.PoliciesOfRestart),
@@ -96,7 +95,7 @@ func checkRestartPolicy(out *rule.Report, c *cluster, g nodeGroup, path *field.P
 		return
 	}
 	if c.autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever {
-		out.Invalid(g.rule(rc074, rc075), path, string(policy), "must be Never or unset with the autoscaler v2, which replaces Pods by itself")
+		out.Invalid(g.rule(rc074, rc075), path, string(policy))
 	}
 }
 
@@ -125,7 +124,6 @@ var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initCon
 			Says: "the operator adds an init container named wait-for-tls-ip-san with tlsOptions.enabled; use another name"},
 	}})
 var rc526 = rule.New(rule.Rule{ID: "RC-526", Field: "workerGroupSpecs[i].template.spec.initContainers[j].name", Condition: "wait-gcs-ready while init container injection is on (warning where that is not known)", Tier: rule.Kubernetes, Mixed: true, Depends: "ENABLE_INIT_CONTAINER_INJECTION"})
-
 var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
 	CEL: []rule.CEL{{Field: cel.ContainersField, Valid: "!has(self.historyServerOptions) || !" + cel.InHeadPod("containers", "x.name == 'ray-history-collector'"),
 		Says: "the operator adds a container of this name with historyServerOptions; use another name"}}})

@@ -72,15 +72,17 @@ const scheduleRemedy = "give five fields (minute, hour, day of month, month, day
 const maxSchedule = 1024
 
 var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
+	Remedy:  "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m",
 	Keyword: &rule.Keyword{Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))}})
 var cj011 = rule.New(rule.Rule{ID: "CJ-011", Field: "spec.schedule", Condition: "contains TZ", Peer: rule.BySpec, Remedy: "must not name a time zone; use timeZone",
 	CEL: []rule.CEL{{Node: "spec.schedule", Ratchet: rule.ByServer, Valid: "!self.contains('TZ')"}}})
-var cj012 = rule.New(rule.Rule{ID: "CJ-012", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Peer: rule.BySpec})
+var cj012 = rule.New(rule.Rule{ID: "CJ-012", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Peer: rule.BySpec,
+	Remedy: "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m"})
 var cj501 = rule.New(rule.Rule{ID: "CJ-501", Field: "spec.schedule", Condition: "never comes within five years", Remedy: "never comes within five years; look at the day of the month"})
 
 func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o Options, path *field.Path) {
 	if spec.Schedule == "" {
-		out.Required(cj001, path, scheduleRemedy)
+		out.Required(cj001, path)
 		return
 	}
 	if strings.Contains(spec.Schedule, "TZ") {
@@ -89,7 +91,7 @@ func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o Options, path
 	}
 	schedule, err := parseSchedule(spec.Schedule)
 	if err != nil {
-		out.Invalid(cj012, path, spec.Schedule, scheduleRemedy)
+		out.Invalid(cj012, path, spec.Schedule)
 		return
 	}
 	if schedule.Next(now(o, spec.TimeZone)).IsZero() {
@@ -152,7 +154,6 @@ func checkTimeZone(out *rule.Report, zone *string, path *field.Path) {
 var cj503 = rule.New(rule.Rule{ID: "CJ-503", Field: "spec.schedule", Condition: "comes more than once a minute",
 	Remedy: "comes more than once a minute, and only the first run of a minute is made; use @every 1m or more"})
 var cj510 = rule.New(rule.Rule{ID: "CJ-510", Field: "kind", Condition: "gate RayCronJob off"})
-
 var cj504 = rule.New(rule.Rule{ID: "CJ-504", Field: "spec.jobTemplate.suspend", Condition: "true", Remedy: "makes each run wait for someone to resume it; use suspend of the RayCronJob"})
 var cj505 = rule.New(rule.Rule{ID: "CJ-505", Field: "spec.jobTemplate.jobId", Condition: "set", Remedy: "is that of every run, and Ray takes each id once; leave it out"})
 var cj506 = rule.New(rule.Rule{ID: "CJ-506", Field: "spec.jobTemplate.shutdownAfterJobFinishes", Condition: "not true, with neither deletionStrategy nor clusterSelector",

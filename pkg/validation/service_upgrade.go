@@ -119,7 +119,6 @@ func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
 var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "set with another type than NewClusterWithIncrementalUpgrade",
 	Remedy: "is ignored unless type is NewClusterWithIncrementalUpgrade; remove it"})
 var rs511 = rule.New(rule.Rule{ID: "RS-511", Field: "spec.upgradeStrategy", Condition: "with type NewClusterWithIncrementalUpgrade: gate RayServiceIncrementalUpgrade off, or stepSizePercent or maxSurgePercent 0"})
-
 var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
 	Marker: rule.InCEL})
 var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,

@@ -16,7 +16,6 @@ var tlsEnv = paramSet("RAY_USE_TLS", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"
 type tlsRules struct{ env, mountName, mountPath *rule.Rule }
 
 var rc106 = rule.New(rule.Rule{ID: "RC-106", Field: "tlsOptions", Condition: "set (even enabled: false) and gate RayClusterMTLS off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterMTLS"})
-
 var rc119 = rule.New(rule.Rule{ID: "RC-119", Field: "tlsOptions", Condition: "TLS on and no cert-manager in the Kubernetes cluster", Peer: rule.BySpec, Depends: "cert-manager",
 	Remedy: "needs cert-manager, which this Kubernetes cluster does not have; install it, or turn TLS off"})
 
@@ -47,10 +46,9 @@ var rc112 = rule.New(rule.Rule{ID: "RC-112", Field: "workerGroupSpecs[i].templat
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].volumeMounts", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?volumeMounts.orValue([]).all(m, m.mountPath != '/etc/ray/tls')",
 		Says: cel.TLSMountPath}}})
 var rc573 = rule.New(rule.Rule{ID: "RC-573", Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Tier: rule.Kubernetes,
-	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.TLSOn + " || !" + cel.InHeadPod("volumes", "x.name == 'ray-tls'"),
-		Says: "the operator adds the volume ray-tls; use another name"}},
-	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.volumes", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')",
-		Says: "the operator adds the volume ray-tls; use another name"}}})
+	Remedy:   "the operator adds the volume ray-tls; use another name",
+	CEL:      []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.TLSOn + " || !" + cel.InHeadPod("volumes", "x.name == 'ray-tls'")}},
+	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.volumes", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')"}}})
 
 // checkTLSTemplate keeps the names free that the operator needs in the Pods.
 func checkTLSTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Path) {
@@ -63,7 +61,7 @@ func checkTLSTemplate(out *rule.Report, c *cluster, g nodeGroup, path *field.Pat
 	}
 	for i := range g.template.Spec.Volumes {
 		if g.template.Spec.Volumes[i].Name == rayv1.VolumeTLS {
-			out.Invalid(rc573, path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS, "the operator adds the volume "+rayv1.VolumeTLS+"; use another name")
+			out.Invalid(rc573, path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS)
 		}
 	}
 }

@@ -61,7 +61,8 @@ func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *
 	}
 }
 
-var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None", Transition: true})
+var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None", Transition: true,
+	Remedy: "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"})
 var rc554 = rule.New(rule.Rule{ID: "RC-554", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].numOfHosts", Condition: "changed", Transition: true,
 	Remedy: "replicas of the old size are deleted and made anew"})
 
@@ -82,7 +83,7 @@ func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClu
 			continue
 		}
 		if !recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was)) {
-			out.Forbidden(rc551, groups.Index(i), keepsPods)
+			out.Forbidden(rc551, groups.Index(i))
 		}
 		if g.NumOfHosts != was.NumOfHosts {
 			out.Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
@@ -129,7 +130,7 @@ func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *fie
 		{"historyServerOptions", !equality.Semantic.DeepEqual(new.HistoryServerOptions, old.HistoryServerOptions)},
 	} {
 		if f.changed {
-			out.Forbidden(rc551, path.Child(f.name), keepsPods)
+			out.Forbidden(rc551, path.Child(f.name))
 		}
 	}
 }

@@ -257,15 +257,11 @@ var rc052 = rule.New(rule.Rule{ID: "RC-052", Field: "workerGroupSpecs[i].priorit
 	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2",
 	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: cel.NoPriorities + " || " + cel.AutoscalerV2,
 		NoWorse: cel.NoMoreGroups(cel.NoPriority)}}})
-
 var rc584 = rule.New(rule.Rule{ID: "RC-584", Field: "workerGroupSpecs", Condition: "more than 100 groups"})
-
 var rc504 = rule.New(rule.Rule{ID: "RC-504", Field: "workerGroupSpecs[i].groupName", Condition: "has upper-case letters",
 	Remedy:   "is lower-cased in Pod names and cannot be used with networkPolicy; prefer lower case",
 	Policies: []rule.Policy{{EachGroup: true, Field: ".groupName", Valid: "g.groupName == g.groupName.lowerAscii()"}}})
-
 var rc505 = rule.New(rule.Rule{ID: "RC-505", Field: "workerGroupSpecs[i].groupName", Condition: "equal to another after lower-casing"})
-
 var rc507 = rule.New(rule.Rule{ID: "RC-507", Field: "workerGroupSpecs[i].replicas", Condition: "outside [minReplicas, maxReplicas], group not suspended",
 	Remedy: "is moved into the bounds of minReplicas and maxReplicas; change it or them"})
 var rc522 = rule.New(rule.Rule{ID: "RC-522", Field: "workerGroupSpecs[i].minReplicas, .maxReplicas", Condition: "minReplicas above 0 while the group is suspended; maxReplicas 0 with replicas above 0"})
@@ -300,7 +296,6 @@ var rc582 = rule.New(rule.Rule{ID: "RC-582", Field: "workerGroupSpecs[i].idleTim
 	Policies: []rule.Policy{{EachGroup: true, Field: ".idleTimeoutSeconds", Valid: "!has(g.idleTimeoutSeconds) || " + cel.ClusterScales}}})
 var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priority", Condition: "non-zero while autoscaling is off", Remedy: "has no effect while enableInTreeAutoscaling is not true",
 	Policies: []rule.Policy{{EachGroup: true, Field: ".priority", Valid: "!has(g.priority) || g.priority == 0 || " + cel.ClusterScales}}})
-
 var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].suspend", Condition: "set by a user on an object not owned by a RayJob",
 	Remedy: "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"})
 
