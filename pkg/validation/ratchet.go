@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -122,11 +123,11 @@ func settled(v reflect.Value) reflect.Value {
 }
 
 func fieldByName(v reflect.Value, name string) reflect.Value {
-	f, known := fieldsOf(v.Type())[name]
+	f, known := jsonfield.Of(v.Type())[name]
 	if !known {
 		return reflect.Value{}
 	}
-	return v.FieldByIndex(f.index)
+	return v.FieldByIndex(f.Index)
 }
 
 // itemKeys are the fields that name an item of a list, best first, by their JSON names.
@@ -137,7 +138,7 @@ func itemKey(v reflect.Value) string {
 		return ""
 	}
 	for _, names := range itemKeys {
-		if _, known := fieldsOf(v.Type())[names[0]]; !known {
+		if _, known := jsonfield.Of(v.Type())[names[0]]; !known {
 			continue
 		}
 		var parts []string

@@ -1,9 +1,14 @@
 package validation
 
-import "github.com/raygate/raygate/pkg/validation/rule"
+import (
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
 
 // What callers need of package rule.
 type (
+	// Object is a pointer to an object of one of the kinds that this package knows.
+	Object = metadata.Object
 	// Rule is the declaration of a rule.
 	Rule = rule.Rule
 	// Options are what the rules know besides the object.

@@ -1,6 +1,8 @@
 package validation
 
-import "github.com/raygate/raygate/pkg/validation/rule"
+import (
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
 
 // Rules that the schema of the CRDs alone can enforce: Go cannot hold an object that breaks them.
 

@@ -1,19 +1,16 @@
 package validation
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/cronjob"
+	"github.com/raygate/raygate/pkg/validation/internal/job"
+	"github.com/raygate/raygate/pkg/validation/internal/service"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
-
-// Object is a pointer to an object of one of the kinds that this package knows.
-type Object interface {
-	metav1.Object
-	runtime.Object
-}
 
 // Verdict is all that there is to say about an object.
 type Verdict struct {
@@ -74,23 +71,23 @@ func AllChecks() []Checks { return []Checks{clusterChecks, cronJobChecks, jobChe
 var (
 	clusterChecks = checksOf("RayCluster", rayv1.SetRayClusterDefaults, kind[rayv1.RayCluster]{
 		spec: func(rc *rayv1.RayCluster) any { return &rc.Spec }, roots: ruleRoots{cluster: "spec"},
-		check: checkCluster, status: clusterStatus, transition: clusterTransition,
-		unused: func(rc *rayv1.RayCluster, _ Options) []string { return groupsWithoutPods(&rc.Spec, "spec") },
+		check: cluster.Check, status: cluster.CheckStatus, transition: cluster.CheckTransition,
+		unused: func(rc *rayv1.RayCluster, _ Options) []string { return cluster.GroupsWithoutPods(&rc.Spec, "spec") },
 	})
 	jobChecks = checksOf("RayJob", rayv1.SetRayJobDefaults, kind[rayv1.RayJob]{
 		spec: func(rj *rayv1.RayJob) any { return &rj.Spec }, roots: ruleRoots{cluster: "spec.rayClusterSpec", job: "spec"},
-		check: checkJob, status: jobStatus, transition: jobTransition,
-		unused: func(rj *rayv1.RayJob, _ Options) []string { return unusedOfJob(&rj.Spec, "spec") },
+		check: job.Check, status: job.CheckStatus, transition: job.CheckTransition,
+		unused: func(rj *rayv1.RayJob, _ Options) []string { return job.Unused(&rj.Spec, "spec") },
 	})
 	serviceChecks = checksOf("RayService", rayv1.SetRayServiceDefaults, kind[rayv1.RayService]{
 		spec: func(rs *rayv1.RayService) any { return &rs.Spec }, roots: ruleRoots{cluster: "spec.rayClusterConfig"},
-		check: checkService, transition: serviceTransition, unused: serviceUnused,
+		check: service.Check, transition: service.CheckTransition, unused: service.Unused,
 	})
 	cronJobChecks = checksOf("RayCronJob", rayv1.SetRayCronJobDefaults, kind[rayv1.RayCronJob]{
 		spec: func(cj *rayv1.RayCronJob) any { return &cj.Spec }, roots: ruleRoots{cluster: "spec.jobTemplate.rayClusterSpec", job: "spec.jobTemplate"},
-		check: checkCronJob, transition: cronJobTransition,
+		check: cronjob.Check, transition: cronjob.CheckTransition,
 		unused: func(cj *rayv1.RayCronJob, _ Options) []string {
-			return unusedOfJob(&cj.Spec.JobTemplate, "spec.jobTemplate")
+			return job.Unused(&cj.Spec.JobTemplate, "spec.jobTemplate")
 		},
 	})
 )
@@ -104,6 +101,11 @@ func RayCluster(rc *rayv1.RayCluster, o Options) field.ErrorList {
 func RayClusterWarningList(rc *rayv1.RayCluster, o Options) field.ErrorList {
 	return clusterChecks.Create(rc, o).Warnings
 }
+
+// RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
+// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. RayCluster and
+// RayClusterWarningList include them.
+func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList { return cluster.Facts(rc, o) }
 
 // RayJob returns every error of a RayJob that is being created.
 func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobChecks.Create(rj, o).Errors }
