@@ -36,14 +36,19 @@ func keepsCommand(template string) string {
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 
-func WholeCount(param, of, template string, eachGroup bool) rule.Policy {
-	field := ".headGroupSpec.rayStartParams[" + param + "]"
-	if eachGroup {
-		field = ".rayStartParams[" + param + "]"
+// WholeNumbers are rules on start parameters of the head, and on those of each group, of which nothing else than digits can become a number.
+func WholeNumbers(params ...string) []rule.Policy {
+	var rules []rule.Policy
+	of := func(group, field string, eachGroup bool) {
+		for _, param := range params {
+			value := group + ".?rayStartParams[?'" + param + "'].orValue('')"
+			rules = append(rules, rule.Policy{EachGroup: eachGroup, Field: field + "[" + param + "]",
+				Valid: keepsCommand(group+".template") + " || " + value + ".matches('^[0-9]*$') || " + group + ".rayStartParams['" + param + "'].matches('[$`\\'\"\\\\\\\\]')"})
+		}
 	}
-	return rule.Policy{Warning: true, EachGroup: eachGroup, Field: field,
-		Valid: keepsCommand(template) + " || " + of + ".?rayStartParams[?'" + param + "'].orValue('').matches('^[0-9]*$') || " + of + ".rayStartParams['" + param + "'].matches('[$`\\'\"\\\\\\\\]')",
-		Says:  "must be a whole number of at least 0; ray start refuses units and fractions"}
+	of("cluster.headGroupSpec", ".headGroupSpec.rayStartParams", false)
+	of("g", ".rayStartParams", true)
+	return rules
 }
 
 // Templates are rules on the Pod template of the head, and on that of each group.

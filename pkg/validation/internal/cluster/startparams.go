@@ -37,13 +37,8 @@ func keepsCommand(c *Spec, g nodeGroup) bool {
 }
 
 var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus]", Condition: "not a whole number of at least 0; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept",
-	Remedy: "must be a whole number of at least 0; ray start refuses units and fractions",
-	Policies: []rule.Policy{
-		cel.WholeCount("num-cpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
-		cel.WholeCount("num-gpus", "cluster.headGroupSpec", "cluster.headGroupSpec.template", false),
-		cel.WholeCount("num-cpus", "g", "g.template", true),
-		cel.WholeCount("num-gpus", "g", "g.template", true),
-	}})
+	Remedy:   "must be a whole number of at least 0; ray start refuses units and fractions",
+	Policies: cel.WholeNumbers("num-cpus", "num-gpus")})
 
 // checkCounts finds counts with which `ray start` exits at once.
 func checkCounts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
@@ -139,7 +134,8 @@ func checkParamText(out *rule.Report, key, value string, path *field.Path) {
 	}
 }
 
-var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory]", Condition: "not a non-negative integer number of bytes (no unit), or object-store-memory above the container memory limit"})
+var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory]", Condition: "not a non-negative integer number of bytes (no unit), or object-store-memory above the container memory limit",
+	Remedy: "give bytes as a whole number without a unit; ray start refuses others"})
 
 func checkMemoryParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range []string{"memory", "object-store-memory"} {
@@ -148,7 +144,7 @@ func checkMemoryParams(out *rule.Report, g nodeGroup, path *field.Path) {
 			continue
 		}
 		if !wholeNumber.MatchString(value) {
-			out.Invalid(rc516, path.Key(key), value, "give bytes as a whole number without a unit; ray start refuses others")
+			out.Invalid(rc516, path.Key(key), value)
 			continue
 		}
 		if key == "object-store-memory" && aboveMemoryLimit(g, value) {

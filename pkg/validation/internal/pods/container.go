@@ -71,6 +71,15 @@ func CheckMountedVolumes(out *rule.Report, mounts []corev1.VolumeMount, volumes 
 	}
 }
 
+var rc587 = rule.New(rule.Rule{ID: "RC-587", Field: "containers[j].resources.requests of Pod templates", Tier: rule.Kubernetes, Mixed: true,
+	Condition: "of an extended resource or huge pages, other than the limit (error), or without one (warning, since a LimitRange may give it)"})
+
+// overcommits reports whether the request of a resource may be less than its limit.
+func overcommits(name corev1.ResourceName) bool {
+	native := !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
+	return native && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
 var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: rule.Kubernetes,
 	Policies: cel.Templates(cel.ResourcesInOrder)})
 
@@ -88,8 +97,13 @@ func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements,
 		if request.Sign() < 0 {
 			out.Invalid(rc565, p, request.String(), "must be at least 0")
 		}
-		if limit, limited := r.Limits[name]; limited && request.Cmp(limit) > 0 {
+		switch limit, limited := r.Limits[name]; {
+		case limited && request.Cmp(limit) > 0:
 			out.Invalid(rc565, p, request.String(), "must not exceed the limit, which is "+limit.String())
+		case limited && !overcommits(name) && !request.Equal(limit):
+			out.Invalid(rc587, p, request.String(), "must equal the limit of a resource that cannot be overcommitted, which is "+limit.String())
+		case !limited && !overcommits(name):
+			out.Maybe().Invalid(rc587, p, request.String(), "has no limit, which a resource that cannot be overcommitted needs; give the same limit")
 		}
 	}
 }
