@@ -83,16 +83,9 @@ func checkAutoscalerOptions(out *rule.Report, c *Spec, path *field.Path) {
 	if !c.Autoscaling {
 		out.Forbidden(rc535, path)
 	}
-	if o.IdleTimeoutSeconds != nil && *o.IdleTimeoutSeconds < 0 {
-		out.Invalid(rc076, path.Child("idleTimeoutSeconds"), *o.IdleTimeoutSeconds)
-	}
-	if o.UpscalingMode != nil {
-		rule.OneOf(out, rc007, path.Child("upscalingMode"), *o.UpscalingMode,
-			rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
-	}
-	if o.Version != nil {
-		rule.OneOf(out, rc008, path.Child("version"), *o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
-	}
+	rule.AtLeast(out, rc076, path.Child("idleTimeoutSeconds"), o.IdleTimeoutSeconds, 0)
+	rule.OneOfGiven(out, rc007, path.Child("upscalingMode"), o.UpscalingMode, rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
+	rule.OneOfGiven(out, rc008, path.Child("version"), o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
 	for i := range o.Env {
 		if o.Env[i].Name == envAutoscalerStartCmd {
 			out.Forbidden(rc077, path.Child("env").Index(i).Child("name"), envAutoscalerStartCmd+" is set by the operator; use command and args")

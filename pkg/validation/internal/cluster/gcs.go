@@ -221,9 +221,7 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 	if s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0) {
 		out.Invalid(rc064, path.Child("claimName"), s.ClaimName)
 	}
-	if s.DeletionPolicy != nil {
-		rule.OneOf(out, rc010, path.Child("deletionPolicy"), *s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
-	}
+	rule.OneOfGiven(out, rc010, path.Child("deletionPolicy"), s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
 	if s.Size != nil && s.Size.Sign() <= 0 {
 		out.Invalid(rc542, path.Child("size"), s.Size.String())
 	}

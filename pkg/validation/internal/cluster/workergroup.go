@@ -120,21 +120,15 @@ var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replica
 
 func checkReplicas(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	minPath, maxPath := path.Child("minReplicas"), path.Child("maxReplicas")
-	if g.Replicas != nil && *g.Replicas < 0 {
-		out.Invalid(rc508, path.Child("replicas"), *g.Replicas)
-	}
+	rule.AtLeast(out, rc508, path.Child("replicas"), g.Replicas, 0)
 	if !c.Autoscaling && g.MinReplicas == nil {
 		out.Required(rc039, minPath, "set it, or let the API server fill in 0")
 	}
 	if !c.Autoscaling && g.MaxReplicas == nil {
 		out.Required(rc039, maxPath, "set it, or let the API server fill in 2147483647")
 	}
-	if g.MinReplicas != nil && *g.MinReplicas < 0 {
-		out.Invalid(rc040, minPath, *g.MinReplicas)
-	}
-	if g.MaxReplicas != nil && *g.MaxReplicas < 0 {
-		out.Invalid(rc041, maxPath, *g.MaxReplicas)
-	}
+	rule.AtLeast(out, rc040, minPath, g.MinReplicas, 0)
+	rule.AtLeast(out, rc041, maxPath, g.MaxReplicas, 0)
 	if g.MinReplicas != nil && g.MaxReplicas != nil && *g.MinReplicas > *g.MaxReplicas {
 		out.Invalid(rc042, minPath, *g.MinReplicas, fmt.Sprintf("must not exceed maxReplicas, which is %d", *g.MaxReplicas))
 	}

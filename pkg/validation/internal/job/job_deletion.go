@@ -230,12 +230,8 @@ func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *f
 	case c.JobStatus == nil && c.JobDeploymentStatus == nil:
 		out.Required(rj014, conditionPath)
 	}
-	if c.JobStatus != nil {
-		rule.OneOf(out, rj004, conditionPath.Child("jobStatus"), *c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
-	}
-	if c.JobDeploymentStatus != nil {
-		rule.OneOf(out, rj005, conditionPath.Child("jobDeploymentStatus"), *c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)
-	}
+	rule.OneOfGiven(out, rj004, conditionPath.Child("jobStatus"), c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
+	rule.OneOfGiven(out, rj005, conditionPath.Child("jobDeploymentStatus"), c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)
 	if c.TTLSeconds < 0 {
 		out.Invalid(rj006, conditionPath.Child("ttlSeconds"), c.TTLSeconds)
 	}

@@ -108,9 +108,7 @@ func checkSubmitter(out *rule.Report, j *Spec, path *field.Path) {
 		if idle {
 			out.Forbidden(rj512, configPath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
 		}
-		if c.BackoffLimit != nil && *c.BackoffLimit < 0 {
-			out.Invalid(rj511, configPath.Child("backoffLimit"), *c.BackoffLimit)
-		}
+		rule.AtLeast(out, rj511, configPath.Child("backoffLimit"), c.BackoffLimit, 0)
 	}
 }
 
@@ -194,9 +192,7 @@ func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 			out.Invalid(rj050, backoffPath, *b)
 		}
 	}
-	if d := j.spec.ActiveDeadlineSeconds; d != nil && *d <= 0 {
-		out.Invalid(rj057, path.Child("activeDeadlineSeconds"), *d)
-	}
+	rule.AtLeast(out, rj057, path.Child("activeDeadlineSeconds"), j.spec.ActiveDeadlineSeconds, 1)
 	if d, path := j.spec.PreRunningDeadlineSeconds, path.Child("preRunningDeadlineSeconds"); d != nil {
 		if *d <= 0 {
 			out.Invalid(rj007, path, *d)

@@ -134,7 +134,5 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 	checkJobLimits(out, j, path)
 	checkDeletion(out, j, path)
 	checkJobPayload(out, j, path)
-	if m := j.spec.ManagedBy; m != nil {
-		rule.OneOf(out, rj010, path.Child("managedBy"), *m, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
-	}
+	rule.OneOfGiven(out, rj010, path.Child("managedBy"), j.spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 }

@@ -117,9 +117,7 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkServeConfig(out, s, s.path.Child("serveConfigV2"))
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)
-	if m := rs.Spec.ManagedBy; m != nil {
-		rule.OneOf(out, rs005, s.path.Child("managedBy"), *m, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
-	}
+	rule.OneOfGiven(out, rs005, s.path.Child("managedBy"), rs.Spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 	for _, f := range []struct {
 		name  string
 		value *int32

@@ -24,10 +24,7 @@ func checkServiceUpgrade(out *rule.Report, s *service) {
 	}
 	path := s.path.Child("upgradeStrategy")
 	optionsPath := path.Child("clusterUpgradeOptions")
-	if u.Type != nil {
-		rule.OneOf(out, rs016, path.Child("type"), *u.Type,
-			rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
-	}
+	rule.OneOfGiven(out, rs016, path.Child("type"), u.Type, rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
 	enabled := s.cluster.Options.Enabled(rule.GateIncrementalUpgrade)
 	if !s.incremental() || !enabled {
 		checkUpgradeOptionsPresent(out, u.ClusterUpgradeOptions, optionsPath)
