@@ -88,6 +88,7 @@ func Present(root, path string) string {
 // ContainersField is what rules on the container of the head blame: an index cannot be part of a path.
 const ContainersField = ".headGroupSpec.template.spec.containers"
 
+// Forms of names.
 const (
 	DNS1035Label     = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 	DNS1123Label     = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"

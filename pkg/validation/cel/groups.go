@@ -19,6 +19,7 @@ const (
 		"((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))"
 )
 
+// NoPriorities is true of a cluster none of whose groups has a priority.
 var NoPriorities = AllGroups(NoPriority)
 
 // EachGroup is a condition on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that the
@@ -37,13 +38,13 @@ func UnderscoreInPods(part rule.Part, spec, added string) rule.CEL {
 }
 
 // What the head group and worker groups have in common.
-
 const (
 	OneContainer   = "has(self.spec) && has(self.spec.containers) && size(self.spec.containers) > 0"
 	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
 	NoParam        = "!(p in self.rayStartParams) || self.rayStartParams[p] == ''"
 )
 
+// ResourcesOnce refuses two sources for the resources of a node.
 func ResourcesOnce(node string) rule.CEL {
 	return rule.CEL{Node: node, Field: ".resources", Reason: rule.Forbidden, OwnWords: true,
 		Valid:   "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " + ResourceParams + ".all(p, " + NoParam + ")",
@@ -51,6 +52,7 @@ func ResourcesOnce(node string) rule.CEL {
 		Says:    GivenTwice}
 }
 
+// Messages, and values of fields.
 const (
 	GivenTwice        = "rayStartParams gives resources already; keep one of the two"
 	namesOfContainers = "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"
@@ -72,8 +74,10 @@ func isLabel(text string) string {
 	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^[-a-z\\d]+$') && !" + text + ".startsWith('-') && !" + text + ".endsWith('-'))"
 }
 
+// LabelKey is true of the key of a label, k.
 const LabelKey = "k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')"
 
+// RestartPolicy asks for one of the policies of Kubernetes.
 func RestartPolicy(node string) rule.CEL {
 	return rule.CEL{Node: node, Ratchet: rule.ByServer,
 		Valid: "self in " + RestartPolicies,

@@ -7,6 +7,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+// Names in the options of the history server.
 const (
 	CollectorNode = "historyServerOptions.collectorOptions"
 	CollectorOwn  = "['POD_IP', 'FQ_RAY_IP', 'RAY_CLUSTER_NAME', 'RAY_CLUSTER_NAMESPACE', 'RAY_ROLE', 'OWNER_KIND', 'OWNER_NAME', 'EVENTS_PORT']"
@@ -23,6 +24,7 @@ func NotOn(backend string) string {
 		"!(e.value in ['" + backend + "', '" + strings.ToLower(backend) + "', '" + cmp.Or(written, backend) + "'])))"
 }
 
+// Given is true of a list with the variable, with a value or where that comes from.
 func Given(variable string) string {
 	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
 }

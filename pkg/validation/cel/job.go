@@ -43,14 +43,17 @@ func OfSubmitter(field string, reason rule.Reason, valid, says string) rule.CEL 
 		Says:  says}
 }
 
+// SubmitterRuns is true of a template of the submitter with a container.
 var SubmitterRuns = "has(self.submitterPodTemplate.spec) && has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0"
 
+// SidePolicy asks one side of the old form of the deletion strategy for a policy.
 func SidePolicy(side string) rule.CEL {
 	return rule.CEL{Node: "deletionStrategy." + side, Field: ".policy", Reason: rule.Required,
 		Valid: "has(self.policy)",
 		Says:  "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"}
 }
 
+// SideSelects refuses to delete a cluster that the job does not own.
 func SideSelects(side string) rule.CEL {
 	return rule.CEL{Field: ".deletionStrategy." + side + ".policy",
 		Valid: "!" + JobSelects + " || !" + PolicyIs(side, "['DeleteCluster', 'DeleteWorkers']"),
@@ -62,6 +65,7 @@ func only(rule, state, other string) string {
 	return "has(" + rule + ".condition." + state + ") && !has(" + rule + ".condition." + other + ")"
 }
 
+// OnceForEach refuses two deletion rules for one policy and state.
 func OnceForEach(state, other string) rule.CEL {
 	return rule.CEL{Node: "deletionStrategy.deletionRules", Ratchet: rule.ByServer,
 		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.exists_one(b, " + only("b", state, other) +
@@ -69,6 +73,7 @@ func OnceForEach(state, other string) rule.CEL {
 		Says: "give each policy once for each state; keep one of the rules"}
 }
 
+// InOrder asks that nothing is to be deleted after what it is a part of.
 func InOrder(state, other string) rule.CEL {
 	return rule.CEL{Node: "deletionStrategy.deletionRules", OwnWords: true, Ratchet: rule.ByServer,
 		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.all(b, !(" + only("b", state, other) + ") || a.condition." + state + " != b.condition." + state +

@@ -2,7 +2,7 @@ package cel
 
 import "github.com/raygate/raygate/pkg/validation/rule"
 
-// Names cannot change, so a stored object with a bad one stays writable.
+// NameLength bounds a name. Names cannot change, so a stored object with a bad one stays writable.
 func NameLength(part rule.Part, limit, why string) rule.CEL {
 	return rule.CEL{Part: part, Field: ".metadata.name", OwnWords: true,
 		Valid:   "self.metadata.name.size() <= " + limit,
@@ -10,6 +10,7 @@ func NameLength(part rule.Part, limit, why string) rule.CEL {
 		Ratchet: rule.CreateOnly}
 }
 
+// NameForm asks for a name that Services can have.
 func NameForm(part rule.Part) rule.CEL {
 	return rule.CEL{Part: part, Field: ".metadata.name",
 		Valid:   "self.metadata.name.matches('" + DNS1035Label + "')",

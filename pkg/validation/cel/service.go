@@ -2,6 +2,7 @@ package cel
 
 import "github.com/raygate/raygate/pkg/validation/rule"
 
+// HeadOfService is the template of the head, seen from the spec of a RayService.
 const HeadOfService = "self.rayClusterConfig.headGroupSpec.template"
 
 const inSteps = "NewClusterWithIncrementalUpgrade"

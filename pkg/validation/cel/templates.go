@@ -6,6 +6,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+// Keys of labels and annotations, in quotes, and conditions on the cluster in the terms of policies.
 const (
 	AnnotationFT       = "'ray.io/ft-enabled'"
 	AnnotationStorage  = "'ray.io/external-storage-namespace'"
@@ -68,6 +69,7 @@ func ofTemplate(eachGroup bool, field, valid, says string) rule.Policy {
 	return rule.Policy{EachGroup: eachGroup, Field: field, Valid: valid, Says: says}
 }
 
+// TemplateMetadata asks for keys of labels and annotations that Pods can have.
 func TemplateMetadata(template string, eachGroup bool) rule.Policy {
 	keys := func(field, key string) string {
 		return template + ".?metadata.?" + field + ".orValue({}).all(k, " + strings.ReplaceAll(LabelKey, "k.matches", key+".matches") + ")"
@@ -76,6 +78,7 @@ func TemplateMetadata(template string, eachGroup bool) rule.Policy {
 		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash")
 }
 
+// Messages about labels.
 const (
 	LabelKeysSay   = "keys must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"
 	LabelValuesSay = "values must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
@@ -109,17 +112,20 @@ func NamesGiven(template string, eachGroup bool) rule.Policy {
 		"give each container and each variable a name")
 }
 
+// ContainerNames asks for names that containers can have.
 func ContainerNames(template string, eachGroup bool) rule.Policy {
 	return ofTemplate(eachGroup, ".template.spec", OfContainers(template, "c.name == '' || (c.name.size() <= 63 && c.name.matches('"+DNS1123Label+"'))"),
 		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
 }
 
+// NamesApart asks containers and init containers for different names.
 func NamesApart(template string, eachGroup bool) rule.Policy {
 	return ofTemplate(eachGroup, ".template.spec.initContainers",
 		template+".?spec.?initContainers.orValue([]).all(i, !"+template+".spec.?containers.orValue([]).exists(c, c.name == i.name))",
 		"give each container and each init container a name of its own")
 }
 
+// PortForms asks for ports that containers can have.
 func PortForms(template string, eachGroup bool) rule.Policy {
 	return ofTemplate(eachGroup, ".template.spec",
 		OfContainers(template, "c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
@@ -132,12 +138,14 @@ func OfContainers(template, condition string) string {
 	return template + ".?spec.?containers.orValue([]).all(c, " + condition + ") && " + template + ".?spec.?initContainers.orValue([]).all(c, " + condition + ")"
 }
 
+// PortNames asks the ports of a container for different names.
 func PortNames(template string, eachGroup bool) rule.Policy {
 	return ofTemplate(eachGroup, ".template.spec",
 		OfContainers(template, "c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))"),
 		"give each port of a container a name of its own")
 }
 
+// ResourcesInOrder asks for resources that containers can have.
 func ResourcesInOrder(template string, eachGroup bool) rule.Policy {
 	const resources = "c.?resources.?"
 	notNegative := func(of string) string {

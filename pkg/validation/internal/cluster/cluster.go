@@ -35,6 +35,7 @@ type Spec struct {
 	SidecarSubmitter bool
 }
 
+// New reads a spec. The metadata are those of the object around; nil stands for none.
 func New(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	if meta == nil {
 		meta = &metav1.ObjectMeta{}

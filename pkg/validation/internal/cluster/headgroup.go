@@ -39,6 +39,7 @@ func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path
 	rule.OneOf(out, rc557, path, h.ServiceType, ServiceTypes...)
 }
 
+// ServiceTypes are the types of Services.
 var ServiceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
 var rc558 = rule.New(rule.Rule{ID: "RC-558", Field: "headGroupSpec.headService.metadata.name", Condition: "not a DNS-1035 label", Tier: rule.Kubernetes,
@@ -91,6 +92,7 @@ func checkHeadServicePorts(out *rule.Report, h *rayv1.HeadGroupSpec, path *field
 var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
+// CheckServicePorts looks at the list of ports of a Service, at the path of its spec.
 func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
 	pods.Repeats(out, rc018, path, "ports", ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
 }

@@ -16,6 +16,7 @@ import (
 var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template",
 	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCluster, "describe the cluster: at least headGroupSpec with a Pod template")}})
 
+// Check looks at a RayCluster alone, its status included.
 func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
 	metadata.CheckName(out, &rc.ObjectMeta, clusterNameRules)

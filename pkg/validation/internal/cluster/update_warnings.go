@@ -14,6 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+// CheckTransition looks at an update of a RayCluster.
 func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options) {
 	path := field.NewPath("spec")
 	CheckSpecTransition(out, &rc.Spec, &old.Spec, path)
@@ -167,6 +168,7 @@ func podsDiffer(a, b nodeGroup) bool {
 	return !equality.Semantic.DeepEqual(HashedTemplate(a.template), HashedTemplate(b.template))
 }
 
+// HashedTemplate is the part of a template that makes Pods differ, as the hash of the peer has it.
 func HashedTemplate(t *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	c := *t
 	c.Spec.Tolerations, c.Spec.SchedulingGates = nil, nil

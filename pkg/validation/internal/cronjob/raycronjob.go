@@ -39,6 +39,7 @@ var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Conditio
 var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
 	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs")}})
 
+// Check looks at a RayCronJob alone.
 func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	path := field.NewPath("spec")
 	metadata.CheckName(out, &cj.ObjectMeta, cronJobNameRules)

@@ -28,6 +28,7 @@ var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobD
 	CEL: []rule.CEL{{Field: ".status.jobDeploymentStatus", OwnWords: true, Valid: "!(" + cel.Present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + cel.Present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
 		Says: "Waiting is for InteractiveMode only; the operator sets it"}}})
 
+// CheckStatus looks at the status of a RayJob alone.
 func CheckStatus(out *rule.Report, rj *rayv1.RayJob) {
 	if rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode {
 		out.Invalid(rj060, field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus))
@@ -39,6 +40,7 @@ var rj066 = rule.New(rule.Rule{ID: "RJ-066", Kind: "RayJob", Field: "kind", Cond
 var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector",
 	CEL: []rule.CEL{cel.SpecIsThere(rule.RayJob, cel.JobDescription)}})
 
+// Check looks at a RayJob alone, its status included.
 func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
 	metadata.CheckName(out, &rj.ObjectMeta, jobNameRules)
@@ -102,6 +104,7 @@ type Spec struct {
 	Cluster *cluster.Spec
 }
 
+// New reads a spec. The metadata are those of the RayJob; nil stands for none.
 func New(spec *rayv1.RayJobSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	if meta == nil {
 		meta = &metav1.ObjectMeta{}

@@ -18,6 +18,7 @@ type Field struct {
 // fieldCache holds a map[string]Field for each reflect.Type.
 var fieldCache sync.Map
 
+// Of returns the fields of a struct by their names in JSON.
 func Of(t reflect.Type) map[string]Field {
 	if fields, ok := fieldCache.Load(t); ok {
 		return fields.(map[string]Field)

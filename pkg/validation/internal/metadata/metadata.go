@@ -185,6 +185,7 @@ const maxObjectSize = 1 << 20
 
 var rc585 = rule.New(rule.Rule{ID: "RC-585", Kind: rule.KindAny, Field: "spec", Condition: "the object takes more than 1 MiB"})
 
+// CheckObjectSize tells of an object that is too large for etcd, or nearly.
 func CheckObjectSize(out *rule.Report, object any) {
 	data, err := json.Marshal(object)
 	if err != nil || len(data) <= maxObjectSize {
@@ -194,6 +195,7 @@ func CheckObjectSize(out *rule.Report, object any) {
 		"the object takes %d bytes, near the limit of etcd; stay below %d, for example with ConfigMaps for long texts", len(data), maxObjectSize))
 }
 
+// IsTrue reports whether a switch is there and on.
 func IsTrue(b *bool) bool { return b != nil && *b }
 
 // LowerTrue is how the peer reads most of its annotations.

@@ -25,6 +25,7 @@ func EachContainer(spec *corev1.PodSpec, path *field.Path, check func(*corev1.Co
 	}
 }
 
+// CheckContainer looks at one container of a Pod that has the volumes.
 func CheckContainer(out *rule.Report, c *corev1.Container, volumes sets.Set[string], path *field.Path) {
 	CheckContainerLists(out, c, path)
 	checkPorts(out, c.Ports, path.Child("ports"))
@@ -63,6 +64,7 @@ func checkPorts(out *rule.Report, ports []corev1.ContainerPort, path *field.Path
 var rc549 = rule.New(rule.Rule{ID: "RC-549", Field: "volumeMounts[k].name of Pod templates and autoscalerOptions", Condition: "no such volume in the Pod",
 	Remedy: "must be the name of an entry of volumes of the Pod template"})
 
+// CheckMountedVolumes finds mounts of volumes that the Pod does not have.
 func CheckMountedVolumes(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set[string], path *field.Path) {
 	for i := range mounts {
 		if !volumes.Has(mounts[i].Name) {
@@ -83,6 +85,7 @@ func overcommits(name corev1.ResourceName) bool {
 var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of Pod templates", Condition: "request above limit, negative quantity", Tier: rule.Kubernetes,
 	Policies: cel.Templates(cel.ResourcesInOrder)})
 
+// CheckResourceRequirements finds resources that the API server always refuses.
 func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements, path *field.Path) {
 	if len(r.Limits) == 0 && len(r.Requests) == 0 {
 		return

@@ -12,6 +12,7 @@ import (
 
 // The schema says which lists of a Pod template have keys. What follows says it again, for entry points before the API server.
 
+// RC017 is about items of a list that have the same key.
 var RC017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates, that of the submitter of a RayJob included", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
@@ -45,6 +46,7 @@ type ProtocolPort struct {
 // String is how people write it.
 func (p ProtocolPort) String() string { return fmt.Sprintf("%d/%s", p.port, p.protocol) }
 
+// PortKey is the key of a port. No protocol means TCP.
 func PortKey(port int32, protocol corev1.Protocol) ProtocolPort {
 	if protocol == "" {
 		protocol = corev1.ProtocolTCP
@@ -60,6 +62,7 @@ const (
 
 func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
+// ContainerName is the key of a container.
 func ContainerName(c *corev1.Container) string { return c.Name }
 
 // CheckPodLists checks the lists of a Pod but those of its containers.
@@ -78,6 +81,7 @@ func CheckPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
 	}
 }
 
+// RC016 is about names that are missing.
 var RC016 = rule.New(rule.Rule{ID: "RC-016", Field: "containers[j].name, env[k].name of Pod templates", Condition: "empty", Tier: rule.Kubernetes,
 	Policies: cel.Templates(cel.NamesGiven)})
 

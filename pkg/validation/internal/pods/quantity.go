@@ -13,6 +13,7 @@ const maxQuantityText = 64
 // gateway refuse them too.
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9.]{4}`)
 
+// ParseQuantity reads a quantity, but no text for which the parser would take long.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) > maxQuantityText || hugeExponent.MatchString(text) {
 		return resource.Quantity{}, resource.ErrFormatWrong

@@ -97,6 +97,7 @@ var rs535 = rule.New(rule.Rule{ID: "RS-535", Field: "spec.rayClusterConfig.headG
 var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the service: at least rayClusterConfig and serveConfigV2",
 	CEL: []rule.CEL{cel.SpecIsThere(rule.RayService, "describe the service: at least rayClusterConfig and serveConfigV2")}})
 
+// Check looks at a RayService alone.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	meta := field.NewPath("metadata")
 	metadata.CheckName(out, &rs.ObjectMeta, serviceNameRules)
