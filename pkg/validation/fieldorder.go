@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
 )
 
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.
@@ -86,9 +86,9 @@ func rankOf(t reflect.Type, step pathStep) int {
 	if t == nil || t.Kind() != reflect.Struct || step.kind != stepField {
 		return 0
 	}
-	fields := fieldsOf(t)
+	fields := jsonfield.Of(t)
 	if f, known := fields[step.name]; known {
-		return f.rank
+		return f.Rank
 	}
 	return len(fields)
 }
@@ -99,8 +99,8 @@ func below(t reflect.Type, step pathStep) reflect.Type {
 	case t == nil:
 		return nil
 	case t.Kind() == reflect.Struct:
-		if f, known := fieldsOf(t)[step.name]; known {
-			return f.goType
+		if f, known := jsonfield.Of(t)[step.name]; known {
+			return f.GoType
 		}
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
 		return t.Elem()
@@ -113,40 +113,6 @@ func settledType(t reflect.Type) reflect.Type {
 		t = t.Elem()
 	}
 	return t
-}
-
-// jsonField is a field of a struct as JSON knows it.
-type jsonField struct {
-	rank   int
-	index  []int
-	goType reflect.Type
-}
-
-// fieldCache holds a map[string]jsonField for each reflect.Type.
-var fieldCache sync.Map
-
-func fieldsOf(t reflect.Type) map[string]jsonField {
-	if fields, ok := fieldCache.Load(t); ok {
-		return fields.(map[string]jsonField)
-	}
-	fields := map[string]jsonField{}
-	addFields(fields, t, nil)
-	fieldCache.Store(t, fields)
-	return fields
-}
-
-// addFields goes into structs whose fields JSON writes among those of the struct around.
-func addFields(fields map[string]jsonField, t reflect.Type, at []int) {
-	for i := range t.NumField() {
-		f, index := t.Field(i), append(slices.Clone(at), i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			addFields(fields, f.Type, index)
-		case name != "" && name != "-" && f.IsExported():
-			fields[name] = jsonField{rank: len(fields), index: index, goType: f.Type}
-		}
-	}
 }
 
 // typeOf finds out of which kind an object with these problems is. Where the problems do not tell, the order is the same

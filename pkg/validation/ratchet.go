@@ -8,16 +8,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // exempt reports whether the update is none of the rules' business: deletion, finalizers, owners, managed fields, status.
-func (k *kindRules[T]) exempt(object, old *T) bool {
-	meta, oldMeta := k.meta(object), k.meta(old)
-	if meta.DeletionTimestamp != nil {
-		return true
-	}
-	return maps.Equal(meta.Labels, oldMeta.Labels) && maps.Equal(meta.Annotations, oldMeta.Annotations) &&
-		equality.Semantic.DeepEqual(k.spec(object), k.spec(old))
+func exempt(object, old Object, spec, oldSpec any) bool {
+	return object.GetDeletionTimestamp() != nil ||
+		maps.Equal(object.GetLabels(), old.GetLabels()) && maps.Equal(object.GetAnnotations(), old.GetAnnotations()) && equality.Semantic.DeepEqual(spec, oldSpec)
 }
 
 // ruleRoots are the paths of the parts of an object that rules speak of. Empty means that the kind has no such part.
@@ -26,9 +25,9 @@ type ruleRoots struct{ cluster, job string }
 // of is the path below which the rule reads.
 func (r ruleRoots) of(kind string) string {
 	switch kind {
-	case KindClusterSpec:
+	case rule.KindClusterSpec:
 		return r.cluster
-	case KindJobSpec:
+	case rule.KindJobSpec:
 		return r.job
 	}
 	return ""
@@ -62,14 +61,14 @@ func ratchetKey(err *field.Error, object any, roots ruleRoots) string {
 	steps := splitPath(err.Field)
 	logical, value := locate(reflect.ValueOf(object), steps)
 	parts := []string{err.Origin, logical, err.ErrorBody(), encoded(value)}
-	rule := rulesByID()[err.Origin]
-	for _, read := range rule.Reads {
+	by := rule.ByID(err.Origin)
+	for _, read := range by.Reads {
 		var from []pathStep
 		if sibling, ok := strings.CutPrefix(read, "../"); ok {
 			from = append(from, steps[:max(len(steps)-1, 0)]...)
 			from = append(from, splitPath(sibling)...)
 		} else {
-			from = splitPath(roots.of(rule.Kind) + "." + read)
+			from = splitPath(roots.of(by.Kind) + "." + read)
 		}
 		_, value := locate(reflect.ValueOf(object), from)
 		parts = append(parts, encoded(value))
@@ -124,11 +123,11 @@ func settled(v reflect.Value) reflect.Value {
 }
 
 func fieldByName(v reflect.Value, name string) reflect.Value {
-	f, known := fieldsOf(v.Type())[name]
+	f, known := jsonfield.Of(v.Type())[name]
 	if !known {
 		return reflect.Value{}
 	}
-	return v.FieldByIndex(f.index)
+	return v.FieldByIndex(f.Index)
 }
 
 // itemKeys are the fields that name an item of a list, best first, by their JSON names.
@@ -139,7 +138,7 @@ func itemKey(v reflect.Value) string {
 		return ""
 	}
 	for _, names := range itemKeys {
-		if _, known := fieldsOf(v.Type())[names[0]]; !known {
+		if _, known := jsonfield.Of(v.Type())[names[0]]; !known {
 			continue
 		}
 		var parts []string

@@ -110,7 +110,7 @@ func TestUpdatesThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-func ruleOf(t testing.TB, id string) validation.Rule {
+func ruleOf(t testing.TB, id string) *validation.Rule {
 	t.Helper()
 	for _, r := range validation.Rules() {
 		if r.ID == id {
@@ -118,7 +118,7 @@ func ruleOf(t testing.TB, id string) validation.Rule {
 		}
 	}
 	t.Fatalf("no rule %s", id)
-	return validation.Rule{}
+	return nil
 }
 
 // TestKnownErrorsAreFreshWhenTheirReasonChanges holds that what a rule reads beside its field counts.
@@ -181,7 +181,7 @@ func TestKnownErrorsAreFreshWhenTheirReasonChanges(t *testing.T) {
 			changed := old.DeepCopy()
 			tc.change(changed)
 			var got []string
-			for _, v := range validation.Violations(validation.RayClusterUpdate(changed, old, tc.options)) {
+			for _, v := range validation.Violations(updateOf(changed, old, tc.options).Errors) {
 				got = append(got, v.Rule)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

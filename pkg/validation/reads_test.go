@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // TestWhatRulesReadExists holds the paths in the table to the API: a misspelt one would never differ.
 func TestWhatRulesReadExists(t *testing.T) {
 	roots := map[string]reflect.Type{
-		KindClusterSpec: reflect.TypeFor[rayv1.RayClusterSpec](),
-		KindJobSpec:     reflect.TypeFor[rayv1.RayJobSpec](),
-		"RayService":    reflect.TypeFor[rayv1.RayService](),
+		rule.KindClusterSpec: reflect.TypeFor[rayv1.RayClusterSpec](),
+		rule.KindJobSpec:     reflect.TypeFor[rayv1.RayJobSpec](),
+		"RayService":         reflect.TypeFor[rayv1.RayService](),
 	}
 	for _, r := range Rules() {
 		for _, read := range r.Reads {

@@ -121,7 +121,7 @@ func TestExamplesSurviveJSON(t *testing.T) {
 }
 
 func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
-	described := map[string]validation.Rule{}
+	described := map[string]*validation.Rule{}
 	previous := ""
 	for _, r := range validation.Rules() {
 		if r.ID <= previous {

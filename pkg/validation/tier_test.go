@@ -38,7 +38,7 @@ func TestTiersAreComplete(t *testing.T) {
 
 // TestAdviceNeverRefuses shows each example to options under which everything is known: tier advice has no errors.
 func TestAdviceNeverRefuses(t *testing.T) {
-	tier := map[string]validation.Rule{}
+	tier := map[string]*validation.Rule{}
 	for _, r := range validation.Rules() {
 		tier[r.ID] = r
 	}
@@ -143,7 +143,7 @@ func TestGroupsWithoutPods(t *testing.T) {
 			t.Errorf("%s: the controller refuses for %v, want %v", name, got, tc.want)
 		}
 	}
-	scaled := validation.RayClusterUpdate(group(func(*rayv1.WorkerGroupSpec) {}), group(empty), validation.Options{})
+	scaled := updateOf(group(func(*rayv1.WorkerGroupSpec) {}), group(empty), validation.Options{}).Errors
 	if len(scaled) > 0 {
 		t.Errorf("scaling a group that was wrong is refused: %v", scaled)
 	}

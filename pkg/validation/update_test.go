@@ -88,7 +88,7 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 			changed := old.DeepCopy()
 			tc.change(changed)
 			var got []string
-			for _, v := range validation.Violations(validation.RayClusterUpdate(changed, old, validation.Options{})) {
+			for _, v := range validation.Violations(updateOf(changed, old, validation.Options{}).Errors) {
 				got = append(got, v.Rule)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -99,7 +99,7 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 				errors[r.ID] = r.Severity() != validation.SeverityWarning
 			}
 			var known []string
-			for _, w := range validation.Violations(validation.RayClusterUpdateWarningList(changed, old, validation.Options{})) {
+			for _, w := range validation.Violations(updateOf(changed, old, validation.Options{}).Warnings) {
 				if errors[w.Rule] {
 					known = append(known, w.Rule)
 				}
@@ -158,4 +158,10 @@ func TestMessagesHideSecrets(t *testing.T) {
 			t.Errorf("%s shows the secret: %s", v.Field, v.Message)
 		}
 	}
+}
+
+// updateOf is the verdict on a change of a cluster.
+func updateOf(rc, old *rayv1.RayCluster, o validation.Options) validation.Verdict {
+	checks, _ := validation.For(rc)
+	return checks.Update(rc, old, o)
 }

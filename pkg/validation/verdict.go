@@ -1,18 +1,16 @@
 package validation
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/cronjob"
+	"github.com/raygate/raygate/pkg/validation/internal/job"
+	"github.com/raygate/raygate/pkg/validation/internal/service"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
-
-// Object is a pointer to an object of one of the kinds that this package knows.
-type Object interface {
-	metav1.Object
-	runtime.Object
-}
 
 // Verdict is all that there is to say about an object.
 type Verdict struct {
@@ -31,11 +29,14 @@ type Checks struct {
 	New func() Object
 	// SetDefaults fills what the schema of the CRD fills.
 	SetDefaults func(Object)
-	// Create is the verdict on an object that is being created, or stands alone.
+	// Create is the verdict on an object that is being created, or stands alone. A nil object counts as one without a spec. The object is
+	// expected to have its schema defaults; without them only the rules that need a value say so.
 	Create func(object Object, o Options) Verdict
-	// Update is the verdict on a change of an object. A nil old object makes it Create.
+	// Update is the verdict on a change of an object. What was wrong in the same way before passes with a warning, so that a new rule
+	// never blocks the autoscaler or a finalizer on a stored object. An object that is being deleted passes, and so does an update that
+	// leaves spec, labels and annotations alone. A nil old object makes it Create.
 	Update func(object, old Object, o Options) Verdict
-	// Status returns the errors in the status alone, for callers that write it.
+	// Status returns the errors in the status alone, for callers that write it. Create includes them.
 	Status func(object Object, o Options) field.ErrorList
 }
 
@@ -68,93 +69,124 @@ func ForKind(kind string) (Checks, bool) {
 func AllChecks() []Checks { return []Checks{clusterChecks, cronJobChecks, jobChecks, serviceChecks} }
 
 var (
-	clusterChecks = checksOf("RayCluster", clusterRules, func() *rayv1.RayCluster { return &rayv1.RayCluster{} }, rayv1.SetRayClusterDefaults)
-	jobChecks     = checksOf("RayJob", jobRules, func() *rayv1.RayJob { return &rayv1.RayJob{} }, rayv1.SetRayJobDefaults)
-	serviceChecks = checksOf("RayService", serviceRules, func() *rayv1.RayService { return &rayv1.RayService{} }, rayv1.SetRayServiceDefaults)
-	cronJobChecks = checksOf("RayCronJob", cronJobRules, func() *rayv1.RayCronJob { return &rayv1.RayCronJob{} }, rayv1.SetRayCronJobDefaults)
+	clusterChecks = checksOf("RayCluster", rayv1.SetRayClusterDefaults, kind[rayv1.RayCluster]{
+		spec: func(rc *rayv1.RayCluster) any { return &rc.Spec }, roots: ruleRoots{cluster: "spec"},
+		check: cluster.Check, status: cluster.CheckStatus, transition: cluster.CheckTransition,
+		unused: func(rc *rayv1.RayCluster, _ Options) []string { return cluster.GroupsWithoutPods(&rc.Spec, "spec") },
+	})
+	jobChecks = checksOf("RayJob", rayv1.SetRayJobDefaults, kind[rayv1.RayJob]{
+		spec: func(rj *rayv1.RayJob) any { return &rj.Spec }, roots: ruleRoots{cluster: "spec.rayClusterSpec", job: "spec"},
+		check: job.Check, status: job.CheckStatus, transition: job.CheckTransition,
+		unused: func(rj *rayv1.RayJob, _ Options) []string { return job.Unused(&rj.Spec, "spec") },
+	})
+	serviceChecks = checksOf("RayService", rayv1.SetRayServiceDefaults, kind[rayv1.RayService]{
+		spec: func(rs *rayv1.RayService) any { return &rs.Spec }, roots: ruleRoots{cluster: "spec.rayClusterConfig"},
+		check: service.Check, transition: service.CheckTransition, unused: service.Unused,
+	})
+	cronJobChecks = checksOf("RayCronJob", rayv1.SetRayCronJobDefaults, kind[rayv1.RayCronJob]{
+		spec: func(cj *rayv1.RayCronJob) any { return &cj.Spec }, roots: ruleRoots{cluster: "spec.jobTemplate.rayClusterSpec", job: "spec.jobTemplate"},
+		check: cronjob.Check, transition: cronjob.CheckTransition,
+		unused: func(cj *rayv1.RayCronJob, _ Options) []string {
+			return job.Unused(&cj.Spec.JobTemplate, "spec.jobTemplate")
+		},
+	})
 )
+
+// RayCluster returns every error of a RayCluster that is being created.
+func RayCluster(rc *rayv1.RayCluster, o Options) field.ErrorList {
+	return clusterChecks.Create(rc, o).Errors
+}
+
+// RayClusterWarningList returns what works in a RayCluster but may surprise its author.
+func RayClusterWarningList(rc *rayv1.RayCluster, o Options) field.ErrorList {
+	return clusterChecks.Create(rc, o).Warnings
+}
+
+// RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
+// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. RayCluster and
+// RayClusterWarningList include them.
+func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList { return cluster.Facts(rc, o) }
+
+// RayJob returns every error of a RayJob that is being created.
+func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobChecks.Create(rj, o).Errors }
+
+// RayService returns every error of a RayService that is being created.
+func RayService(rs *rayv1.RayService, o Options) field.ErrorList {
+	return serviceChecks.Create(rs, o).Errors
+}
+
+// RayCronJob returns every error of a RayCronJob that is being created.
+func RayCronJob(cj *rayv1.RayCronJob, o Options) field.ErrorList {
+	return cronJobChecks.Create(cj, o).Errors
+}
+
+// kind is what there is to ask about objects of one kind. Functions get objects that are not nil.
+type kind[T any] struct {
+	spec func(*T) any
+	// roots are the places in the object that rules are about.
+	roots ruleRoots
+	// check looks at an object alone, its status included, and status at that alone. Nil means that no rule is about the status.
+	check  func(*rule.Report, *T, Options)
+	status func(*rule.Report, *T)
+	// transition looks at the way from the old object to the new one. What it finds is never ratcheted.
+	transition func(out *rule.Report, object, old *T, o Options)
+	// unused are the paths of parts of the object that no child is made from.
+	unused func(*T, Options) []string
+}
+
+func (k kind[T]) found(object *T, o Options) *rule.Report {
+	out := &rule.Report{}
+	k.check(out, object, o)
+	return out
+}
 
 func checksOf[T any, P interface {
 	*T
 	Object
-}](kind string, rules *kindRules[T], newObject func() P, setDefaults func(P)) Checks {
-	// A nil interface becomes a nil pointer, which the entry points take.
-	typed := func(object Object) *T {
-		if object == nil {
-			return nil
+}](name string, setDefaults func(P), k kind[T]) Checks {
+	// A nil interface becomes a nil pointer, and that an empty object.
+	typed := func(object Object) P {
+		if p, ok := object.(P); ok && p != nil || object != nil && !ok {
+			return object.(P)
 		}
-		return object.(P)
+		return new(T)
+	}
+	isNil := func(object Object) bool { p, ok := object.(P); return object == nil || ok && p == nil }
+	at := func(object P, o Options) situation {
+		return situation{options: o, elsewhere: ManagedElsewhere(object), unused: k.unused(object, o)}
+	}
+	create := func(object Object, o Options) Verdict {
+		p := typed(object)
+		return at(p, o).verdict(k.found(p, o))
 	}
 	return Checks{
-		Kind:        kind,
-		New:         func() Object { return newObject() },
-		SetDefaults: func(object Object) { setDefaults(typed(object)) },
-		Create:      func(object Object, o Options) Verdict { return rules.create(typed(object), o) },
+		Kind:        name,
+		New:         func() Object { return P(new(T)) },
+		SetDefaults: func(object Object) { setDefaults(object.(P)) },
+		Create:      create,
 		Update: func(object, old Object, o Options) Verdict {
-			return rules.update(typed(object), typed(old), o)
+			if isNil(object) || isNil(old) {
+				return create(object, o)
+			}
+			p, was := typed(object), typed(old)
+			if exempt(object, old, k.spec(p), k.spec(was)) {
+				return Verdict{}
+			}
+			found := k.found(p, o)
+			k.transition(found, p, was, o)
+			v := at(p, o).verdict(found)
+			var known field.ErrorList
+			v.Errors, known = ratchet(v.Errors, func() field.ErrorList { return k.found(was, o).Problems }, object, old, k.roots)
+			v.Warnings = append(v.Warnings, known...)
+			return v
 		},
-		Status: func(object Object, o Options) field.ErrorList { return rules.checkStatus(typed(object), o) },
+		Status: func(object Object, _ Options) field.ErrorList {
+			if k.status == nil || isNil(object) {
+				return nil
+			}
+			out := &rule.Report{}
+			k.status(out, typed(object))
+			return out.Problems
+		},
 	}
-}
-
-// kindRules are the rules of one kind, by when they apply. Functions get objects that are not nil.
-type kindRules[T any] struct {
-	// meta and spec take an object apart.
-	meta func(*T) *metav1.ObjectMeta
-	spec func(*T) any
-	// roots are the places in the object that rules are about.
-	roots ruleRoots
-	// problems and advice look at one object, status at its status alone. The problems include those of the status. What is
-	// an error among them the tiers of the rules say; advice never is.
-	problems, advice, status func(*T, Options) field.ErrorList
-	// transitions are problems in the way from the old object to the new one. They are never ratcheted.
-	transitions func(object, old *T, o Options) field.ErrorList
-	// changes are warnings about that way.
-	changes func(object, old *T, o Options) field.ErrorList
-	// unused are the paths of parts of the object that no child is made from. Nil means none.
-	unused func(*T, Options) []string
-	// object makes the interface of the pointer.
-	object func(*T) Object
-}
-
-func (k *kindRules[T]) situation(object *T, o Options) situation {
-	s := situation{options: o, elsewhere: ManagedElsewhere(k.object(object))}
-	if k.unused != nil {
-		s.unused = k.unused(object, o)
-	}
-	return s
-}
-
-// create gives the verdict on an object alone. A nil object counts as an empty one.
-func (k *kindRules[T]) create(object *T, o Options) Verdict {
-	if object == nil {
-		object = new(T)
-	}
-	return k.situation(object, o).verdict(found{problems: k.problems(object, o), advice: k.advice(object, o)})
-}
-
-func (k *kindRules[T]) checkStatus(object *T, o Options) field.ErrorList {
-	if object == nil {
-		return nil
-	}
-	return k.status(object, o)
-}
-
-// update gives the verdict on a change. What was wrong in the same way before passes with a warning, so that a new rule
-// never blocks the autoscaler or a finalizer on a stored object.
-func (k *kindRules[T]) update(object, old *T, o Options) Verdict {
-	if object == nil || old == nil {
-		return k.create(object, o)
-	}
-	if k.exempt(object, old) {
-		return Verdict{}
-	}
-	v := k.situation(object, o).verdict(found{
-		problems: append(k.problems(object, o), k.transitions(object, old, o)...), advice: k.advice(object, o),
-	})
-	var known field.ErrorList
-	v.Errors, known = ratchet(v.Errors, func() field.ErrorList { return k.problems(old, o) }, object, old, k.roots)
-	v.Warnings = append(v.Warnings, known...)
-	v.Warnings = append(v.Warnings, k.changes(object, old, o)...)
-	return v
 }

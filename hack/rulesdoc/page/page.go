@@ -8,6 +8,8 @@ import (
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const intro = `# Validation rules
@@ -17,9 +19,8 @@ This page is generated from the rules in ` + "`pkg/validation`" + ` by ` + "`go 
 The gateway, the webhook, the operator and ` + "`raygate validate`" + ` apply the same rules and print the same words. Each problem names its rule by
 an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501 are additions.
 
-* **Kind** RayClusterSpec means that the rule holds wherever a cluster is described: in ` + "`spec`" + ` of a RayCluster, ` + "`spec.rayClusterSpec`" + ` of a RayJob,
-  ` + "`spec.rayClusterConfig`" + ` of a RayService, ` + "`spec.jobTemplate.rayClusterSpec`" + ` of a RayCronJob. RayJobSpec is ` + "`spec`" + ` of a RayJob and ` + "`spec.jobTemplate`" + ` of a
-  RayCronJob. The field is then the path below that. Any means that the rule holds for the metadata of more than one kind.
+* **For example** What an object that breaks the rule is told, and at which field; **What would be right** is the rest of the message. Both come from the
+  objects in ` + "`pkg/validation/examples`" + `, which tests of all entry points use.
 * **Tier** Why there is a rule, and with that where it may refuse. peer: KubeRay 1.7 refuses the object too, by its schema or CEL (schema), its webhook,
   the check at the top of its controller's reconcile (controller), or a later step of its controller that fails for ever (step); gateway, webhook and
   ` + "`raygate validate`" + ` refuse it, and CEL where nothing but the object decides. kubernetes: the API server would always refuse the child that follows
@@ -45,36 +46,93 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 
 `
 
+// sections are the kinds of rules, with what stands above their rules.
+var sections = []struct{ kind, title, about string }{
+	{rule.KindClusterSpec, "Wherever a cluster is described", "Fields are below `spec` of a RayCluster, `spec.rayClusterSpec` of a RayJob, `spec.rayClusterConfig` of a RayService and `spec.jobTemplate.rayClusterSpec` of a RayCronJob."},
+	{"RayCluster", "RayCluster", "These hold for an object of the kind RayCluster alone."},
+	{rule.KindJobSpec, "Wherever a job is described", "Fields are below `spec` of a RayJob and `spec.jobTemplate` of a RayCronJob."},
+	{"RayJob", "RayJob", "These hold for an object of the kind RayJob alone."},
+	{"RayService", "RayService", "The cluster of a service is under the rules on clusters, too."},
+	{"RayCronJob", "RayCronJob", "The template of its jobs is under the rules on jobs, too."},
+	{rule.KindAny, "Metadata of any kind", "A RayCluster gets the labels and annotations of the RayJob or the RayService that it is made for; the jobs of a RayCronJob do not."},
+}
+
 // Markdown is the content of docs/validation.md.
 func Markdown() []byte {
 	var b bytes.Buffer
 	b.WriteString(intro)
-	b.WriteString("| Rule | Tier | Kind | Field | Broken when | Severity | Depends on | Layers | Stop |\n|---|---|---|---|---|---|---|---|---|\n")
-	for _, r := range validation.Rules() {
-		layers := layersOf(r)
-		stop := ""
-		switch {
-		case r.Stops():
-			stop = "always"
-		case r.Tier == validation.TierKubernetes:
-			stop = "new"
+	shown := broken()
+	for _, section := range sections {
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", section.title, section.about)
+		b.WriteString("| Rule | Field | Broken when | For example | What would be right | Tier | Severity | Depends on | Layers | Stop |\n|---|---|---|---|---|---|---|---|---|---|\n")
+		for _, r := range validation.Rules() {
+			if r.Kind == section.kind {
+				row(&b, r, shown[r.ID])
+			}
 		}
-		id := r.ID
-		if len(r.Same) > 0 {
-			id += " (also " + strings.Join(r.Same, ", ") + ")"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s | %s | %s | %s | %s |\n", id, tier(r), r.Kind, cell(r.Field), cell(r.Condition), severity(r), r.Depends, strings.Join(layers, ", "), stop)
+		b.WriteString("\n")
 	}
-	b.WriteString("\n## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
+	b.WriteString("## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
 	for _, n := range validation.NoRules() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.ID, cell(n.What), cell(n.Why))
 	}
 	return b.Bytes()
 }
 
+func row(b *bytes.Buffer, r *validation.Rule, e example) {
+	stop := ""
+	switch {
+	case r.Stops():
+		stop = "always"
+	case r.Tier == validation.TierKubernetes:
+		stop = "new"
+	}
+	id, remedy := r.ID, r.Remedy
+	if len(r.Same) > 0 {
+		id += " (also " + strings.Join(r.Same, ", ") + ")"
+	}
+	if remedy == "" {
+		remedy = e.remedy
+	}
+	fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", id, cell(r.Field), cell(r.Condition), cell(e.problem), cell(remedy), tier(r), severity(r), r.Depends,
+		strings.Join(layersOf(r), ", "), stop)
+}
+
+// example is what one broken object is told.
+type example struct{ problem, remedy string }
+
+// broken gives each rule that a Go object can break the problem of the first object in package examples that breaks it.
+func broken() map[string]example {
+	shown := map[string]example{}
+	for _, e := range examples.All() {
+		if _, there := shown[e.ID]; there {
+			continue
+		}
+		checks, _ := validation.ForKind(e.Kind)
+		v := checks.Create(e.Object(), e.Options)
+		if e.Update {
+			v = checks.Update(e.Object(), e.Old(), e.Options)
+		}
+		for _, problem := range append(v.Errors, v.Warnings...) {
+			if problem.Origin != e.ID {
+				continue
+			}
+			body := strings.TrimSuffix(problem.ErrorBody(), ": "+problem.Detail)
+			shown[e.ID] = example{problem: e.Name + ": `" + problem.Field + "`, " + body, remedy: problem.Detail}
+			break
+		}
+	}
+	for _, u := range examples.AllUnreadable() {
+		if _, there := shown[u.ID]; !there {
+			shown[u.ID] = example{problem: u.Name + ": `" + u.WantField + "`"}
+		}
+	}
+	return shown
+}
+
 // layersOf returns where the rule is enforced: here as the rule says itself, in the API server as the tables from which
 // the CRDs and the policies are made have it.
-func layersOf(r validation.Rule) []string {
+func layersOf(r *validation.Rule) []string {
 	var layers []string
 	for _, l := range r.Layers {
 		layers = append(layers, string(l))
@@ -89,7 +147,7 @@ func layersOf(r validation.Rule) []string {
 }
 
 // tier is the tier, with the parts of KubeRay that refuse the object.
-func tier(r validation.Rule) string {
+func tier(r *validation.Rule) string {
 	if len(r.Peer) == 0 {
 		return string(r.Tier)
 	}
@@ -100,7 +158,7 @@ func tier(r validation.Rule) string {
 	return fmt.Sprintf("%s (%s)", r.Tier, strings.Join(parts, ", "))
 }
 
-func severity(r validation.Rule) string {
+func severity(r *validation.Rule) string {
 	text := string(r.Severity())
 	if r.Transition {
 		text += ", on update"

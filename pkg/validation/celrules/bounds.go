@@ -1,5 +1,10 @@
 package celrules
 
+import (
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
 // etcdLimit is the largest object that etcd takes as it comes.
 const etcdLimit = 3 << 19
 
@@ -22,38 +27,82 @@ const (
 		`"lastState":{},"name":"abc","ready":true,"restartCount":0,"started":true,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}},`
 )
 
-// Bounds returns the keywords that are added to the schemas. Those without an id bound the cost of CEL, and are wide enough to
-// refuse nothing that could be stored, or that a cluster could run. No keyword with an id is at a node below the spec that
-// managedBy or clusterSelector may leave without a meaning: it does not see them.
-func Bounds() []Bound {
-	return []Bound{
-		{ID: "CJ-001", Part: RayCronJob, Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))},
-
-		{Part: ClusterSpec, Node: "workerGroupSpecs", MaxItems: fitting(shortGroup)},
+// costBounds bound what CEL costs. They are wide enough to refuse nothing that could be stored, or that a cluster could run.
+func costBounds() []rule.Keyword {
+	return []rule.Keyword{
+		{Part: rule.ClusterSpec, Node: "workerGroupSpecs", MaxItems: fitting(shortGroup)},
 		// Twice what a label of Pods takes.
-		{Part: ClusterSpec, Node: "workerGroupSpecs[].groupName", MaxLength: new(int64(128))},
-		{Part: ClusterSpec, Node: "networkPolicy.workerGroups", MaxItems: fitting(shortGroup + shortException)}, // each is about a group
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers", MaxItems: fitting(shortContainer)},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.initContainers", MaxItems: fitting(shortContainer)},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].name", MaxLength: new(int64(128))},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.initContainers[].name", MaxLength: new(int64(128))},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.volumes", MaxItems: new(int64(10000))},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].env", MaxItems: new(int64(10000))},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].ports", MaxItems: fitting(shortPort)},
-		{Part: ClusterSpec, Node: "headGroupSpec.template.spec.containers[].volumeMounts", MaxItems: fitting(shortMount)},
-		{Part: ClusterSpec, Node: "autoscalerOptions.env", MaxItems: new(int64(10000))},
-		{Part: ClusterSpec, Node: "autoscalerOptions.volumeMounts", MaxItems: fitting(shortMount)},
-		{Part: ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(5000))},
-		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes", MaxItems: new(int64(1000))}, // four exist,
+		{Part: rule.ClusterSpec, Node: "workerGroupSpecs[].groupName", MaxLength: new(int64(128))},
+		{Part: rule.ClusterSpec, Node: "networkPolicy.workerGroups", MaxItems: fitting(shortGroup + shortException)}, // each is about a group
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers", MaxItems: fitting(shortContainer)},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.initContainers", MaxItems: fitting(shortContainer)},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers[].name", MaxLength: new(int64(128))},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.initContainers[].name", MaxLength: new(int64(128))},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.volumes", MaxItems: new(int64(10000))},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers[].env", MaxItems: new(int64(10000))},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers[].ports", MaxItems: fitting(shortPort)},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers[].volumeMounts", MaxItems: fitting(shortMount)},
+		{Part: rule.ClusterSpec, Node: "autoscalerOptions.env", MaxItems: new(int64(10000))},
+		{Part: rule.ClusterSpec, Node: "autoscalerOptions.volumeMounts", MaxItems: fitting(shortMount)},
+		{Part: rule.ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(5000))},
+		{Part: rule.ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes", MaxItems: new(int64(1000))}, // four modes exist
 		// Each policy stands in the list once for each state, or the list breaks a rule: twelve are enough.
-		{Part: JobSpec, Node: "deletionStrategy.deletionRules", MaxItems: new(int64(48))},
+		{Part: rule.JobSpec, Node: "deletionStrategy.deletionRules", MaxItems: new(int64(48))},
 		// Names in Kubernetes.
-		{Part: ClusterSpec, Node: "headGroupSpec.headService.metadata.name", MaxLength: new(int64(253))},
-		{Part: RayService, Node: "spec.serveService.metadata.name", MaxLength: new(int64(253))},
-		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.storageClassName", MaxLength: new(int64(253))},
-		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes[]", MaxLength: new(int64(64))},
-		{Part: ClusterSpec, Node: "rayVersion", MaxLength: new(int64(4096))},
+		{Part: rule.ClusterSpec, Node: "headGroupSpec.headService.metadata.name", MaxLength: new(int64(253))},
+		{Part: rule.RayService, Node: "spec.serveService.metadata.name", MaxLength: new(int64(253))},
+		{Part: rule.ClusterSpec, Node: "gcsFaultToleranceOptions.storage.storageClassName", MaxLength: new(int64(253))},
+		{Part: rule.ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes[]", MaxLength: new(int64(64))},
+		{Part: rule.ClusterSpec, Node: "rayVersion", MaxLength: new(int64(4096))},
 		// PATH_MAX of Linux.
-		{Part: ClusterSpec, Node: "gcsFaultToleranceOptions.storage.subPath", MaxLength: new(int64(4096))},
+		{Part: rule.ClusterSpec, Node: "gcsFaultToleranceOptions.storage.subPath", MaxLength: new(int64(4096))},
 	}
+}
+
+// Bound is a keyword of the schema.
+type Bound struct {
+	rule.Keyword
+	// ID is the rule that the keyword enforces; empty if it is there to bound the cost of CEL.
+	ID string
+}
+
+// Keywords returns the bound in the form of a schema.
+func (b Bound) Keywords() map[string]any {
+	keywords := map[string]any{}
+	for name, value := range map[string]*int64{"maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength} {
+		if value != nil {
+			keywords[name] = *value
+		}
+	}
+	return keywords
+}
+
+// Bounds returns the keywords that are added to the schemas. None of a rule is at a node below the spec that managedBy or clusterSelector may
+// leave without a meaning: it does not see them.
+func Bounds() []Bound {
+	var all []Bound
+	for _, r := range validation.Rules() {
+		if k := r.Keyword; k != nil {
+			b := Bound{Keyword: *k, ID: r.ID}
+			if b.Part == "" {
+				b.Part = rule.Part(r.Kind)
+			}
+			all = append(all, b)
+		}
+	}
+	for _, k := range costBounds() {
+		all = append(all, Bound{Keyword: k})
+	}
+	return all
+}
+
+// BoundsOf returns the bounds of a kind.
+func BoundsOf(plural string) []Placed[Bound] {
+	var out []Placed[Bound]
+	for _, b := range Bounds() {
+		if place, ok := places[b.Part][plural]; ok {
+			out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
+		}
+	}
+	return out
 }

@@ -4,25 +4,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// PolicyRule is one validation of a ValidatingAdmissionPolicy: a rule that a CRD cannot hold, because it reads metadata
-// or because the API server would estimate it to cost too much. A policy sees all of the object and has no estimate, but
-// it cannot name a field, so its message begins with one.
+// PolicyRule is one validation of a ValidatingAdmissionPolicy.
 type PolicyRule struct {
-	// ID is the rule of pkg/validation. It ends the message.
+	rule.Policy
+	// ID is the rule. It ends the message.
 	ID string
-	// Plurals are the kinds.
-	Plurals []string
-	// Warning rules warn; the others refuse.
-	Warning bool
-	// EachGroup asks the rule for each worker group, g.
-	EachGroup bool
-	// Valid is true of a good object. It knows annotations, labels and spec of the object, cluster for the
-	// RayClusterSpec in it, which is there, and g. An update of an object that broke the rule before passes.
-	Valid string
-	// Field and Says are the message. Within EachGroup the field is below the group.
-	Field, Says string
+
+	ofKubernetes bool
 }
 
 // Variables of a policy, for the new and the old object. A part that is missing is null, and a map is empty.
@@ -51,7 +45,7 @@ var groupWord = regexp.MustCompile(`\bg\b`)
 
 // Expression is what the policy of a kind evaluates.
 func (r PolicyRule) Expression(plural string) string {
-	if OfKubernetes(r.ID) && selectsIn[plural] {
+	if r.ofKubernetes && selectsIn[plural] {
 		return "variables.selects || " + r.expression()
 	}
 	return r.expression()
@@ -61,8 +55,8 @@ func (r PolicyRule) expression() string {
 	now, before := inObject(r.Valid, policyNew), inObject(r.Valid, policyOld)
 	if r.EachGroup {
 		before = groupWord.ReplaceAllString(before, "o")
-		if OfKubernetes(r.ID) {
-			now = noPods + ") || (" + now
+		if r.ofKubernetes {
+			now = cel.NoPods + ") || (" + now
 		}
 		return "variables.groups.all(g, (" + now + ") || variables.old_groups.exists(o, o.groupName == g.groupName && !(" + before + ")))"
 	}
@@ -82,25 +76,31 @@ func (r PolicyRule) Message(plural string) string {
 	field := r.Field
 	switch {
 	case r.EachGroup:
-		field = places[ClusterSpec][plural] + ".workerGroupSpecs" + field
+		field = places[rule.ClusterSpec][plural] + ".workerGroupSpecs" + field
 	case strings.HasPrefix(field, "."):
-		field = places[ClusterSpec][plural] + field
+		field = places[rule.ClusterSpec][plural] + field
 	}
-	return field + ": " + r.Says + " (" + r.ID + ")"
+	return field + ": " + r.Says + suffix(r.ID)
 }
 
-// PoliciesOf returns the refusing or the warning rules of a kind.
+// PoliciesOf returns the refusing or the warning rules of a kind, by their ids.
 func PoliciesOf(plural string, warning bool) []PolicyRule {
 	var out []PolicyRule
-	for _, r := range policyRules {
-		if r.Warning == warning && slices.Contains(r.Plurals, plural) {
-			out = append(out, r)
+	for _, declared := range validation.Rules() {
+		for _, p := range declared.Policies {
+			parts := p.Parts
+			if parts == nil {
+				parts = []rule.Part{rule.Part(declared.Kind)}
+			}
+			there := slices.ContainsFunc(parts, func(part rule.Part) bool { _, ok := places[part][plural]; return ok })
+			if !there || (p.Warning || declared.Tier == rule.Advice) != warning {
+				continue
+			}
+			if p.Says == "" {
+				p.Says = declared.Remedy
+			}
+			out = append(out, PolicyRule{Policy: p, ID: declared.ID, ofKubernetes: declared.Tier == rule.Kubernetes})
 		}
 	}
 	return out
-}
-
-// InPolicy reports whether a policy has the rule.
-func InPolicy(id string) bool {
-	return slices.ContainsFunc(policyRules, func(r PolicyRule) bool { return r.ID == id })
 }

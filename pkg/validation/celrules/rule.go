@@ -4,180 +4,100 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-// Part is a part of the API that stands in one or more kinds.
-type Part string
-
-// Parts that carry rules.
-const (
-	// ClusterSpec is RayClusterSpec, in all four kinds.
-	ClusterSpec Part = "RayClusterSpec"
-	// JobSpec is RayJobSpec, in RayJob and RayCronJob.
-	JobSpec Part = "RayJobSpec"
-	// The whole object of a kind.
-	RayCluster Part = "RayCluster"
-	RayJob     Part = "RayJob"
-	RayService Part = "RayService"
-	RayCronJob Part = "RayCronJob"
+	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // places are the paths of a part by the plural of the kind.
-var places = map[Part]map[string]string{
-	ClusterSpec: {
+var places = map[rule.Part]map[string]string{
+	rule.ClusterSpec: {
 		"rayclusters": "spec",
 		"rayjobs":     "spec.rayClusterSpec",
 		"rayservices": "spec.rayClusterConfig",
 		"raycronjobs": "spec.jobTemplate.rayClusterSpec",
 	},
-	JobSpec:    {"rayjobs": "spec", "raycronjobs": "spec.jobTemplate"},
-	RayCluster: {"rayclusters": ""},
-	RayJob:     {"rayjobs": ""},
-	RayService: {"rayservices": ""},
-	RayCronJob: {"raycronjobs": ""},
+	rule.JobSpec:    {"rayjobs": "spec", "raycronjobs": "spec.jobTemplate"},
+	rule.RayCluster: {"rayclusters": ""},
+	rule.RayJob:     {"rayjobs": ""},
+	rule.RayService: {"rayservices": ""},
+	rule.RayCronJob: {"raycronjobs": ""},
+	// The jobs of a RayCronJob do not get its metadata.
+	rule.KindAny: {"rayclusters": "", "rayjobs": "", "rayservices": ""},
 }
 
-// Reason is the reason of an error in the terms of the API server. Empty stands for FieldValueInvalid.
-type Reason string
-
-// Reasons. FieldValueDuplicate is not among them: the API server drops its message.
-const (
-	Required  Reason = "FieldValueRequired"
-	Forbidden Reason = "FieldValueForbidden"
-)
-
-// Ratchet says how a rule lets an update pass that does not bring the error in.
-type Ratchet int
-
-const (
-	// WasBroken lets an update pass when the old value broke the rule too, and not in a lesser way.
-	WasBroken Ratchet = iota
-	// ByServer leaves it to the API server, which asks the rule whenever its node changed: for nodes that hold nothing but
-	// what the rule reads, or whose items have no old value because they are in a list without keys.
-	ByServer
-	// CreateOnly asks the rule on create only: for names, which cannot change.
-	CreateOnly
-)
-
-// Rule is one CEL expression in a schema.
+// Rule is one expression of a rule in the schemas.
 type Rule struct {
-	// ID is the rule of pkg/validation. It ends the message.
+	rule.CEL
+	// ID is the rule. It ends the message.
 	ID string
-	// Part and Node are the place of the rule: a path below the part with [] for the items of a list and {} for the
-	// values of a map. An empty Node is the part itself.
-	Part Part
-	Node string
-	// Valid is true of a good value of the node, self.
-	Valid string
-	// Field is the field that is to blame, below the node, in the notation of fieldPath. Empty blames the node.
-	Field string
-	// Says is the message: literal text, or with SaysCEL an expression. Then Says is what stands in for it should the
-	// expression fail, and what tools show that do not evaluate it.
-	Says, SaysCEL string
-	// Reason is empty for an invalid value.
-	Reason Reason
-	// Ratchet is how updates of objects pass that broke the rule before.
-	Ratchet Ratchet
-	// Unchanged are paths below the node. With WasBroken an update passes if it changes none of them, instead of if the old
-	// value broke the rule: what was wrong before must not become wrong in another way. They must be all that the rule reads.
-	Unchanged []string
-	// NoWorse compares self with oldSelf. With WasBroken an update passes only if this is true too.
-	NoWorse string
-	// Update is what an update is asked, in place of Valid and what follows from the fields above. It is for nodes whose parts
-	// ratchet one by one, and must be true where Valid is.
-	Update string
-	// OwnWords marks messages that are not those of the Go rule, whose text comes from a library.
-	OwnWords bool
-	// Partly says that the rule can be broken in other ways than the expression sees, at the same field.
-	Partly bool
+
+	ofKubernetes bool
+	// update is what an update is asked, in place of Valid and what follows from how the rule ratchets. Empty for none.
+	update string
 	// exempt is true of a node that the rule is not about.
 	exempt string
 	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
 	below string
-	// NotIn are plurals of kinds in which the part does not get the rule.
-	NotIn []string
 }
 
 // Validation is a rule in the form of x-kubernetes-validations.
 type Validation struct {
-	Rule              string `json:"rule"`
-	Message           string `json:"message,omitempty"`
-	MessageExpression string `json:"messageExpression,omitempty"`
-	Reason            string `json:"reason,omitempty"`
-	FieldPath         string `json:"fieldPath,omitempty"`
-	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
+	Rule            string `json:"rule"`
+	Message         string `json:"message,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	FieldPath       string `json:"fieldPath,omitempty"`
+	OptionalOldSelf *bool  `json:"optionalOldSelf,omitempty"`
 }
 
 // Validations renders the rule for a schema.
 func (r Rule) Validations() []Validation {
-	v := Validation{Rule: r.Valid, Message: r.Says + r.suffix(), FieldPath: r.Field, Reason: string(r.Reason)}
-	if r.SaysCEL != "" {
-		v.MessageExpression = r.SaysCEL + " + '" + r.suffix() + "'"
-	}
+	v := Validation{Rule: r.Valid, Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
 	except := ""
 	if r.exempt != "" {
 		except = "(" + r.exempt + ") || "
 	}
 	if r.below != "" {
-		except += "!(" + present("self", r.below) + ") || "
-	} else if r.Ratchet == ByServer {
+		except += "!(" + cel.Present("self", r.below) + ") || "
+	} else if r.Ratchet == rule.ByServer {
 		v.Rule = except + v.Rule
 		return []Validation{v}
 	}
 	create, update := v, v
 	create.Rule = "oldSelf.hasValue() || " + except + "(" + r.Valid + ")"
 	create.OptionalOldSelf = new(true)
-	if r.Ratchet == CreateOnly {
+	if r.Ratchet == rule.CreateOnly {
 		return []Validation{create}
 	}
 	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
 	update.Rule = except + r.onUpdate()
 	if r.below != "" {
-		update.Rule = except + "(" + present("oldSelf", r.below) + " ? " + r.onUpdate() + " : (" + r.Valid + "))"
+		update.Rule = except + "(" + cel.Present("oldSelf", r.below) + " ? " + r.onUpdate() + " : (" + r.Valid + "))"
 	}
 	return []Validation{create, update}
 }
 
 func (r Rule) onUpdate() string {
 	switch {
-	case r.Update != "":
-		return r.Update
-	case r.Ratchet == ByServer:
+	case r.update != "":
+		return r.update
+	case r.Ratchet == rule.ByServer:
 		return "(" + r.Valid + ") || self." + r.below + " == oldSelf." + r.below
 	case len(r.Unchanged) > 0:
 		same := make([]string, len(r.Unchanged))
 		for i, f := range r.Unchanged {
-			same[i] = unchanged(f)
+			same[i] = cel.Unchanged(f)
 		}
 		return "(" + r.Valid + ") || (" + strings.Join(same, " && ") + ")"
 	case r.NoWorse != "":
-		return "(" + r.Valid + ") || (!(" + inOld(r.Valid) + ") && " + r.NoWorse + ")"
+		return "(" + r.Valid + ") || (!(" + cel.InOld(r.Valid) + ") && " + r.NoWorse + ")"
 	}
-	return "(" + r.Valid + ") || !(" + inOld(r.Valid) + ")"
+	return "(" + r.Valid + ") || !(" + cel.InOld(r.Valid) + ")"
 }
 
 // suffix names the rule, so that people can look it up in docs/validation.md.
-func (r Rule) suffix() string { return " (" + r.ID + ")" }
-
-// Bound is a keyword of the schema. A keyword is asked only when the value of its node changed.
-type Bound struct {
-	// ID is the rule that the bound enforces; empty if it is there to bound the cost of CEL.
-	ID                             string
-	Part                           Part
-	Node                           string
-	MaxItems, MinLength, MaxLength *int64
-}
-
-// Keywords returns the bound in the form of a schema.
-func (b Bound) Keywords() map[string]any {
-	keywords := map[string]any{}
-	for name, value := range map[string]*int64{"maxItems": b.MaxItems, "minLength": b.MinLength, "maxLength": b.MaxLength} {
-		if value != nil {
-			keywords[name] = *value
-		}
-	}
-	return keywords
-}
+func suffix(id string) string { return " (" + id + ")" }
 
 // Placed is a rule or a bound at its place in one kind.
 type Placed[T any] struct {
@@ -186,16 +106,51 @@ type Placed[T any] struct {
 	Item T
 }
 
-// RulesOf returns the rules of a kind in the order of the table. None is at a node in a list, which sees neither managedBy nor clusterSelector.
+// Rules returns what all rules ask in the schemas, by their ids.
+func Rules() []Rule {
+	var all []Rule
+	for _, declared := range validation.Rules() {
+		for _, c := range declared.CEL {
+			if c.Part == "" {
+				c.Part = rule.Part(declared.Kind)
+			}
+			if c.Says == "" {
+				c.Says = declared.Remedy
+			}
+			r := Rule{CEL: c, ID: declared.ID, ofKubernetes: declared.Tier == rule.Kubernetes}
+			if c.Groups != "" {
+				r = r.onGroups()
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// onGroups is the rule with its condition on each group. When a group without Pods gets some it is still the same group that was wrong before.
+func (r Rule) onGroups() Rule {
+	asked := r.EachGroup
+	if r.ofKubernetes {
+		asked = cel.NoPods + " || " + r.EachGroup
+	}
+	groups := "self." + r.Groups
+	all := groups + ".all(g, " + asked + ")"
+	r.Valid = "!(" + cel.Present("self", r.Groups) + ") || " + all
+	r.update = "!(" + cel.Present("self", r.Groups) + ") || (" + cel.Present("oldSelf", r.Groups) + " ? " +
+		groups + ".filter(g, !(" + asked + ")).size() <= " + cel.InOld(groups) + ".filter(g, !(" + r.EachGroup + ")).size() : " + all + ")"
+	return r
+}
+
+// RulesOf returns the rules of a kind by their ids. None is at a node in a list, which sees neither managedBy nor clusterSelector.
 func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
 		place, ok := places[r.Part][plural]
-		if !ok || slices.Contains(r.NotIn, plural) {
+		if !ok {
 			continue
 		}
 		node := join(place, r.Node)
-		root, exempt := exemption(plural, node, OfKubernetes(r.ID))
+		root, exempt := exemption(plural, node, r.ofKubernetes)
 		if exempt != "" && node != root {
 			r, node = r.raised(strings.TrimPrefix(node, root+".")), root
 		}
@@ -205,21 +160,21 @@ func RulesOf(plural string) []Placed[Rule] {
 	return out
 }
 
+var selfWord, oldSelfWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\boldSelf\b`)
+
 // raised is the rule at a node above, from which path leads to its own, so that it sees more of the object. It blames the same field.
 func (r Rule) raised(path string) Rule {
 	to := func(expression string) string {
 		return oldSelfWord.ReplaceAllString(selfWord.ReplaceAllString(expression, "self."+path), "oldSelf."+path)
 	}
 	r.below, r.Field = path, "."+path+r.Field
-	r.Valid, r.NoWorse, r.Update, r.SaysCEL = to(r.Valid), to(r.NoWorse), to(r.Update), to(r.SaysCEL)
+	r.Valid, r.NoWorse, r.update = to(r.Valid), to(r.NoWorse), to(r.update)
 	r.Unchanged = slices.Clone(r.Unchanged)
 	for i, field := range r.Unchanged {
 		r.Unchanged[i] = join(path, field)
 	}
 	return r
 }
-
-var oldSelfWord = regexp.MustCompile(`\boldSelf\b`)
 
 // selectsIn are the kinds that may select a cluster that exists. No child is made of the cluster that they describe next to that.
 var selectsIn = map[string]bool{"rayjobs": true, "raycronjobs": true}
@@ -235,38 +190,20 @@ func exemption(plural, node string, ofKubernetes bool) (root, exempt string) {
 	if plural == "raycronjobs" {
 		root = "spec.jobTemplate"
 	}
-	inCluster := node == "" || strings.HasPrefix(node+".", places[ClusterSpec][plural]+".")
+	inCluster := node == "" || strings.HasPrefix(node+".", places[rule.ClusterSpec][plural]+".")
 	if node == "" {
 		root, below = "", root
 	}
 	var reasons []string
 	if plural != "raycronjobs" {
 		manager := join(below, "managedBy")
-		reasons = append(reasons, present("self", manager)+" && self."+manager+" == 'kueue.x-k8s.io/multikueue'")
+		reasons = append(reasons, cel.Present("self", manager)+" && self."+manager+" == 'kueue.x-k8s.io/multikueue'")
 	}
 	if ofKubernetes && inCluster && selectsIn[plural] {
 		selector := join(below, "clusterSelector")
-		reasons = append(reasons, present("self", selector)+" && size(self."+selector+") > 0")
+		reasons = append(reasons, cel.Present("self", selector)+" && size(self."+selector+") > 0")
 	}
 	return root, strings.Join(reasons, " || ")
-}
-
-// BoundsOf returns the bounds of a kind in the order of the table.
-func BoundsOf(plural string) []Placed[Bound] {
-	var out []Placed[Bound]
-	for _, b := range Bounds() {
-		place, ok := places[b.Part][plural]
-		if !ok {
-			continue
-		}
-		out = append(out, Placed[Bound]{Node: join(place, b.Node), Item: b})
-	}
-	return out
-}
-
-// Rules returns all rules.
-func Rules() []Rule {
-	return slices.Concat(objectRules, groupRules, headRules, autoscalerRules, gcsRules, authRules, historyRules, networkRules, tlsRules, jobSpecRules, serviceRules)
 }
 
 func join(path, more string) string {

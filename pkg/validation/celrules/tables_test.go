@@ -8,6 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // What the API server refuses or warns of is a rule of the Go package, of the same severity.
@@ -35,11 +36,6 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 	for _, b := range celrules.Bounds() {
 		if b.ID != "" {
 			check("the schema", b.ID, validation.SeverityError)
-		}
-	}
-	for _, r := range validation.Rules() {
-		if of := r.Tier == validation.TierKubernetes; celrules.OfKubernetes(r.ID) != of && (len(celrules.LayersOf(r.ID)) > 0 || celrules.InPolicy(r.ID)) {
-			t.Errorf("%s is of the tier %s", r.ID, r.Tier)
 		}
 	}
 	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
@@ -92,7 +88,7 @@ func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
 }
 
 func TestValidationsRatchet(t *testing.T) {
-	rule := celrules.Rule{ID: "RC-001", Valid: "has(self.a)", Says: "give a"}
+	base := celrules.Rule{ID: "RC-001", CEL: rule.CEL{Valid: "has(self.a)", Says: "give a"}}
 	for name, tc := range map[string]struct {
 		change func(*celrules.Rule)
 		want   []string
@@ -102,12 +98,11 @@ func TestValidationsRatchet(t *testing.T) {
 			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || (!(has(oldSelf.a)) && self.n <= oldSelf.n)"}},
 		"if unchanged": {func(r *celrules.Rule) { r.Unchanged = []string{"b"} },
 			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || ((has(self.b)) == (has(oldSelf.b)) && (!(has(self.b)) || self.b == oldSelf.b))"}},
-		"part by part":   {func(r *celrules.Rule) { r.Update = "has(self.a) || self.c" }, []string{"oldSelf.hasValue() || (has(self.a))", "has(self.a) || self.c"}},
-		"by the server":  {func(r *celrules.Rule) { r.Ratchet = celrules.ByServer }, []string{"has(self.a)"}},
-		"on create only": {func(r *celrules.Rule) { r.Ratchet = celrules.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
+		"by the server":  {func(r *celrules.Rule) { r.Ratchet = rule.ByServer }, []string{"has(self.a)"}},
+		"on create only": {func(r *celrules.Rule) { r.Ratchet = rule.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := rule
+			r := base
 			tc.change(&r)
 			var got []string
 			for _, v := range r.Validations() {

@@ -13,6 +13,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // Example breaks one rule.
@@ -124,7 +125,7 @@ func All() []Example {
 func Nested() []Example {
 	of := map[string]bool{}
 	for _, r := range validation.Rules() {
-		of[r.ID] = r.Kind == validation.KindClusterSpec
+		of[r.ID] = r.Kind == rule.KindClusterSpec
 	}
 	var nested []Example
 	for _, e := range Of("RayCluster") {

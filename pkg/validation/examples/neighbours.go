@@ -115,6 +115,8 @@ func clusterFixes() map[string]func(*cluster) {
 		"RC-560/sometimes":                    func(rc *cluster) { workerPod(rc).RestartPolicy = corev1.RestartPolicyOnFailure },
 		"RC-565/request above limit":          func(rc *cluster) { worker(rc).Resources.Limits[corev1.ResourceCPU] = resource.MustParse("2") },
 		"RC-565/negative":                     func(rc *cluster) { worker(rc).Resources.Limits[corev1.ResourceCPU] = resource.MustParse("0") },
+		"RC-587/GPU request below the limit":  gpus("2", "2"),
+		"RC-587/GPU request without a limit":  gpus("1", "1"),
 		"RC-574/many workers":                 set(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(1)) }),
 		"RC-018/port twice":                   service(func(s *corev1.Service) { s.Spec.Ports[1].Protocol = corev1.ProtocolUDP }),
 		"RC-555/another number":               service(func(s *corev1.Service) { s.Spec.Ports[0].Name = "web" }),

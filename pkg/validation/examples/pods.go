@@ -87,6 +87,8 @@ func pods() []row[cluster] {
 			worker(rc).Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 		}, WantFields: at(workerContainer + ".resources.requests[cpu]")},
 		{ID: "RC-565", Name: "negative", Mutate: func(rc *cluster) { worker(rc).Resources.Limits[corev1.ResourceCPU] = resource.MustParse("-1") }, WantFields: at(workerContainer + ".resources.limits[cpu]")},
+		{ID: "RC-587", Name: "GPU request below the limit", Mutate: gpus("1", "2"), WantFields: at(workerContainer + ".resources.requests[nvidia.com/gpu]")},
+		{ID: "RC-587", Name: "GPU request without a limit", Mutate: gpus("1", ""), WantFields: at(workerContainer + ".resources.requests[nvidia.com/gpu]"), Warning: true},
 		{ID: "RC-574", Name: "many workers", Mutate: func(rc *cluster) { workerPod(rc).HostNetwork = true }, WantFields: at(group0 + ".template.spec.hostNetwork"), Warning: true},
 		{ID: "RC-089", Name: "collector of one's own", Mutate: both(history, addHead("ray-history-collector")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name"), Options: gate(validation.GateHistoryServer, true)},
 		{ID: "RC-090", Name: "collector of one's own", Mutate: both(history, func(rc *cluster) {
@@ -121,5 +123,16 @@ func services() []row[cluster] {
 		{ID: "RC-561", Name: "not enabled", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.IngressOptions = &rayv1.IngressOptions{} }, WantFields: at(ing), Warning: true},
 		{ID: "RC-562", Name: "no slash", Mutate: ingress(rayv1.IngressOptions{Path: new("ray")}), WantFields: at(ing + ".path"), Warning: true},
 		{ID: "RC-562", Name: "address", Mutate: ingress(rayv1.IngressOptions{Host: new("10.0.0.1")}), WantFields: at(ing + ".host"), Warning: true},
+	}
+}
+
+// gpus gives the worker a request of GPUs, and a limit unless that is empty.
+func gpus(request, limit string) func(*cluster) {
+	return func(rc *cluster) {
+		r := &worker(rc).Resources
+		r.Requests = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(request)}
+		if limit != "" {
+			r.Limits["nvidia.com/gpu"] = resource.MustParse(limit)
+		}
 	}
 }

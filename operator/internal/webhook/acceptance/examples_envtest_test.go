@@ -17,6 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // TestBookL6EveryExampleThroughOldVersion: whichever layer refuses an example in v1, it is refused in v1alpha1 too, for the
@@ -72,7 +73,7 @@ func TestBookL6EveryExampleThroughOldVersion(t *testing.T) {
 	wg.Wait()
 	cel := 0
 	for id := range refused {
-		if slices.Contains(celrules.LayersOf(id), celrules.CEL) {
+		if slices.Contains(celrules.LayersOf(id), rule.InCEL) {
 			cel++
 		}
 	}

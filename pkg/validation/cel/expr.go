@@ -1,0 +1,113 @@
+package cel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Pieces of CEL. They say has() where optional chains would read better: the API server gives up on the size of what
+// comes out of a chain, and then the estimate of its cost is without bounds.
+//
+// They say has() of containers too, which the schema demands. A stored object may lack them, and a rule that cannot be
+// evaluated fails even if nothing changed: the API server ratchets wrong values, not errors.
+//
+// Those in this block are about self, a RayClusterSpec.
+const (
+	Autoscaling = "(has(self.enableInTreeAutoscaling) && self.enableInTreeAutoscaling)"
+	VersionIsV2 = "(has(self.autoscalerOptions) && has(self.autoscalerOptions.version) && self.autoscalerOptions.version == 'v2')"
+	FTOptions   = "has(self.gcsFaultToleranceOptions)"
+	RocksDB     = "(has(self.gcsFaultToleranceOptions) && has(self.gcsFaultToleranceOptions.backend) && self.gcsFaultToleranceOptions.backend == 'rocksdb')"
+	TokenAuth   = "(has(self.authOptions) && has(self.authOptions.mode) && self.authOptions.mode == 'token')"
+	TLSOn       = "(has(self.tlsOptions) && has(self.tlsOptions.enabled) && self.tlsOptions.enabled)"
+	HasVersion  = "(has(self.rayVersion) && self.rayVersion != '')"
+	GoodVersion = "self.rayVersion.matches('" + isVersion + "')"
+
+	headTemplate  = "self.headGroupSpec.template"
+	headContainer = headTemplate + ".spec.containers[0]"
+	hasContainer  = "has(" + headTemplate + ".spec) && has(" + headTemplate + ".spec.containers) && size(" + headTemplate + ".spec.containers) > 0"
+
+	// WantsV2ByEnv is how the autoscaler v2 was asked for before there was a field.
+	WantsV2ByEnv = "(" + hasContainer + " && has(" + headContainer + ".env) && " + headContainer +
+		".env.exists(e, e.name == 'RAY_enable_autoscaler_v2' && has(e.value) && e.value in ['1', 'true']))"
+	AutoscalerV2 = "(" + VersionIsV2 + " || " + WantsV2ByEnv + ")"
+)
+
+// HeadEnv is true if some variable of the Ray container of the head, e, meets the condition.
+func HeadEnv(condition string) string {
+	return "(" + hasContainer + " && has(" + headContainer + ".env) && " + headContainer + ".env.exists(e, " + condition + "))"
+}
+
+// HeadMount is true if some mount of the Ray container of the head, m, meets the condition.
+func HeadMount(condition string) string {
+	return "(" + hasContainer + " && has(" + headContainer + ".volumeMounts) && " + headContainer + ".volumeMounts.exists(m, " + condition + "))"
+}
+
+// InHeadPod is true if some entry of a list of the head's Pod, x, meets the condition.
+func InHeadPod(list, condition string) string {
+	return "(has(" + headTemplate + ".spec) && has(" + headTemplate + ".spec." + list + ") && " + headTemplate + ".spec." + list + ".exists(x, " + condition + "))"
+}
+
+// AllGroups is true if each worker group, g, meets the condition.
+func AllGroups(condition string) string {
+	return "(!has(self.workerGroupSpecs) || self.workerGroupSpecs.all(g, " + condition + "))"
+}
+
+// NoMoreGroups is true of an update after which no more groups than before fail the condition. Which groups they are
+// would take comparing each with each, beyond any budget; the Go rules do. There are groups where it is asked.
+func NoMoreGroups(condition string) string {
+	return noMore("self.workerGroupSpecs", "g", condition)
+}
+
+// noMore does the same for the items of another list or the keys of a map.
+func noMore(list, item, condition string) string {
+	count := list + ".filter(" + item + ", !(" + condition + ")).size()"
+	return count + " <= " + InOld(count)
+}
+
+// Unchanged is true of an update that leaves a path below the node as it was.
+func Unchanged(path string) string {
+	is := Present("self", path)
+	return "(" + is + ") == (" + InOld(is) + ") && (!(" + is + ") || self." + path + " == oldSelf." + path + ")"
+}
+
+var selfWord = regexp.MustCompile(`\bself\b`)
+
+// InOld is an expression about the old value of the node.
+func InOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
+
+// Present is has() for each field on the way and the field itself.
+func Present(root, path string) string {
+	var checks []string
+	for name := range strings.SplitSeq(path, ".") {
+		root += "." + name
+		checks = append(checks, "has("+root+")")
+	}
+	return strings.Join(checks, " && ")
+}
+
+// ContainersField is what rules on the container of the head blame: an index cannot be part of a path.
+const ContainersField = ".headGroupSpec.template.spec.containers"
+
+// Forms of names.
+const (
+	DNS1035Label     = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
+	DNS1123Label     = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	dns1123Subdomain = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+)
+
+// Versions of Ray as the Go rules read them: an optional v, two or more numbers, then anything.
+const (
+	isVersion    = `^\\s*v?(0|[1-9][0-9]*)(\\.[0-9]+)+([^0-9\\n].*)?$`
+	FromRay252   = `^\\s*v?(2\\.0*(5[2-9]|[6-9][0-9]|[1-9][0-9]{2,})|([3-9]|[1-9][0-9]+)\\.[0-9]+)([^0-9\\n].*)?$`
+	FromRay255   = `^\\s*v?(2\\.0*(5[5-9]|[6-9][0-9]|[1-9][0-9]{2,})|([3-9]|[1-9][0-9]+)\\.[0-9]+)([^0-9\\n].*)?$`
+	FromRay256   = `^\\s*v?(2\\.0*(5[6-9]|[6-9][0-9]|[1-9][0-9]{2,})|([3-9]|[1-9][0-9]+)\\.[0-9]+)([^0-9\\n].*)?$`
+	VersionField = ".rayVersion"
+)
+
+// SameVersion is true of an update of a cluster that keeps its version of Ray.
+var SameVersion = Unchanged("rayVersion")
+
+// NeedsVersion is the message of the rules on versions.
+func NeedsVersion(feature, version string) string {
+	return feature + " needs Ray " + version + " or later; give the version of Ray in the images, as in " + version
+}

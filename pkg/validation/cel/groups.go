@@ -1,0 +1,85 @@
+package cel
+
+import (
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+// What the API server estimates for a rule on a group counts once for each of the groups that maxItems allows.
+
+// Conditions that rules make on each group, g.
+const (
+	NoIdleTimeout = "!has(g.idleTimeoutSeconds)"
+	NoPriority    = "!has(g.priority) || g.priority == 0"
+	NoLabelsParam = "!has(g.rayStartParams) || !('labels' in g.rayStartParams)"
+	NotSuspended  = "!has(g.suspend) || !g.suspend"
+	NeverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
+
+	// NoPods is true of a group of which no Pod is made as it stands, so that the API server refuses none.
+	NoPods = "(has(g.suspend) && g.suspend) || (has(g.maxReplicas) && g.maxReplicas <= 0) || " +
+		"((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))"
+)
+
+// NoPriorities is true of a cluster none of whose groups has a priority.
+var NoPriorities = AllGroups(NoPriority)
+
+// EachGroup is a condition on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that the
+// message says which field of a group it is about.
+func EachGroup(reason rule.Reason, fine, says string) rule.CEL {
+	return rule.CEL{Field: ".workerGroupSpecs", Reason: reason, Says: says, OwnWords: true, Groups: "workerGroupSpecs", EachGroup: fine}
+}
+
+// UnderscoreInPods looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
+// of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added.
+func UnderscoreInPods(part rule.Part, spec, added string) rule.CEL {
+	groups := spec + ".workerGroupSpecs"
+	return rule.CEL{Part: part, Field: "." + groups, OwnWords: true, Groups: groups,
+		Says:      "groupName becomes part of Pod names, which cannot have an underscore; use a dash",
+		EachGroup: "!g.groupName.contains('_') || self.metadata.name.size() + " + added + " + g.groupName.indexOf('_') >= 50"}
+}
+
+// What the head group and worker groups have in common.
+const (
+	OneContainer   = "has(self.spec) && has(self.spec.containers) && size(self.spec.containers) > 0"
+	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
+	NoParam        = "!(p in self.rayStartParams) || self.rayStartParams[p] == ''"
+)
+
+// ResourcesOnce refuses two sources for the resources of a node.
+func ResourcesOnce(node string) rule.CEL {
+	return rule.CEL{Node: node, Field: ".resources", Reason: rule.Forbidden, OwnWords: true,
+		Valid:   "!has(self.resources) || size(self.resources) == 0 || !has(self.rayStartParams) || " + ResourceParams + ".all(p, " + NoParam + ")",
+		NoWorse: noMore(ResourceParams, "p", NoParam),
+		Says:    GivenTwice}
+}
+
+// Messages, and values of fields.
+const (
+	GivenTwice        = "rayStartParams gives resources already; keep one of the two"
+	namesOfContainers = "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends"
+	RestartPolicies   = "['', 'Always', 'OnFailure', 'Never']"
+	PoliciesOfRestart = `supported values: "Always", "OnFailure", "Never"`
+)
+
+// containerNamed is true of a container whose name is that of a container in Kubernetes, or missing.
+func containerNamed(c string) string { return c + ".name == '' || " + isLabel(c+".name") }
+
+// IsLabelValue and isLabel are true of a text of that form that is not empty. The estimate of their cost counts the letters of the regular
+// expression for each letter of the text, so they have few.
+func IsLabelValue(text string) string {
+	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^\\w[-\\w.]*$') && !" + text + ".startsWith('_') && !" +
+		text + ".endsWith('_') && !" + text + ".endsWith('-') && !" + text + ".endsWith('.'))"
+}
+
+func isLabel(text string) string {
+	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^[-a-z\\d]+$') && !" + text + ".startsWith('-') && !" + text + ".endsWith('-'))"
+}
+
+// LabelKey is true of the key of a label, k.
+const LabelKey = "k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')"
+
+// RestartPolicy asks for one of the policies of Kubernetes.
+func RestartPolicy(node string) rule.CEL {
+	return rule.CEL{Node: node, Ratchet: rule.ByServer,
+		Valid: "self in " + RestartPolicies,
+		Says:  PoliciesOfRestart}
+}

@@ -1,0 +1,83 @@
+package cel
+
+import "github.com/raygate/raygate/pkg/validation/rule"
+
+// Pieces of CEL about self, a RayJobSpec.
+const (
+	JobSelects     = "(has(self.clusterSelector) && size(self.clusterSelector) > 0)"
+	JobShutsDown   = "(has(self.shutdownAfterJobFinishes) && self.shutdownAfterJobFinishes)"
+	JobSuspended   = "(has(self.suspend) && self.suspend)"
+	JobAutoscales  = "(has(self.rayClusterSpec) && has(self.rayClusterSpec.enableInTreeAutoscaling) && self.rayClusterSpec.enableInTreeAutoscaling)"
+	JobInSidecar   = "(has(self.submissionMode) && self.submissionMode == 'SidecarMode')"
+	JobInteractive = "(has(self.submissionMode) && self.submissionMode == 'InteractiveMode')"
+	JobRules       = "(has(self.deletionStrategy) && has(self.deletionStrategy.deletionRules) && size(self.deletionStrategy.deletionRules) > 0)"
+
+	RulesField     = ".deletionStrategy.deletionRules"
+	SomeoneElses   = "cannot go with clusterSelector, whose cluster belongs to someone else"
+	HeadOfJob      = "self.rayClusterSpec.headGroupSpec.template"
+	NeedsShutdown  = "needs shutdownAfterJobFinishes: true"
+	TokenAlone     = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
+	OwnerDecides   = ", which decides about upgrades; remove it"
+	NoRayCluster   = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
+	RayFrom26      = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
+	JobDescription = "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"
+)
+
+// PolicyIs is true if one side of the old form of the deletion strategy has one of the policies.
+func PolicyIs(side, policies string) string {
+	policy := "self.deletionStrategy." + side + ".policy"
+	return "(" + Present("self", "deletionStrategy."+side+".policy") + " && " + policy + " in " + policies + ")"
+}
+
+// AtLeast is the lower bound of a number.
+func AtLeast(field, least, says string) rule.CEL {
+	return rule.CEL{Field: "." + field, Unchanged: []string{field},
+		Valid: "!has(self." + field + ") || self." + field + " >= " + least,
+		Says:  says}
+}
+
+// OfSubmitter is a rule on what becomes a Job, which is made in K8sJobMode alone.
+func OfSubmitter(field string, reason rule.Reason, valid, says string) rule.CEL {
+	return rule.CEL{Field: field, Reason: reason,
+		Valid: "(has(self.submissionMode) && self.submissionMode != 'K8sJobMode') || " + valid,
+		Says:  says}
+}
+
+// SubmitterRuns is true of a template of the submitter with a container.
+var SubmitterRuns = "has(self.submitterPodTemplate.spec) && has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0"
+
+// SidePolicy asks one side of the old form of the deletion strategy for a policy.
+func SidePolicy(side string) rule.CEL {
+	return rule.CEL{Node: "deletionStrategy." + side, Field: ".policy", Reason: rule.Required,
+		Valid: "has(self.policy)",
+		Says:  "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone"}
+}
+
+// SideSelects refuses to delete a cluster that the job does not own.
+func SideSelects(side string) rule.CEL {
+	return rule.CEL{Field: ".deletionStrategy." + side + ".policy",
+		Valid: "!" + JobSelects + " || !" + PolicyIs(side, "['DeleteCluster', 'DeleteWorkers']"),
+		Says:  SomeoneElses + "; use DeleteSelf or DeleteNone"}
+}
+
+// only is true of a deletion rule whose condition has one of the two states alone.
+func only(rule, state, other string) string {
+	return "has(" + rule + ".condition." + state + ") && !has(" + rule + ".condition." + other + ")"
+}
+
+// OnceForEach refuses two deletion rules for one policy and state.
+func OnceForEach(state, other string) rule.CEL {
+	return rule.CEL{Node: "deletionStrategy.deletionRules", Ratchet: rule.ByServer,
+		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.exists_one(b, " + only("b", state, other) +
+			" && a.policy == b.policy && a.condition." + state + " == b.condition." + state + "))",
+		Says: "give each policy once for each state; keep one of the rules"}
+}
+
+// InOrder asks that nothing is to be deleted after what it is a part of.
+func InOrder(state, other string) rule.CEL {
+	return rule.CEL{Node: "deletionStrategy.deletionRules", OwnWords: true, Ratchet: rule.ByServer,
+		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.all(b, !(" + only("b", state, other) + ") || a.condition." + state + " != b.condition." + state +
+			" || !((a.policy == 'DeleteWorkers' && b.policy in ['DeleteCluster', 'DeleteSelf']) || (a.policy == 'DeleteCluster' && b.policy == 'DeleteSelf'))" +
+			" || a.condition.ttlSeconds <= b.condition.ttlSeconds))",
+		Says: "for each state, ttlSeconds of DeleteSelf must be at least that of DeleteCluster, and that at least that of DeleteWorkers"}
+}

@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/internal/pods"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+func checkHeadGroup(out *rule.Report, c *Spec, path *field.Path) {
+	h := &c.Spec.HeadGroupSpec
+	checkNodeGroup(out, c, headGroup(h), path)
+	checkHeadPorts(out, c, headGroup(h), path)
+	checkServiceType(out, h, path.Child("serviceType"))
+	checkHeadService(out, c, path.Child("headService"))
+	checkIngress(out, h, path.Child("ingressOptions"))
+}
+
+var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Remedy: "has no effect while enableIngress is not true",
+	Policies: []rule.Policy{{Field: ".headGroupSpec.ingressOptions", Valid: "!has(cluster.headGroupSpec.ingressOptions) || cluster.headGroupSpec.?enableIngress.orValue(false)"}}})
+var rc557 = rule.New(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
+		Says: `supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`}}})
+
+// checkServiceType looks at the type of the head Service, unless headService has one of its own.
+func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
+	if h.ServiceType == "" || h.HeadService != nil && h.HeadService.Spec.Type != "" {
+		return
+	}
+	rule.OneOf(out, rc557, path, h.ServiceType, ServiceTypes...)
+}
+
+// ServiceTypes are the types of Services.
+var ServiceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
+
+var rc558 = rule.New(rule.Rule{ID: "RC-558", Field: "headGroupSpec.headService.metadata.name", Condition: "not a DNS-1035 label", Tier: rule.Kubernetes,
+	Remedy: "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash",
+	CEL:    []rule.CEL{{Node: "headGroupSpec.headService.metadata.name", Ratchet: rule.ByServer, Valid: "self == '' || (self.size() <= 63 && self.matches('" + cel.DNS1035Label + "'))"}}})
+
+func checkHeadService(out *rule.Report, c *Spec, path *field.Path) {
+	svc := c.Spec.HeadGroupSpec.HeadService
+	if svc == nil {
+		return
+	}
+	if svc.Name != "" && len(validation.IsDNS1035Label(svc.Name)) > 0 {
+		out.Invalid(rc558, path.Child("metadata", "name"), svc.Name)
+	}
+	CheckServicePorts(out, svc.Spec.Ports, path.Child("spec"))
+	checkHeadServicePorts(out, &c.Spec.HeadGroupSpec, path.Child("spec", "ports"))
+	for _, key := range operatorSelector {
+		if v, set := svc.Spec.Selector[key]; set {
+			out.Invalid(rc556, path.Child("spec", "selector").Key(key), v, "is replaced by the operator; remove it")
+		}
+	}
+	if svc.Spec.ClusterIP == corev1.ClusterIPNone && c.Options.HeadClusterIPService {
+		out.Invalid(rc556, path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is configured to give head Services an address; remove it")
+	}
+	if svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace {
+		out.Invalid(rc556, path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it")
+	}
+}
+
+var rc555 = rule.New(rule.Rule{ID: "RC-555", Field: "headGroupSpec.headService.spec.ports", Condition: "name or number equal to one of the ports that the operator adds", Tier: rule.Kubernetes})
+
+// checkHeadServicePorts compares the user's ports with those that the operator adds for the ports of the container.
+func checkHeadServicePorts(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
+	number, name := generatedPorts(&h.Template)
+	for i, port := range h.HeadService.Spec.Ports {
+		key, p := pods.PortKey(port.Port, port.Protocol), path.Index(i)
+		switch other, taken := number[port.Name]; {
+		case taken && other != port.Port:
+			out.Invalid(rc555, p.Child("port"), port.Port, fmt.Sprintf("the operator adds port %d with the name %s; use that number, or another name", other, port.Name))
+		case taken:
+			out.Duplicate(rc555, p.Child("name"), port.Name, "the operator adds this port already; leave it out")
+		default:
+			if other, taken := name[key]; taken {
+				out.Invalid(rc555, p.Child("name"), port.Name, fmt.Sprintf("the operator adds port %d with the name %s; leave it out", port.Port, other))
+			}
+		}
+	}
+}
+
+var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+
+// CheckServicePorts looks at the list of ports of a Service, at the path of its spec.
+func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
+	pods.Repeats(out, rc018, path, "ports", ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
+}
+
+// generatedPorts are the ports of the head Service that the operator makes, by name and by number.
+func generatedPorts(t *corev1.PodTemplateSpec) (number map[string]int32, name map[pods.ProtocolPort]string) {
+	number, name = map[string]int32{}, map[pods.ProtocolPort]string{}
+	add := func(n string, port int32) {
+		number[n], name[pods.PortKey(port, corev1.ProtocolTCP)] = port, n
+	}
+	container := RayContainer(t)
+	if container == nil || len(container.Ports) == 0 {
+		for _, s := range servicePorts {
+			add(s.name, s.byDefault)
+		}
+		add(rayv1.PortServe, rayv1.DefaultServePort)
+		return number, name
+	}
+	for _, p := range container.Ports {
+		if p.Name == "" {
+			add(fmt.Sprintf("%d-port", p.ContainerPort), p.ContainerPort)
+		} else {
+			add(p.Name, p.ContainerPort)
+		}
+	}
+	if _, given := number[rayv1.PortMetrics]; !given {
+		add(rayv1.PortMetrics, rayv1.DefaultMetricsPort)
+	}
+	return number, name
+}
+
+// operatorSelector are the keys by which the head Service finds the head.
+var operatorSelector = []string{rayv1.LabelCluster, rayv1.LabelNodeType, rayv1.LabelIdentifier, rayv1.LabelAppName, rayv1.LabelCreatedBy}
+
+var rc556 = rule.New(rule.Rule{ID: "RC-556", Field: "headGroupSpec.headService.spec", Condition: "selector keys of the operator, clusterIP None against the configuration of the operator, or a namespace other than the cluster's"})
+var rc012 = rule.New(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Condition: "not Exact, Prefix, ImplementationSpecific", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rc562 = rule.New(rule.Rule{ID: "RC-562", Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP"})
+
+// checkIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has
+// none of this.
+func checkIngress(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
+	o := h.IngressOptions
+	if o == nil {
+		return
+	}
+	free := false
+	if o.PathType != nil {
+		rule.OneOf(out, rc012, path.Child("pathType"), *o.PathType,
+			rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
+		free = *o.PathType == rayv1.IngressPathTypeImplementationSpecific
+	}
+	if !metadata.IsTrue(h.EnableIngress) {
+		out.Forbidden(rc561, path)
+		return
+	}
+	if o.Path != nil && !free && !strings.HasPrefix(*o.Path, "/") {
+		out.Invalid(rc562, path.Child("path"), *o.Path, "must begin with a slash unless pathType is ImplementationSpecific")
+	}
+	if o.Host != nil && *o.Host != "" {
+		checkIngressHost(out, *o.Host, path.Child("host"))
+	}
+}
+
+func checkIngressHost(out *rule.Report, host string, path *field.Path) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		out.Invalid(rc562, path, host, "must be a DNS name, not an address")
+		return
+	}
+	check := validation.IsDNS1123Subdomain
+	if strings.HasPrefix(host, "*.") {
+		check = validation.IsWildcardDNS1123Subdomain
+	}
+	if len(check(host)) > 0 {
+		out.Invalid(rc562, path, host, "must be a DNS name in lower case, as in ray.example.com or *.example.com")
+	}
+}

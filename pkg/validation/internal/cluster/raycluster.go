@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCluster, "describe the cluster: at least headGroupSpec with a Pod template")}})
+
+// Check looks at a RayCluster alone, its status included.
+func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
+	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
+	metadata.CheckName(out, &rc.ObjectMeta, clusterNameRules)
+	if equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{}) {
+		metadata.CheckSchedulerLabels(out, rc.Labels, o, metaPath.Child("labels"))
+		out.Required(rc581, path)
+		return
+	}
+	c := New(&rc.Spec, &rc.ObjectMeta, o)
+	metadata.Check(out, c.meta, o, metaPath)
+	checkClippedNames(out, c, metaPath.Child("name"))
+	CheckSpec(out, c, path)
+	checkUpgradeOwner(out, c, path.Child("upgradeStrategy", "type"))
+	checkOwnSuspend(out, c, path.Child("workerGroupSpecs"))
+	metadata.CheckObjectSize(out, rc)
+	CheckStatus(out, rc)
+}
+
+var rc120 = rule.New(rule.Rule{ID: "RC-120", Kind: "RayCluster", Field: "status.conditions", Condition: "RayClusterSuspending and RayClusterSuspended both True", Peer: rule.BySpec,
+	Remedy: "RayClusterSuspending and RayClusterSuspended cannot both be True; the operator sets them, one after the other",
+	CEL:    []rule.CEL{{Node: "status.conditions", Valid: "!(self.exists(c, c.type == 'RayClusterSuspending' && c.status == 'True') && self.exists(c, c.type == 'RayClusterSuspended' && c.status == 'True'))"}}})
+
+// CheckStatus guards the state machine of suspending: of its two conditions one at most is true.
+func CheckStatus(out *rule.Report, rc *rayv1.RayCluster) {
+	conditions, path := rc.Status.Conditions, field.NewPath("status", "conditions")
+	suspending, suspended := -1, -1
+	for i := range conditions {
+		if conditions[i].Status != metav1.ConditionTrue {
+			continue
+		}
+		switch conditions[i].Type {
+		case string(rayv1.RayClusterSuspending):
+			suspending = i
+		case string(rayv1.RayClusterSuspended):
+			suspended = i
+		}
+	}
+	if suspending < 0 || suspended < 0 {
+		return
+	}
+	out.Invalid(rc120, path.Index(suspended).Child("status"), string(metav1.ConditionTrue))
+}
+
+var rc563 = rule.New(rule.Rule{ID: "RC-563", Kind: "RayCluster", Field: "metadata.name", Condition: "51 to 53 characters with autoscaling or token auth; above 37 with enableIngress"})
+
+// checkClippedNames tells of names that the operator will shorten from the front, so that two clusters may collide.
+func checkClippedNames(out *rule.Report, c *Spec, path *field.Path) {
+	const plainLimit, ingressLimit = 50, 37
+	name := c.meta.Name
+	switch {
+	case len(name) > ingressLimit && metadata.IsTrue(c.Spec.HeadGroupSpec.EnableIngress):
+		out.Invalid(rc563, path, name, fmt.Sprintf(
+			"with enableIngress the name of the Ingress is cut from the front and may equal that of another cluster; use at most %d characters", ingressLimit))
+	case len(name) > plainLimit && (c.Autoscaling || c.tokenAuth):
+		out.Invalid(rc563, path, name, fmt.Sprintf(
+			"the names of its ServiceAccount, Role or Secret are cut from the front and may equal those of another cluster; use at most %d characters", plainLimit))
+	}
+}
+
+var rc030 = rule.New(rule.Rule{ID: "RC-030", Kind: "RayCluster", Field: "metadata.name", Condition: "longer than 53", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayCluster, "53", "so that the names of its Services stay within 63")}})
+var rc031 = rule.New(rule.Rule{ID: "RC-031", Kind: "RayCluster", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
+	CEL: []rule.CEL{cel.NameForm(rule.RayCluster)}})
+
+var clusterNameRules = metadata.NameRules{
+	TooLong: rc030, Malformed: rc031, MaxLength: 53,
+	Why: "so that the names of its Services stay within 63",
+}

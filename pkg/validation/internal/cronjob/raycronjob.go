@@ -1,0 +1,205 @@
+// Package cronjob holds the rules on RayCronJobs.
+package cronjob
+
+import (
+	"errors"
+	"strings"
+	"time"
+	_ "time/tzdata" // for machines without a database of time zones, such as an image with nothing but this program
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/job"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+var cj010 = rule.New(rule.Rule{ID: "CJ-010", Field: "metadata.name", Condition: "longer than 36", Peer: rule.BySpec,
+	CEL: []rule.CEL{cel.NameLength(rule.RayCronJob, "36", "so that the names of its RayJobs stay within 47")}})
+var cj502 = rule.New(rule.Rule{ID: "CJ-502", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByStep,
+	CEL: []rule.CEL{cel.NameForm(rule.RayCronJob)}})
+
+var cronJobNameRules = metadata.NameRules{
+	TooLong: cj010, Malformed: cj502, MaxLength: 36,
+	Why: "so that the names of its RayJobs stay within 47",
+}
+
+func cronJobUnused(cj *rayv1.RayCronJob, _ rule.Options) []string {
+	return job.Unused(&cj.Spec.JobTemplate, "spec.jobTemplate")
+}
+
+var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
+	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector",
+	Marker: rule.InSchema})
+var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
+	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs")}})
+
+// Check looks at a RayCronJob alone.
+func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
+	path := field.NewPath("spec")
+	metadata.CheckName(out, &cj.ObjectMeta, cronJobNameRules)
+	if spec := &cj.Spec; spec.Schedule == "" && spec.TimeZone == nil && spec.Suspend == nil && job.EmptyJobSpec(&spec.JobTemplate) {
+		out.Required(cj581, path)
+		return
+	}
+	if !o.Enabled(rule.GateCronJob) {
+		out.Forbidden(cj510, field.NewPath("kind"), "nothing happens while the feature gate "+string(rule.GateCronJob)+" is off")
+	}
+	checkSchedule(out, &cj.Spec, o, path.Child("schedule"))
+	checkTimeZone(out, cj.Spec.TimeZone, path.Child("timeZone"))
+	templatePath := path.Child("jobTemplate")
+	if job.EmptyJobSpec(&cj.Spec.JobTemplate) {
+		out.Required(cj002, templatePath)
+		return
+	}
+	checkJobTemplate(out, &cj.Spec.JobTemplate, templatePath)
+	job.CheckSpec(out, newCronJob(cj, o), templatePath)
+	metadata.CheckObjectSize(out, cj)
+}
+
+// newCronJob is the job in the template. The RayJobs do not get the annotations of the RayCronJob, so none count.
+func newCronJob(cj *rayv1.RayCronJob, o rule.Options) *job.Spec {
+	j := job.New(&cj.Spec.JobTemplate, nil, o)
+	if j.Cluster != nil {
+		j.Cluster.NameLength = metadata.NameLength(&cj.ObjectMeta) + cluster.AddedByCronJob + cluster.AddedByOwner
+	}
+	return j
+}
+
+const scheduleRemedy = "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m"
+
+// maxSchedule is far beyond any schedule that means something.
+const maxSchedule = 1024
+
+var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
+	Remedy:  "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m",
+	Keyword: &rule.Keyword{Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))}})
+var cj011 = rule.New(rule.Rule{ID: "CJ-011", Field: "spec.schedule", Condition: "contains TZ", Peer: rule.BySpec, Remedy: "must not name a time zone; use timeZone",
+	CEL: []rule.CEL{{Node: "spec.schedule", Ratchet: rule.ByServer, Valid: "!self.contains('TZ')"}}})
+var cj012 = rule.New(rule.Rule{ID: "CJ-012", Field: "spec.schedule", Condition: "neither five cron fields nor a descriptor such as @hourly or @every 5m", Peer: rule.BySpec,
+	Remedy: "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m"})
+var cj501 = rule.New(rule.Rule{ID: "CJ-501", Field: "spec.schedule", Condition: "never comes within five years", Remedy: "never comes within five years; look at the day of the month"})
+
+func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o rule.Options, path *field.Path) {
+	if spec.Schedule == "" {
+		out.Required(cj001, path)
+		return
+	}
+	if strings.Contains(spec.Schedule, "TZ") {
+		out.Invalid(cj011, path, spec.Schedule)
+		return
+	}
+	schedule, err := parseSchedule(spec.Schedule)
+	if err != nil {
+		out.Invalid(cj012, path, spec.Schedule)
+		return
+	}
+	if schedule.Next(now(o, spec.TimeZone)).IsZero() {
+		out.Invalid(cj501, path, spec.Schedule)
+	}
+	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
+		out.Invalid(cj503, path, spec.Schedule)
+	}
+}
+
+// parseSchedule reads a schedule without a time zone.
+func parseSchedule(text string) (schedule cron.Schedule, err error) {
+	if len(text) > maxSchedule || strings.Contains(text, "TZ") {
+		return nil, errors.New("no schedule")
+	}
+	return cron.ParseStandard(text)
+}
+
+// referenceTime begins the only leap year of any five years, so that a 29th of February is near.
+var referenceTime = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// now is the time from which a schedule in the zone is followed.
+func now(o rule.Options, zone *string) time.Time {
+	t := o.Now
+	if t.IsZero() {
+		t = referenceTime
+	}
+	if zone != nil {
+		if location, err := time.LoadLocation(*zone); err == nil {
+			return t.In(location)
+		}
+	}
+	return t.UTC()
+}
+
+var cj003 = rule.New(rule.Rule{ID: "CJ-003", Field: "spec.timeZone", Condition: "empty text", Peer: rule.BySchemaAndSpec, Same: []string{"CJ-013"},
+	Remedy: "name a time zone, as in UTC or Europe/Vienna, or leave the field out",
+	Marker: rule.InSchema})
+var cj014 = rule.New(rule.Rule{ID: "CJ-014", Field: "spec.timeZone", Condition: "not a known time zone", Peer: rule.BySpec})
+var cj508 = rule.New(rule.Rule{ID: "CJ-508", Field: "spec.timeZone", Condition: "Local, or unset"})
+
+func checkTimeZone(out *rule.Report, zone *string, path *field.Path) {
+	const remedy = "must be the name of a time zone, as in UTC or Europe/Vienna"
+	switch {
+	case zone == nil:
+		out.Required(cj508, path, "unset means the zone of the operator, UTC usually; name one to be sure")
+		return
+	case *zone == "":
+		out.Required(cj003, path)
+		return
+	case *zone == "Local":
+		out.Invalid(cj508, path, *zone, "is the zone of the operator's container; name one to be sure, as in UTC or Europe/Vienna")
+		return
+	}
+	if _, err := time.LoadLocation(*zone); err != nil {
+		out.Invalid(cj014, path, *zone, remedy)
+	}
+}
+
+var cj503 = rule.New(rule.Rule{ID: "CJ-503", Field: "spec.schedule", Condition: "comes more than once a minute",
+	Remedy: "comes more than once a minute, and only the first run of a minute is made; use @every 1m or more"})
+var cj510 = rule.New(rule.Rule{ID: "CJ-510", Field: "kind", Condition: "gate RayCronJob off"})
+var cj504 = rule.New(rule.Rule{ID: "CJ-504", Field: "spec.jobTemplate.suspend", Condition: "true", Remedy: "makes each run wait for someone to resume it; use suspend of the RayCronJob"})
+var cj505 = rule.New(rule.Rule{ID: "CJ-505", Field: "spec.jobTemplate.jobId", Condition: "set", Remedy: "is that of every run, and Ray takes each id once; leave it out"})
+var cj506 = rule.New(rule.Rule{ID: "CJ-506", Field: "spec.jobTemplate.shutdownAfterJobFinishes", Condition: "not true, with neither deletionStrategy nor clusterSelector",
+	Remedy: "each run leaves a cluster behind; set it to true, or give deletionStrategy"})
+var cj507 = rule.New(rule.Rule{ID: "CJ-507", Field: "spec.jobTemplate.submissionMode", Condition: "InteractiveMode", Remedy: "makes each run wait for a person to submit the job; use another mode"})
+
+// checkJobTemplate tells of what makes sense for one job and not for one after the other.
+func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path) {
+	if spec.Suspend {
+		out.Invalid(cj504, path.Child("suspend"), true)
+	}
+	if spec.JobId != "" {
+		out.Invalid(cj505, path.Child("jobId"), spec.JobId)
+	}
+	if !spec.ShutdownAfterJobFinishes && spec.DeletionStrategy == nil && len(spec.ClusterSelector) == 0 {
+		out.Required(cj506, path.Child("shutdownAfterJobFinishes"))
+	}
+	if spec.SubmissionMode == rayv1.InteractiveMode {
+		out.Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
+	}
+}
+
+// CheckTransition needs the time for one rule: without it nobody knows whether a run is due.
+func CheckTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o rule.Options) {
+	job.CheckSpecTransition(out, &cj.Spec.JobTemplate, &old.Spec.JobTemplate, field.NewPath("spec", "jobTemplate"))
+	if o.Now.IsZero() || cj.Spec.Schedule == old.Spec.Schedule && equality.Semantic.DeepEqual(cj.Spec.TimeZone, old.Spec.TimeZone) {
+		return
+	}
+	schedule, err := parseSchedule(old.Spec.Schedule)
+	if err != nil || metadata.IsTrue(old.Spec.Suspend) {
+		return
+	}
+	last := old.CreationTimestamp.Time
+	if t := old.Status.LastScheduleTime; t != nil {
+		last = t.Time
+	}
+	due := schedule.Next(now(rule.Options{Now: last}, old.Spec.TimeZone))
+	if last.IsZero() || due.IsZero() || due.After(o.Now) {
+		return
+	}
+	out.Invalid(cj509, field.NewPath("spec", "schedule"), cj.Spec.Schedule, "is changed while the run of "+due.UTC().Format(time.RFC3339)+" is due, and counts from the run before it")
+}
+
+var cj509 = rule.New(rule.Rule{ID: "CJ-509", Field: "spec.schedule", Condition: "changed while a run is due", Transition: true})

@@ -1,0 +1,211 @@
+package job
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/pods"
+	"github.com/raygate/raygate/pkg/validation/internal/shell"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+var rj048 = rule.New(rule.Rule{ID: "RJ-048", Field: "submissionMode", Condition: "SidecarMode with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode",
+	CEL:    []rule.CEL{{Field: ".submissionMode", Valid: "!" + cel.JobInSidecar + " || !" + cel.JobSelects}}})
+var rj063 = rule.New(rule.Rule{ID: "RJ-063", Field: "submissionMode", Condition: "K8sJobMode with the batch scheduler kai-scheduler", Peer: rule.ByStep, Depends: "batch scheduler",
+	Remedy: "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"})
+var rj501 = rule.New(rule.Rule{ID: "RJ-501", Field: "submissionMode", Condition: "not K8sJobMode, HTTPMode, InteractiveMode, SidecarMode"})
+var rj502 = rule.New(rule.Rule{ID: "RJ-502", Field: "entrypoint", Condition: "empty or blank, unless in InteractiveMode or with a submitter that has a command", Reads: []string{"submissionMode"},
+	Remedy: "give the command to run, as in python main.py"})
+
+// checkSubmission looks at how the job reaches Ray, and that there is something to run.
+func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
+	mode, modePath, entrypoint := j.spec.SubmissionMode, path.Child("submissionMode"), path.Child("entrypoint")
+	rule.OneOf(out, rj501, modePath, mode, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
+	if mode == rayv1.SidecarMode && j.selects {
+		out.Invalid(rj048, modePath, string(mode))
+	}
+	if mode == rayv1.K8sJobMode && j.options.Scheduler() == "kai-scheduler" {
+		out.Invalid(rj063, modePath, string(mode))
+	}
+	if mode == rayv1.InteractiveMode {
+		if j.spec.Entrypoint != "" {
+			out.Forbidden(rj503, entrypoint)
+		}
+		return
+	}
+	if strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate) {
+		out.Required(rj502, entrypoint)
+	}
+	switch operator, closed := shellOperator(strings.TrimSpace(j.spec.Entrypoint)); {
+	case !closed:
+		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "has a quote that is not closed; close it")
+	case operator != "" && j.submits():
+		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'")
+	}
+}
+
+// submitsByItself reports whether the user's own submitter has a command, which then knows what to run.
+func submitsByItself(t *corev1.PodTemplateSpec) bool {
+	if t == nil {
+		return false
+	}
+	c := cluster.RayContainer(t)
+	return c != nil && len(c.Command) > 0
+}
+
+var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it",
+	Policies: []rule.Policy{{Parts: []rule.Part{rule.RayJob}, Field: "spec.entrypoint", Valid: "spec.?submissionMode.orValue('') != 'InteractiveMode' || spec.?entrypoint.orValue('') == ''"}}})
+var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "a quote that is not closed; a shell operator outside quotes in K8sJobMode or SidecarMode"})
+
+// shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
+func shellOperator(text string) (operator string, closed bool) {
+	openQuote, _ := shell.ReadShell(text, func(r rune) {
+		switch {
+		case operator != "":
+		case r == '\n':
+			operator = "line break"
+		case strings.ContainsRune(";&|<>", r):
+			operator = string(r)
+		}
+	})
+	return operator, !openQuote
+}
+
+var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Condition: "set in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
+	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it",
+	CEL:    []rule.CEL{{Field: ".submitterPodTemplate", Reason: rule.Forbidden, Valid: "!" + cel.JobInSidecar + " || !has(self.submitterPodTemplate)"}}})
+var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.OfSubmitter(".submitterConfig.backoffLimit", "",
+		"!("+cel.Present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
+		"must be at least 0")}})
+
+// checkSubmitter looks at what submits the job.
+func checkSubmitter(out *rule.Report, j *Spec, path *field.Path) {
+	mode, templatePath, configPath := j.spec.SubmissionMode, path.Child("submitterPodTemplate"), path.Child("submitterConfig")
+	idle := mode == rayv1.HTTPMode || mode == rayv1.InteractiveMode
+	if t := j.spec.SubmitterPodTemplate; t != nil {
+		if mode == rayv1.SidecarMode {
+			out.Forbidden(rj051, templatePath)
+		}
+		if idle {
+			out.Forbidden(rj508, templatePath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
+		}
+		if c := cluster.RayContainer(t); mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0 {
+			out.Forbidden(rj534, templatePath.Child("spec", "containers").Index(0).Child("command"))
+		}
+		checkSubmitterPod(out, t, templatePath.Child("spec"))
+	}
+	if c := j.spec.SubmitterConfig; c != nil {
+		if mode == rayv1.SidecarMode {
+			out.Without(rule.GateSidecarSubmitterRestart, j.options).Forbidden(rj052, configPath)
+		}
+		if idle {
+			out.Forbidden(rj512, configPath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
+		}
+		rule.AtLeast(out, rj511, configPath.Child("backoffLimit"), c.BackoffLimit, 0)
+	}
+}
+
+var rj052 = rule.New(rule.Rule{ID: "RJ-052", Field: "submitterConfig", Condition: "set in SidecarMode and gate SidecarSubmitterRestart off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate SidecarSubmitterRestart", Reads: []string{"submissionMode"},
+	Remedy: "needs the feature gate SidecarSubmitterRestart in SidecarMode; remove it"})
+var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{
+		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", rule.Required,
+			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || (has(self.submitterPodTemplate.spec.restartPolicy) && self.submitterPodTemplate.spec.restartPolicy != '')",
+			"set Never or OnFailure, as a Job demands"),
+		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", "",
+			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || !has(self.submitterPodTemplate.spec.restartPolicy) || self.submitterPodTemplate.spec.restartPolicy in ['', 'Never', 'OnFailure']",
+			`supported values: "Never", "OnFailure"`),
+	}})
+var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.containers", Condition: "empty, in K8sJobMode", Tier: rule.Kubernetes,
+	Remedy: "give at least one container; the first submits the job",
+	CEL: []rule.CEL{cel.OfSubmitter(".submitterPodTemplate.spec.containers", rule.Required,
+		"!has(self.submitterPodTemplate) || ("+cel.SubmitterRuns+")",
+		"give at least one container; the first submits the job")}})
+
+func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
+	checkSubmitterLists(out, &t.Spec, path)
+	restartPath := path.Child("restartPolicy")
+	switch policy := t.Spec.RestartPolicy; {
+	case len(t.Spec.Containers) == 0:
+		out.Required(rj510, path.Child("containers"))
+	case policy == "":
+		out.Required(rj509, restartPath, "set Never or OnFailure, as a Job demands")
+	default:
+		rule.OneOf(out, rj509, restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
+	}
+}
+
+func checkSubmitterLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
+	pods.CheckPodLists(out, spec, path)
+	pods.Repeats(out, pods.RC017, path, "containers", spec.Containers, pods.ContainerName, "name", pods.OwnName)
+	pods.Repeats(out, pods.RC017, path, "initContainers", spec.InitContainers, pods.ContainerName, "name", pods.OwnName)
+	pods.EachContainer(spec, path, func(c *corev1.Container, path *field.Path) { pods.CheckContainerLists(out, c, path) })
+}
+
+var rj508 = rule.New(rule.Rule{ID: "RJ-508", Field: "submitterPodTemplate", Condition: "set in HTTPMode or InteractiveMode"})
+var rj512 = rule.New(rule.Rule{ID: "RJ-512", Field: "submitterConfig", Condition: "set in HTTPMode or InteractiveMode"})
+var rj534 = rule.New(rule.Rule{ID: "RJ-534", Field: "submitterPodTemplate.spec.containers[0].command", Condition: "set without args in K8sJobMode",
+	Remedy: "replaces the submission of the operator; submit with the id in RAY_JOB_SUBMISSION_ID, or the job is never seen"})
+var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds", Condition: "below 1", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-058"}, Remedy: "must be above 0",
+	Marker: rule.InSchema})
+var rj022 = rule.New(rule.Rule{ID: "RJ-022", Field: "suspend", Condition: "true without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
+	Remedy: "needs shutdownAfterJobFinishes: true",
+	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || " + cel.JobShutsDown}}})
+var rj045 = rule.New(rule.Rule{ID: "RJ-045", Field: "suspend", Condition: "true with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else",
+	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || !" + cel.JobSelects}}})
+var rj049 = rule.New(rule.Rule{ID: "RJ-049", Field: "backoffLimit", Condition: "above 0 with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
+	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster",
+	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobSelects + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
+var rj050 = rule.New(rule.Rule{ID: "RJ-050", Field: "backoffLimit", Condition: "above 0 in InteractiveMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
+	Remedy: "must be 0 in InteractiveMode, where the user submits the job",
+	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobInteractive + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
+var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Condition: "below 1", Peer: rule.BySpec, Remedy: "must be above 0",
+	CEL: []rule.CEL{cel.AtLeast("activeDeadlineSeconds", "1", "must be above 0")}})
+var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
+	CEL: []rule.CEL{cel.AtLeast("backoffLimit", "0", "must be at least 0")}})
+
+// checkJobLimits looks at retries and deadlines.
+func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
+	suspendPath, backoffPath := path.Child("suspend"), path.Child("backoffLimit")
+	if j.spec.Suspend && !j.spec.ShutdownAfterJobFinishes {
+		out.Invalid(rj022, suspendPath, true)
+	}
+	if j.spec.Suspend && j.selects {
+		out.Invalid(rj045, suspendPath, true)
+	}
+	if b := j.spec.BackoffLimit; b != nil {
+		switch {
+		case *b < 0:
+			out.Invalid(rj059, backoffPath, *b)
+		case *b > 0 && j.selects:
+			out.Invalid(rj049, backoffPath, *b)
+		}
+		if *b > 0 && j.spec.SubmissionMode == rayv1.InteractiveMode {
+			out.Invalid(rj050, backoffPath, *b)
+		}
+	}
+	rule.AtLeast(out, rj057, path.Child("activeDeadlineSeconds"), j.spec.ActiveDeadlineSeconds, 1)
+	if d, path := j.spec.PreRunningDeadlineSeconds, path.Child("preRunningDeadlineSeconds"); d != nil {
+		if *d <= 0 {
+			out.Invalid(rj007, path, *d)
+		}
+		if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
+			out.Invalid(rj531, path, *d)
+		}
+		if j.selects {
+			out.Invalid(rj532, path, *d, "makes little sense with clusterSelector, whose cluster runs already")
+		}
+	}
+}
+
+var rj531 = rule.New(rule.Rule{ID: "RJ-531", Field: "preRunningDeadlineSeconds", Condition: "above activeDeadlineSeconds",
+	Remedy: "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"})
+var rj532 = rule.New(rule.Rule{ID: "RJ-532", Field: "preRunningDeadlineSeconds", Condition: "set with clusterSelector, or on a new job with suspend"})

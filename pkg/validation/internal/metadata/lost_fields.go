@@ -1,0 +1,109 @@
+package metadata
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+var x501 = rule.New(rule.Rule{ID: "X-501", Kind: rule.KindAny, Field: "apiVersion", Condition: "a write by v1alpha1 removes fields that only v1 has", Transition: true})
+
+// CheckLostFields tells what a write by an old client took away, which it did not know to be there.
+func CheckLostFields(out *rule.Report, object, old Object, o rule.Options) {
+	if o.RequestVersion != rayv1alpha1.GroupVersion.Version {
+		return
+	}
+	var spec reflect.Type
+	switch object.(type) {
+	case *rayv1.RayCluster:
+		spec = reflect.TypeFor[rayv1alpha1.RayClusterSpec]()
+	case *rayv1.RayJob:
+		spec = reflect.TypeFor[rayv1alpha1.RayJobSpec]()
+	case *rayv1.RayService:
+		spec = reflect.TypeFor[rayv1alpha1.RayServiceSpec]()
+	default:
+		return
+	}
+	lost := lostFields(spec, member(generic(old), "spec"), member(generic(object), "spec"), "spec")
+	if len(lost) == 0 {
+		return
+	}
+	out.Forbidden(x501, field.NewPath("apiVersion"), "the write by "+rayv1alpha1.GroupVersion.String()+" removes "+strings.Join(slices.Compact(slices.Sorted(slices.Values(lost))), ", ")+"; use "+rayv1.GroupVersion.String())
+}
+
+func generic(object any) any {
+	data, err := json.Marshal(object)
+	var m any
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func member(value any, name string) any {
+	m, _ := value.(map[string]any)
+	return m[name]
+}
+
+// lostFields are the paths of fields that v1alpha1, whose type is given, does not know, and that were there before, with more than their
+// defaults, and are not there after. Types of Kubernetes are the same in both versions.
+func lostFields(t reflect.Type, before, after any, path string) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var lost []string
+	switch {
+	case t.Kind() == reflect.Slice:
+		groups := map[any]any{}
+		kept, _ := after.([]any)
+		for _, item := range kept {
+			groups[member(item, "groupName")] = item
+		}
+		items, _ := before.([]any)
+		for _, item := range items {
+			if same, ok := groups[member(item, "groupName")]; ok && t.Elem() == reflect.TypeFor[rayv1alpha1.WorkerGroupSpec]() {
+				lost = append(lost, lostFields(t.Elem(), item, same, path+"[*]")...)
+			}
+		}
+	case t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[rayv1alpha1.RayClusterSpec]().PkgPath():
+		fields := jsonfield.Of(t)
+		values, _ := before.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			at := path + "." + name
+			if known, ok := fields[name]; !ok {
+				if !isDefault(values[name]) && isDefault(member(after, name)) {
+					lost = append(lost, at)
+				}
+			} else if values[name] != nil {
+				lost = append(lost, lostFields(known.GoType, values[name], member(after, name), at)...)
+			}
+		}
+	}
+	return lost
+}
+
+// isDefault reports whether the value is what the API server fills in for an absent field.
+func isDefault(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case float64:
+		return v == 0 || v == 1
+	case string:
+		return v == "" || v == string(rayv1.K8sJobMode)
+	case bool:
+		return !v
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+// Package metadata holds what rules on all kinds share: names, labels, annotations, and what old clients lose.
+package metadata
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+// NameRules are the limits of the name of one kind, with the ids of the rules that say so.
+type NameRules struct {
+	TooLong, Malformed *rule.Rule
+	MaxLength          int
+	// Why explains the length to a person.
+	Why string
+}
+
+// generatedSuffix is how many characters the API server adds to generateName.
+const generatedSuffix = 5
+
+var dns1035 = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+// CheckName checks the name that the object has, or the one that it will get from generateName.
+func CheckName(out *rule.Report, meta *metav1.ObjectMeta, r NameRules) {
+	path, name, shown := field.NewPath("metadata", "name"), meta.Name, meta.Name
+	if name == "" && meta.GenerateName != "" {
+		path, shown = field.NewPath("metadata", "generateName"), meta.GenerateName
+		name = meta.GenerateName + strings.Repeat("x", generatedSuffix)
+	}
+	if name == "" {
+		out.Required(r.Malformed, path, "give the object a name")
+		return
+	}
+	if len(name) > r.MaxLength {
+		out.Invalid(r.TooLong, path, shown, fmt.Sprintf("has %d characters, at most %d are possible, %s", len(name), r.MaxLength, r.Why))
+	}
+	if !dns1035.MatchString(name) {
+		out.Invalid(r.Malformed, path, shown, "use lower-case letters, digits and dashes, beginning with a letter and not ending with a dash, as in my-cluster-1")
+	}
+}
+
+// NameLength is how long the name is, or is going to be.
+func NameLength(meta *metav1.ObjectMeta) int {
+	if meta.Name == "" && meta.GenerateName != "" {
+		return len(meta.GenerateName) + generatedSuffix
+	}
+	return len(meta.Name)
+}
+
+// CheckSchedulerLabels looks at labels that become fields of a PodGroup where Volcano is in use.
+func CheckSchedulerLabels(out *rule.Report, labels map[string]string, o rule.Options, path *field.Path) {
+	switch {
+	case o.BatchScheduler == nil:
+		out = out.Maybe()
+	case *o.BatchScheduler != "volcano":
+		return
+	}
+	mode := labels[rayv1.LabelVolcanoNetworkTopologyMode]
+	if mode == "" {
+		return // the other label is read only next to this one
+	}
+	rule.OneOf(out, rc579, path.Key(rayv1.LabelVolcanoNetworkTopologyMode), mode, "hard", "soft")
+	if tier, set := labels[rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed]; set {
+		if n, err := strconv.ParseInt(tier, 10, 32); err != nil || n < 1 {
+			out.Invalid(rc579, path.Key(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed), tier, "must be a whole number of at least 1")
+		}
+	}
+}
+
+var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadata.labels[volcano.sh/network-topology-mode], [volcano.sh/network-topology-highest-tier-allowed]", Condition: "mode not hard or soft; tier, next to a mode, not a whole number of at least 1 (warning where the batch scheduler is not known, nothing without Volcano)", Peer: rule.ByStep, Mixed: true, Depends: "batch scheduler", Same: []string{"RC-126", "RJ-067"},
+	Policies: []rule.Policy{
+		{Warning: true, Field: "metadata.labels[volcano.sh/network-topology-mode]", Valid: "!" + cel.KeyGiven("labels", cel.LabelTopologyMode) + " || labels[" + cel.LabelTopologyMode + "] in ['hard', 'soft']",
+			Says: `supported values: "hard", "soft"`},
+		{Warning: true, Field: "metadata.labels[volcano.sh/network-topology-highest-tier-allowed]", Valid: "!" + cel.KeyGiven("labels", cel.LabelTopologyMode) + " || !(" + cel.LabelTopologyTier + " in labels) || (labels[" + cel.LabelTopologyTier + "].matches('^[0-9]{1,10}$') && int(labels[" + cel.LabelTopologyTier + "]) >= 1 && int(labels[" + cel.LabelTopologyTier + "]) <= 2147483647)",
+			Says: "must be a whole number of at least 1"},
+	}})
+
+// Check tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
+// as on a RayCluster, which gets them.
+func Check(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
+	checkSwitches(out, meta.Annotations, path.Child("annotations"))
+	CheckSchedulerLabels(out, meta.Labels, o, path.Child("labels"))
+	checkLabels(out, meta, o, path.Child("labels"))
+}
+
+var rc568 = rule.New(rule.Rule{ID: "RC-568", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Condition: "not a positive integer",
+	Remedy:   "is ignored and 300 is used; give whole seconds above 0, as in 600",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Valid: "!(" + cel.AnnotationDeadline + " in annotations) || annotations[" + cel.AnnotationDeadline + "].matches('^[+]?0*[1-9][0-9]{0,8}$')"}}})
+var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "neither true nor false", Remedy: "means off; use true or false",
+	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
+var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
+
+// checkSwitches tells of annotations whose text the operator does not understand, which it takes for off or default.
+func checkSwitches(out *rule.Report, annotations map[string]string, path *field.Path) {
+	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
+		if n, err := strconv.Atoi(v); err != nil || n <= 0 {
+			out.Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
+		}
+	}
+	if v, set := annotations[rayv1.AnnotationFTEnabled]; set && !LowerTrue(v) && !strings.EqualFold(v, "false") {
+		out.Invalid(rc569, path.Key(rayv1.AnnotationFTEnabled), v)
+	}
+	for _, key := range []string{rayv1.AnnotationOverwriteContainerCmd, rayv1.AnnotationEnableServeService, rayv1.AnnotationDisableProvisionedHeadRestart} {
+		v, set := annotations[key]
+		if key == rayv1.AnnotationOverwriteContainerCmd {
+			v = strings.ToLower(v) // the only one of which the operator reads capitals too
+		}
+		if set && v != "true" && v != "false" {
+			out.Invalid(rc570, path.Key(key), annotations[key], "is not understood and counts as false; use true or false")
+		}
+	}
+	for _, key := range []string{rayv1.AnnotationWaitForHead, rayv1.AnnotationProbes, rayv1.AnnotationLoginShell} {
+		if v, set := annotations[key]; set && !LowerTrue(v) && !strings.EqualFold(v, "false") {
+			out.Invalid(rc570, path.Key(key), v, "is not understood and changes nothing; use true or false")
+		}
+	}
+}
+
+// originPrefix begins the labels that tell which object a cluster was made for.
+const originPrefix = "ray.io/originated-from"
+
+var rc577 = rule.New(rule.Rule{ID: "RC-577", Kind: rule.KindAny, Field: "metadata.labels[ray.io/gang-scheduling-enabled]", Condition: "value false (or anything but true)",
+	Remedy:   "turns gang scheduling on, whatever its value; remove the label to turn it off",
+	Policies: []rule.Policy{{Field: "metadata.labels[ray.io/gang-scheduling-enabled]", Valid: "!(" + cel.LabelGang + " in labels) || labels[" + cel.LabelGang + "] == 'true'"}}})
+var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.labels", Condition: "a label with the prefix ray.io/originated-from on an object without an owner",
+	Remedy: "is set by the operator on clusters of a RayJob or a RayService; remove it"})
+
+func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
+	labels := meta.Labels
+	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" && !byValue(o.BatchScheduler) {
+		out.Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), v)
+	}
+	checkForeignScheduler(out, labels, o.BatchScheduler, path)
+	if metav1.GetControllerOf(meta) == nil {
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			if strings.HasPrefix(key, originPrefix) {
+				out.Invalid(x504, path.Key(key), labels[key])
+			}
+		}
+	}
+}
+
+// byValue reports whether gangs are made by the scheduler of Kubernetes, the only one to which false means no.
+func byValue(scheduler *string) bool { return scheduler != nil && *scheduler == "kubernetes-was" }
+
+// schedulerOf says which batch scheduler reads a label.
+var schedulerOf = []struct{ label, scheduler string }{
+	{rayv1.LabelVolcanoQueueName, "volcano"},
+	{rayv1.LabelVolcanoNetworkTopologyMode, "volcano"},
+	{rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "volcano"},
+	{rayv1.LabelYuniKornAppID, "yunikorn"},
+	{rayv1.LabelYuniKornQueue, "yunikorn"},
+	{rayv1.LabelKAIQueue, "kai-scheduler"},
+}
+
+var rc578 = rule.New(rule.Rule{ID: "RC-578", Kind: rule.KindAny, Field: "metadata.labels for batch schedulers", Condition: "set for a batch scheduler that the operator does not run with"})
+
+func checkForeignScheduler(out *rule.Report, labels map[string]string, scheduler *string, path *field.Path) {
+	if scheduler == nil {
+		return
+	}
+	if v, set := labels[rayv1.LabelPriorityClassName]; set && *scheduler == "" {
+		out.Invalid(rc578, path.Key(rayv1.LabelPriorityClassName), v, "is ignored: the operator runs without a batch scheduler")
+	}
+	for _, s := range schedulerOf {
+		if v, set := labels[s.label]; set && s.scheduler != *scheduler {
+			out.Invalid(rc578, path.Key(s.label), v, "is ignored: the operator runs without the batch scheduler "+s.scheduler)
+		}
+	}
+}
+
+// maxObjectSize leaves room, below the 1.5 MiB that etcd takes, for status and managed fields.
+const maxObjectSize = 1 << 20
+
+var rc585 = rule.New(rule.Rule{ID: "RC-585", Kind: rule.KindAny, Field: "spec", Condition: "the object takes more than 1 MiB"})
+
+// CheckObjectSize tells of an object that is too large for etcd, or nearly.
+func CheckObjectSize(out *rule.Report, object any) {
+	data, err := json.Marshal(object)
+	if err != nil || len(data) <= maxObjectSize {
+		return
+	}
+	out.Invalid(rc585, field.NewPath("spec"), field.OmitValueType{}, fmt.Sprintf(
+		"the object takes %d bytes, near the limit of etcd; stay below %d, for example with ConfigMaps for long texts", len(data), maxObjectSize))
+}
+
+// IsTrue reports whether a switch is there and on.
+func IsTrue(b *bool) bool { return b != nil && *b }
+
+// LowerTrue is how the peer reads most of its annotations.
+func LowerTrue(s string) bool { return strings.EqualFold(s, "true") }

@@ -1,0 +1,179 @@
+package service
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+var rs016 = rule.New(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Condition: "not NewCluster, NewClusterWithIncrementalUpgrade, None", Peer: rule.BySpec, Same: []string{"RS-501"},
+	CEL: []rule.CEL{{Node: "spec.upgradeStrategy.type", Ratchet: rule.ByServer, Valid: "self in ['NewCluster', 'NewClusterWithIncrementalUpgrade', 'None']",
+		Says: `supported values: "NewCluster", "NewClusterWithIncrementalUpgrade", "None"`}}})
+
+func checkServiceUpgrade(out *rule.Report, s *service) {
+	u := s.Spec.UpgradeStrategy
+	if u == nil {
+		return
+	}
+	path := s.path.Child("upgradeStrategy")
+	optionsPath := path.Child("clusterUpgradeOptions")
+	rule.OneOfGiven(out, rs016, path.Child("type"), u.Type, rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
+	enabled := s.cluster.Options.Enabled(rule.GateIncrementalUpgrade)
+	if !s.incremental() || !enabled {
+		checkUpgradeOptionsPresent(out, u.ClusterUpgradeOptions, optionsPath)
+	}
+	switch {
+	case s.incremental() && enabled:
+		checkIncrementalUpgrade(out, s, path)
+	case s.incremental():
+		out.Invalid(rs511, path.Child("type"), string(*u.Type), "needs the feature gate "+string(rule.GateIncrementalUpgrade)+", without which it means None")
+		checkIncrementalUpgrade(out.Maybe(), s, path)
+	case u.ClusterUpgradeOptions != nil:
+		out.Forbidden(rs510, optionsPath)
+	}
+	if o := u.ClusterUpgradeOptions; o != nil && s.incremental() {
+		const stuck = "0 never moves the upgrade on; use at least 1"
+		if o.StepSizePercent != nil && *o.StepSizePercent == 0 {
+			out.Invalid(rs511, optionsPath.Child("stepSizePercent"), *o.StepSizePercent, stuck)
+		}
+		if o.MaxSurgePercent != nil && *o.MaxSurgePercent == 0 {
+			out.Invalid(rs511, optionsPath.Child("maxSurgePercent"), *o.MaxSurgePercent, stuck)
+		}
+	}
+}
+
+var rs003 = rule.New(rule.Rule{ID: "RS-003", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+
+// checkUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
+func checkUpgradeOptionsPresent(out *rule.Report, o *rayv1.ClusterUpgradeOptions, path *field.Path) {
+	if o == nil {
+		return
+	}
+	if o.StepSizePercent == nil {
+		out.Required(rs003, path.Child("stepSizePercent"), "give the share of the traffic to move in one step, from 0 to 100")
+	}
+	if o.IntervalSeconds == nil {
+		out.Required(rs003, path.Child("intervalSeconds"), "give the seconds between two steps")
+	}
+}
+
+var rs018 = rule.New(rule.Rule{ID: "RS-018", Field: "spec.rayClusterConfig.enableInTreeAutoscaling", Condition: "with type NewClusterWithIncrementalUpgrade: not true (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
+	Remedy: "must be true with NewClusterWithIncrementalUpgrade, which lets the new cluster grow step by step"})
+var rs019 = rule.New(rule.Rule{ID: "RS-019", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "with type NewClusterWithIncrementalUpgrade: absent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
+	Remedy: "is needed with NewClusterWithIncrementalUpgrade: stepSizePercent, intervalSeconds and gatewayClassName"})
+var rs020 = rule.New(rule.Rule{ID: "RS-020", Field: "spec.upgradeStrategy.clusterUpgradeOptions.maxSurgePercent", Condition: "with type NewClusterWithIncrementalUpgrade: outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
+	Remedy: "must be from 0 to 100"})
+var rs021 = rule.New(rule.Rule{ID: "RS-021", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: absent or outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs022 = rule.New(rule.Rule{ID: "RS-022", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: above maxSurgePercent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs023 = rule.New(rule.Rule{ID: "RS-023", Field: "spec.upgradeStrategy.clusterUpgradeOptions.intervalSeconds", Condition: "with type NewClusterWithIncrementalUpgrade: absent or below 1 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
+var rs024 = rule.New(rule.Rule{ID: "RS-024", Field: "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName", Condition: "with type NewClusterWithIncrementalUpgrade: empty (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
+	Remedy: "name the GatewayClass that splits the traffic"})
+
+// checkIncrementalUpgrade is an error where the operator upgrades in steps, and a warning where its gate is off.
+func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
+	if !s.cluster.Autoscaling {
+		out.Required(rs018, s.clusterPath.Child("enableInTreeAutoscaling"))
+	}
+	o := s.Spec.UpgradeStrategy.ClusterUpgradeOptions
+	path = path.Child("clusterUpgradeOptions")
+	if o == nil {
+		out.Required(rs019, path)
+		return
+	}
+	surge := int32(100)
+	if o.MaxSurgePercent != nil {
+		surge = *o.MaxSurgePercent
+	}
+	if surge < 0 || surge > 100 {
+		out.Invalid(rs020, path.Child("maxSurgePercent"), surge)
+	}
+	stepPath := path.Child("stepSizePercent")
+	switch step := o.StepSizePercent; {
+	case step == nil:
+		out.Required(rs021, stepPath, "give the share of the traffic to move in one step, from 0 to 100")
+	case *step < 0 || *step > 100:
+		out.Invalid(rs021, stepPath, *step, "must be from 0 to 100")
+	case *step > surge:
+		out.Invalid(rs022, stepPath, *step, fmt.Sprintf("must not exceed maxSurgePercent, which is %d", surge))
+	}
+	switch interval := o.IntervalSeconds; {
+	case interval == nil:
+		out.Required(rs023, path.Child("intervalSeconds"), "give the seconds between two steps")
+	case *interval <= 0:
+		out.Invalid(rs023, path.Child("intervalSeconds"), *interval, "must be above 0")
+	}
+	if o.GatewayClassName == "" {
+		out.Required(rs024, path.Child("gatewayClassName"))
+	}
+}
+
+var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "set with another type than NewClusterWithIncrementalUpgrade",
+	Remedy: "is ignored unless type is NewClusterWithIncrementalUpgrade; remove it"})
+var rs511 = rule.New(rule.Rule{ID: "RS-511", Field: "spec.upgradeStrategy", Condition: "with type NewClusterWithIncrementalUpgrade: gate RayServiceIncrementalUpgrade off, or stepSizePercent or maxSurgePercent 0"})
+var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
+var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,
+	Remedy: "cannot be removed while an upgrade in steps runs; wait for its end"})
+
+// CheckTransition also tells of changes that do not reach the clusters.
+func CheckTransition(out *rule.Report, rs, old *rayv1.RayService, o rule.Options) {
+	path := field.NewPath("spec")
+	clusterPath := path.Child("rayClusterConfig")
+	cluster.CheckManagerKept(out, rs004, rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
+	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.Enabled(rule.GateIncrementalUpgrade) {
+		out.Required(rs027, path.Child("upgradeStrategy", "clusterUpgradeOptions"))
+	}
+	cluster.CheckSpecTransition(out, &rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec, clusterPath)
+	s := newService(rs, o)
+	if !s.overlaps() && clusterDiffers(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec) {
+		out.Forbidden(rs521, clusterPath)
+	}
+	if upgrading(old) && !equality.Semantic.DeepEqual(rs.Spec.UpgradeStrategy, old.Spec.UpgradeStrategy) {
+		out.Forbidden(rs523, path.Child("upgradeStrategy"))
+	}
+	if n := metadata.IsTrue(rs.Spec.RayClusterSpec.Suspend); n != metadata.IsTrue(old.Spec.RayClusterSpec.Suspend) && !n {
+		out.Invalid(rs524, clusterPath.Child("suspend"), n)
+	}
+	metadata.CheckLostFields(out, rs, old, o)
+}
+
+func upgrading(rs *rayv1.RayService) bool {
+	return meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradeInProgress)
+}
+
+func hasUpgradeOptions(rs *rayv1.RayService) bool {
+	return rs.Spec.UpgradeStrategy != nil && rs.Spec.UpgradeStrategy.ClusterUpgradeOptions != nil
+}
+
+var rs521 = rule.New(rule.Rule{ID: "RS-521", Field: "spec.rayClusterConfig", Condition: "changed while upgrades are off", Transition: true,
+	Remedy: "has no effect on the cluster that runs, since upgrades are off; set upgradeStrategy.type to NewCluster"})
+var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Condition: "changed during an upgrade", Transition: true, Remedy: "is changed in the middle of an upgrade; wait for its end"})
+
+// clusterDiffers compares what a new cluster would be made for.
+func clusterDiffers(spec, old *rayv1.RayClusterSpec) bool {
+	a, b := hashedCluster(spec), hashedCluster(old)
+	return !equality.Semantic.DeepEqual(a, b)
+}
+
+// hashedCluster leaves out what may change in place, as the hash of the peer does.
+func hashedCluster(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
+	c := *spec
+	c.Suspend, c.UpgradeStrategy = nil, nil
+	c.HeadGroupSpec.Template = cluster.HashedTemplate(&c.HeadGroupSpec.Template)
+	c.WorkerGroupSpecs = make([]rayv1.WorkerGroupSpec, len(spec.WorkerGroupSpecs))
+	for i := range spec.WorkerGroupSpecs {
+		g := spec.WorkerGroupSpecs[i]
+		g.Replicas, g.MinReplicas, g.MaxReplicas, g.ScaleStrategy = nil, nil, nil, rayv1.ScaleStrategy{}
+		g.Template = cluster.HashedTemplate(&g.Template)
+		c.WorkerGroupSpecs[i] = g
+	}
+	return c
+}

@@ -1,0 +1,145 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Report is what the checks find in an object, before the tiers of the rules decide what it means. A nil Report takes nothing.
+//
+// Its methods add a problem of the type that they are called after, at a path, with a sentence that says what would be right: the detail, or
+// else the remedy of the rule. Values that may hold a secret (of env, of credentials) must go through Forbidden, which shows none.
+type Report struct {
+	// Problems become errors or warnings, as the tier of their rule has it.
+	Problems field.ErrorList
+	// Advice only warns: cases in which a rule that refuses others does not apply for sure.
+	Advice field.ErrorList
+
+	// whole is the report to which this one adds advice, or nil.
+	whole *Report
+}
+
+// Maybe returns the report of cases in which the rules do not apply for sure.
+func (r *Report) Maybe() *Report {
+	if r.whole != nil {
+		return r
+	}
+	return &Report{whole: r}
+}
+
+// Without returns the report of what needs a feature gate: of problems where the gate is known to be off, of advice where nobody
+// knows, and nil where it is on.
+func (r *Report) Without(g Gate, o Options) *Report {
+	switch {
+	case o.Enabled(g):
+		return nil
+	case o.Knows(g):
+		return r
+	}
+	return r.Maybe()
+}
+
+func (r *Report) add(by *Rule, problem *field.Error, detail []string) {
+	switch {
+	case len(detail) > 0:
+		problem.Detail = detail[0]
+	case problem.Detail == "":
+		problem.Detail = by.Remedy
+	}
+	problem.Origin = by.ID
+	if r.whole != nil {
+		r.whole.Advice = append(r.whole.Advice, problem)
+		return
+	}
+	r.Problems = append(r.Problems, problem)
+}
+
+// Invalid is about a value that is wrong.
+func (r *Report) Invalid(by *Rule, path *field.Path, value any, detail ...string) {
+	if r != nil {
+		r.add(by, field.Invalid(path, shown(value), ""), detail)
+	}
+}
+
+// Forbidden is about a field that must not be there. It shows no value.
+func (r *Report) Forbidden(by *Rule, path *field.Path, detail ...string) {
+	if r != nil {
+		r.add(by, field.Forbidden(path, ""), detail)
+	}
+}
+
+// Required is about a field that must be there.
+func (r *Report) Required(by *Rule, path *field.Path, detail ...string) {
+	if r != nil {
+		r.add(by, field.Required(path, ""), detail)
+	}
+}
+
+// Duplicate is about a value that another item of a list has.
+func (r *Report) Duplicate(by *Rule, path *field.Path, value any, detail ...string) {
+	if r != nil {
+		r.add(by, field.Duplicate(path, shown(value)), detail)
+	}
+}
+
+// NotFound is about the name of an object that does not exist.
+func (r *Report) NotFound(by *Rule, path *field.Path, value any, detail ...string) {
+	if r != nil {
+		r.add(by, field.NotFound(path, value), detail)
+	}
+}
+
+// TooMany is about a list, or what follows from it, that is too long. The detail goes on with the sentence.
+func (r *Report) TooMany(by *Rule, path *field.Path, actual, most int, detail string) {
+	if r != nil {
+		problem := field.TooMany(path, actual, most)
+		r.add(by, problem, []string{problem.Detail + detail})
+	}
+}
+
+// OneOf reports a value that is not one of the allowed ones, and whether it is one.
+func OneOf[T ~string](r *Report, by *Rule, path *field.Path, value T, allowed ...T) bool {
+	if slices.Contains(allowed, value) {
+		return true
+	}
+	if r != nil {
+		problem := field.NotSupported(path, T(Clipped(string(value))), allowed)
+		r.add(by, problem, []string{problem.Detail})
+	}
+	return false
+}
+
+// OneOfGiven is OneOf for a value that may be absent.
+func OneOfGiven[T ~string](r *Report, by *Rule, path *field.Path, value *T, allowed ...T) {
+	if value != nil {
+		OneOf(r, by, path, *value, allowed...)
+	}
+}
+
+// AtLeast reports a number that is there and below the least.
+func AtLeast[T int32 | int64](r *Report, by *Rule, path *field.Path, value *T, least T) {
+	if value != nil && *value < least {
+		r.Invalid(by, path, *value)
+	}
+}
+
+// shown keeps a text of a megabyte out of messages.
+func shown(value any) any {
+	if text, ok := value.(string); ok {
+		return Clipped(text)
+	}
+	return value
+}
+
+// maxShown is how much of a long text a message repeats.
+const maxShown = 256
+
+// Clipped is the text as messages show it.
+func Clipped(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "..."
+}

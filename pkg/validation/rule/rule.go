@@ -1,0 +1,188 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+)
+
+// Tier says why there is a rule, and with that where it may refuse an object.
+type Tier string
+
+const (
+	// Peer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new
+	// objects and the errors that an update brings in, everywhere but where they depend on what is not known. A controller
+	// stops where that of KubeRay stops.
+	Peer Tier = "peer"
+	// Kubernetes rules are about children that the API server would always refuse, whatever mode, feature gate or webhook
+	// is in play. They refuse as those of the peer do, but never stop what runs already.
+	Kubernetes Tier = "kubernetes"
+	// Advice rules are all others. They only warn, everywhere in the same words.
+	Advice Tier = "advice"
+)
+
+// PeerLayer is a part of KubeRay that refuses an object, or fails because of it.
+type PeerLayer string
+
+const (
+	// PeerSchema is its CRDs: the schema, CEL, and what the API server asks of each object.
+	PeerSchema PeerLayer = "schema"
+	// PeerWebhook is its validating webhook, which is off by default.
+	PeerWebhook PeerLayer = "webhook"
+	// PeerSpec is the check at the top of its reconcile, which does nothing for an object that fails.
+	PeerSpec PeerLayer = "controller"
+	// PeerStep is a later step of its controller, which fails and is tried again for ever.
+	PeerStep PeerLayer = "step"
+)
+
+// The parts of KubeRay that have a rule.
+var (
+	BySchema         = []PeerLayer{PeerSchema}
+	BySchemaAndSpec  = []PeerLayer{PeerSchema, PeerSpec}
+	ByWebhook        = []PeerLayer{PeerWebhook}
+	ByWebhookAndSpec = []PeerLayer{PeerWebhook, PeerSpec}
+	BySpec           = []PeerLayer{PeerSpec}
+	ByStep           = []PeerLayer{PeerStep}
+)
+
+// Severity says what a rule does to an object that breaks it. It follows from the tier.
+type Severity string
+
+const (
+	// SeverityError refuses the object.
+	SeverityError Severity = "error"
+	// SeverityWarning tells and lets pass.
+	SeverityWarning Severity = "warning"
+	// SeverityBoth belongs to rules with cases of either kind, as the condition tells.
+	SeverityBoth Severity = "error or warning"
+)
+
+// Layer is a place that can tell of a broken rule, besides the API server: where that has it, CEL, Policies and Marker of the rule say.
+type Layer string
+
+const (
+	// LayerPackage is package validation, and so every entry point that asks it: gateway, webhook, controller, command line.
+	LayerPackage Layer = "package"
+	// LayerController is package validation as the controller asks it: the rule needs [Facts] that only the controller has.
+	LayerController Layer = "controller"
+	// LayerSchema is the OpenAPI schema of the CRD, for rules that only it has.
+	LayerSchema Layer = "schema"
+)
+
+// Layers of rules that not every entry point can tell of.
+var (
+	ControllerOnly       = []Layer{LayerController}
+	SchemaOnly           = []Layer{LayerSchema}
+	PackageAndController = []Layer{LayerPackage, LayerController}
+)
+
+// Kinds of rules that hold wherever the part of an object stands.
+const (
+	// KindClusterSpec are rules for a RayClusterSpec: that of a RayCluster, a RayJob, a RayService or a RayCronJob.
+	KindClusterSpec = "RayClusterSpec"
+	// KindJobSpec are rules for a RayJobSpec: that of a RayJob or a RayCronJob.
+	KindJobSpec = "RayJobSpec"
+	// KindAny are rules for the metadata of more than one kind.
+	KindAny = "any"
+)
+
+// kindOf is the kind of a rule that names none, by how its id begins.
+var kindOf = map[string]string{"RC": KindClusterSpec, "RJ": KindJobSpec, "RS": "RayService", "CJ": "RayCronJob"}
+
+// Rule is all that there is to say about a rule but its check. [New] fills in what follows from the rest.
+type Rule struct {
+	// ID is what field.Error.Origin and Violation.Rule hold. It is stable, and never used again. Ids up to 199 are rules of KubeRay 1.7,
+	// those from 501 are additions.
+	ID string
+	// Kind is the kind of object, or one of the constants above. Empty stands for what the id says: RayClusterSpec, RayJobSpec,
+	// RayService or RayCronJob.
+	Kind string
+	// Field is where the rule looks. Within a RayClusterSpec or a RayJobSpec it is the path below that.
+	Field string
+	// Condition says when the rule is broken.
+	Condition string
+	// Remedy says what would be right, and is the message of problems that have no other.
+	Remedy string
+	// Tier says why, and where the rule may refuse. Empty stands for Peer where Peer is given, and for Advice.
+	Tier Tier
+	// Peer are the parts of KubeRay that refuse the object. Empty but for the tier Peer.
+	Peer []PeerLayer
+	// Mixed says that some cases of the rule, as the condition tells, are of the tier Advice.
+	Mixed bool
+	// Depends names what decides about the rule besides the object: a feature gate, the batch scheduler, the environment of
+	// the operator, other objects. No CRD holds such a rule, and where the thing is not known it is no error.
+	Depends string
+	// OptIn says that an option of the operator makes errors of the warnings.
+	OptIn bool
+	// Transition says that the rule is about the way from the old object to the new one, and so has a say in updates only.
+	Transition bool
+	// Layers are the places that enforce the rule outside of the API server. Nil stands for LayerPackage.
+	Layers []Layer
+	// Same are ids of the catalogue that say the same; problems carry ID.
+	Same []string
+	// Reads are the other fields that decide, beyond Field and those that stand in the message: below the part that Kind
+	// names, or, after "../", next to the field of the problem. An old problem is a new one when they change.
+	Reads []string
+
+	// Marker says that the types in api declare the rule by a marker, as the types of KubeRay 1.7 do and in its words, and what
+	// becomes of it in the CRD: a keyword of the schema, or CEL. Empty for none.
+	Marker APILayer
+	// Keyword is a keyword of the schema that enforces the rule. Nil for none.
+	Keyword *Keyword
+	// CEL is what the schemas of the CRDs ask.
+	CEL []CEL
+	// Policies are what ValidatingAdmissionPolicies ask where a schema cannot see or afford what the rule reads.
+	Policies []Policy
+}
+
+// Severity is what becomes of an object that breaks the rule.
+func (r *Rule) Severity() Severity {
+	switch {
+	case r.Tier == Advice && !r.OptIn:
+		return SeverityWarning
+	case r.Mixed || r.OptIn:
+		return SeverityBoth
+	}
+	return SeverityError
+}
+
+// Stops reports whether a controller does not act on an object that breaks the rule, even if it acted on it before, as the
+// controller of KubeRay does not.
+func (r *Rule) Stops() bool { return slices.Contains(r.Peer, PeerSpec) }
+
+// declared are all rules of the program by their ids. Only variables at the level of packages add to it.
+var declared = map[string]*Rule{}
+
+// New declares a rule: once, as a variable of a package.
+func New(r Rule) *Rule {
+	if declared[r.ID] != nil {
+		panic("rule " + r.ID + " is declared twice")
+	}
+	if r.Kind == "" {
+		r.Kind = kindOf[r.ID[:2]]
+	}
+	switch {
+	case r.Tier != "":
+	case len(r.Peer) > 0:
+		r.Tier = Peer
+	default:
+		r.Tier = Advice
+	}
+	if r.Layers == nil {
+		r.Layers = []Layer{LayerPackage}
+	}
+	declared[r.ID] = &r
+	return &r
+}
+
+// All returns the rules of all packages that the program has, by their ids.
+func All() []*Rule {
+	all := make([]*Rule, 0, len(declared))
+	for _, r := range declared {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// ByID returns the rule, or nil.
+func ByID(id string) *Rule { return declared[id] }
