@@ -1,0 +1,75 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
+	"github.com/raygate/raygate/test/envtest"
+)
+
+// hooks are webhooks without a network.
+type hooks map[string]http.Handler
+
+func (h hooks) Register(path string, hook http.Handler) { h[path] = hook }
+
+// TestD34DeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
+func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
+	env := envtest.Start(t, envtest.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true})
+	w := env.World(t, "devices-")
+	file := filepath.Join(t.TempDir(), "registry.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: a.io/x}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newReplica := func(id string) (ctrl.Manager, hooks) {
+		o, err := parse(t, []string{"--device-registry=" + file}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Config = env.Config
+		mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
+			Scheme: envtest.Scheme(t), Metrics: metricsserver.Options{BindAddress: "0"}, LeaderElection: true, LeaderElectionID: "lease", LeaderElectionNamespace: w.Namespace,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := hooks{}
+		if err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		return mgr, h
+	}
+	// Two replicas in one process: each has the metrics of a process.
+	metrics := ctrlmetrics.Registry
+	t.Cleanup(func() { ctrlmetrics.Registry = metrics })
+	ready := func(h hooks) bool {
+		rec := httptest.NewRecorder()
+		h[deviceadmission.ValidatePath].ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+		return rec.Code != http.StatusServiceUnavailable
+	}
+	leader, first := newReplica("first")
+	w.Start(leader)
+	<-leader.Elected()
+	w.Eventually("the leader to know all Pods", func() bool { return ready(first) })
+	ctrlmetrics.Registry = prometheus.NewRegistry()
+	second, h := newReplica("second")
+	if ready(h) {
+		t.Error("a replica is ready before it has looked")
+	}
+	w.Start(second)
+	w.Eventually("the other replica to know all Pods", func() bool { return ready(h) })
+	select {
+	case <-second.Elected():
+		t.Error("the second replica leads: the test shows nothing")
+	default:
+	}
+}
