@@ -34,18 +34,7 @@ func checkFacts(out *rule.Report, c *Spec, path *field.Path) {
 	if f == nil {
 		return
 	}
-	for i := range c.Spec.WorkerGroupSpecs {
-		g, path := &c.Spec.WorkerGroupSpecs[i], path.Child("workerGroupSpecs").Index(i)
-		if wanted, known := f.WantedPods[g.GroupName]; known && g.NumOfHosts > 1 && wanted%int64(g.NumOfHosts) != 0 {
-			out.Invalid(rc121, path.Child("numOfHosts"), g.NumOfHosts, fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted))
-		}
-		pods, known := f.WorkerPods[g.GroupName]
-		for k, name := range g.ScaleStrategy.WorkersToDelete {
-			if known && !slices.Contains(pods, name) {
-				out.Invalid(rc511, path.Child("scaleStrategy", "workersToDelete").Index(k), name, "is no Pod of this group and is left alone")
-			}
-		}
-	}
+	checkGroupFacts(out, c, path)
 	if c.Spec.NetworkPolicy != nil {
 		for _, name := range f.ForeignNetworkPolicies {
 			out.Forbidden(rc122, path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name))
@@ -58,6 +47,22 @@ func checkFacts(out *rule.Report, c *Spec, path *field.Path) {
 		out.NotFound(rc124, path.Child("authOptions", "secretName"), *a.SecretName)
 	}
 	checkLiveClaim(out, c, path.Child("gcsFaultToleranceOptions", "storage"))
+}
+
+func checkGroupFacts(out *rule.Report, c *Spec, path *field.Path) {
+	f := c.Options.Facts
+	for i := range c.Spec.WorkerGroupSpecs {
+		g, path := &c.Spec.WorkerGroupSpecs[i], path.Child("workerGroupSpecs").Index(i)
+		if wanted, known := f.WantedPods[g.GroupName]; known && g.NumOfHosts > 1 && wanted%int64(g.NumOfHosts) != 0 {
+			out.Invalid(rc121, path.Child("numOfHosts"), g.NumOfHosts, fmt.Sprintf("must divide the Pods of the group, which are %d; this is a fault of the operator, please report it", wanted))
+		}
+		pods, known := f.WorkerPods[g.GroupName]
+		for k, name := range g.ScaleStrategy.WorkersToDelete {
+			if known && !slices.Contains(pods, name) {
+				out.Invalid(rc511, path.Child("scaleStrategy", "workersToDelete").Index(k), name, "is no Pod of this group and is left alone")
+			}
+		}
+	}
 }
 
 var rc125 = rule.New(rule.Rule{ID: "RC-125", Field: "gcsFaultToleranceOptions.storage", Condition: "differs from the PersistentVolumeClaim that exists", Layers: rule.ControllerOnly})

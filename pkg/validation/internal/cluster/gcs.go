@@ -234,16 +234,20 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
 		out.Maybe().Invalid(rc545, path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots")
 	}
-	seen, modesPath := map[corev1.PersistentVolumeAccessMode]bool{}, path.Child("accessModes")
-	for i, mode := range s.AccessModes {
-		rule.OneOf(out, rc544, modesPath.Index(i), mode, accessModes...)
+	checkAccessModes(out, s.AccessModes, path.Child("accessModes"))
+}
+
+func checkAccessModes(out *rule.Report, modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
+	seen := map[corev1.PersistentVolumeAccessMode]bool{}
+	for i, mode := range modes {
+		rule.OneOf(out, rc544, path.Index(i), mode, accessModes...)
 		if seen[mode] {
-			out.Maybe().Duplicate(rc544, modesPath.Index(i), mode, "list each mode once")
+			out.Maybe().Duplicate(rc544, path.Index(i), mode, "list each mode once")
 		}
 		seen[mode] = true
 	}
 	if seen[corev1.ReadWriteOncePod] && len(seen) > 1 {
-		out.Forbidden(rc544, modesPath, "ReadWriteOncePod must stand alone")
+		out.Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
 	}
 }
 

@@ -142,7 +142,7 @@ var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec
 
 // reservedName returns the rule against a name that the operator uses in the Pod, and nil for others. Whether it adds a container that makes workers
 // wait, the operator alone knows.
-func reservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool) (by *rule.Rule, why string, to *rule.Report) {
+func reservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool) (by *rule.Rule, why string, to *rule.Report) { //nolint:gocyclo // a table of names, in the form of a switch
 	switch {
 	case name == rayv1.ContainerAutoscaler && g.head && c.Autoscaling:
 		return rc524, "the operator adds a container of this name with enableInTreeAutoscaling", out

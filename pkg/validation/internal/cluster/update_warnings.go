@@ -118,8 +118,6 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 
 }
 
-const keepsPods = "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"
-
 // checkHeadChange tells of changes of what the head Pod is made from.
 func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	for _, f := range []struct {

@@ -132,19 +132,24 @@ func checkReplicas(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *fi
 	if g.MinReplicas != nil && g.MaxReplicas != nil && *g.MinReplicas > *g.MaxReplicas {
 		out.Invalid(rc042, minPath, *g.MinReplicas, fmt.Sprintf("must not exceed maxReplicas, which is %d", *g.MaxReplicas))
 	}
+	if g.NumOfHosts < 1 {
+		out.Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
+	}
+	checkReplicasAsWritten(out, g, path)
+}
+
+// checkReplicasAsWritten tells of numbers that do not count.
+func checkReplicasAsWritten(out *rule.Report, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	suspended := metadata.IsTrue(g.Suspend)
 	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
 	if g.Replicas != nil && *g.Replicas > 0 && !suspended && outOfBounds(g, *g.Replicas) {
 		out.Invalid(rc507, path.Child("replicas"), *g.Replicas)
 	}
 	if suspended && g.MinReplicas != nil && *g.MinReplicas > 0 {
-		out.Invalid(rc522, minPath, *g.MinReplicas, "has no effect while the group is suspended")
+		out.Invalid(rc522, path.Child("minReplicas"), *g.MinReplicas, "has no effect while the group is suspended")
 	}
 	if g.MaxReplicas != nil && *g.MaxReplicas == 0 && g.Replicas != nil && *g.Replicas > 0 {
-		out.Invalid(rc522, maxPath, *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it")
-	}
-	if g.NumOfHosts < 1 {
-		out.Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
+		out.Invalid(rc522, path.Child("maxReplicas"), *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it")
 	}
 }
 

@@ -29,10 +29,6 @@ var cronJobNameRules = metadata.NameRules{
 	Why: "so that the names of its RayJobs stay within 47",
 }
 
-func cronJobUnused(cj *rayv1.RayCronJob, _ rule.Options) []string {
-	return job.Unused(&cj.Spec.JobTemplate, "spec.jobTemplate")
-}
-
 var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
 	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector",
 	Marker: rule.InSchema})
@@ -70,8 +66,6 @@ func newCronJob(cj *rayv1.RayCronJob, o rule.Options) *job.Spec {
 	}
 	return j
 }
-
-const scheduleRemedy = "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m"
 
 // maxSchedule is far beyond any schedule that means something.
 const maxSchedule = 1024

@@ -194,9 +194,7 @@ func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 	}
 	rule.AtLeast(out, rj057, path.Child("activeDeadlineSeconds"), j.spec.ActiveDeadlineSeconds, 1)
 	if d, path := j.spec.PreRunningDeadlineSeconds, path.Child("preRunningDeadlineSeconds"); d != nil {
-		if *d <= 0 {
-			out.Invalid(rj007, path, *d)
-		}
+		rule.AtLeast(out, rj007, path, d, 1)
 		if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
 			out.Invalid(rj531, path, *d)
 		}

@@ -32,6 +32,12 @@ func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
 	if rj.Spec.Suspend && !old.Spec.Suspend && (state == rayv1.JobDeploymentStatusWaiting || state.IsTerminal()) {
 		out.Invalid(rj520, path.Child("suspend"), true, "is ignored while the job is "+string(state)+", where nothing is left to stop but the cluster; delete the job instead")
 	}
+	checkLateChanges(out, rj, old, path)
+	metadata.CheckLostFields(out, rj, old, o)
+}
+
+func checkLateChanges(out *rule.Report, rj, old *rayv1.RayJob, path *field.Path) {
+	state := old.Status.JobDeploymentStatus
 	for _, name := range changedFields(&rj.Spec, &old.Spec) {
 		p := path.Child(name)
 		switch {
@@ -51,7 +57,6 @@ func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
 			checkJobIDChange(out, rj, state, p)
 		}
 	}
-	metadata.CheckLostFields(out, rj, old, o)
 }
 
 var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,

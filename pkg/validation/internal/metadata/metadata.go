@@ -120,6 +120,11 @@ func checkSwitches(out *rule.Report, annotations map[string]string, path *field.
 			out.Invalid(rc570, path.Key(key), annotations[key], "is not understood and counts as false; use true or false")
 		}
 	}
+	checkOwnAnswers(out, annotations, path)
+}
+
+// checkOwnAnswers looks at the annotations in which a cluster decides otherwise than the operator does for all.
+func checkOwnAnswers(out *rule.Report, annotations map[string]string, path *field.Path) {
 	for _, key := range []string{rayv1.AnnotationWaitForHead, rayv1.AnnotationProbes, rayv1.AnnotationLoginShell} {
 		if v, set := annotations[key]; set && !LowerTrue(v) && !strings.EqualFold(v, "false") {
 			out.Invalid(rc570, path.Key(key), v, "is not understood and changes nothing; use true or false")

@@ -54,6 +54,7 @@ func PortKey(port int32, protocol corev1.Protocol) ProtocolPort {
 	return ProtocolPort{port, protocol}
 }
 
+// Remedies for repeated keys.
 const (
 	OncePerPort  = "list each port and protocol once"
 	oncePerClaim = "list each claim once"
