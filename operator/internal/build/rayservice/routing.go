@@ -1,6 +1,7 @@
 package rayservice
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -75,18 +76,24 @@ func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 		if string(p.ParentRef.Name) != gateway || string(ptr.Deref(p.ParentRef.Namespace, gatewayv1.Namespace(u.GetNamespace()))) != u.GetNamespace() {
 			continue
 		}
-		accepted := true
-		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
-			c := meta.FindStatusCondition(p.Conditions, string(kind))
-			current := c != nil && (c.ObservedGeneration == 0 || c.ObservedGeneration >= r.Generation)
-			accepted = accepted && current && c.Status == metav1.ConditionTrue
-			if current && c.Status == metav1.ConditionFalse && st.Refused == "" {
-				st.Refused = text(c)
-			}
-		}
-		st.Ready = st.Ready || accepted
+		accepted, refused := accepts(&p, r.Generation)
+		st.Ready, st.Refused = st.Ready || accepted, cmp.Or(st.Refused, refused)
 	}
 	return st
+}
+
+// accepts reports whether a Gateway has accepted an HTTPRoute of this generation, with all its backends, and why it does not.
+func accepts(p *gatewayv1.RouteParentStatus, generation int64) (accepted bool, refused string) {
+	accepted = true
+	for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+		c := meta.FindStatusCondition(p.Conditions, string(kind))
+		current := c != nil && (c.ObservedGeneration == 0 || c.ObservedGeneration >= generation)
+		accepted = accepted && current && c.Status == metav1.ConditionTrue
+		if current && c.Status == metav1.ConditionFalse {
+			refused = cmp.Or(refused, text(c))
+		}
+	}
+	return accepted, refused
 }
 
 // text is what a condition of another controller says. Its length is that controller's.
