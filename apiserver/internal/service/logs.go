@@ -97,15 +97,19 @@ func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, o
 		}
 		return err
 	}
-	if q.tail == nil && (q.follow || job.Status.Final()) {
+	if q.tail == nil && q.follow && !job.Status.Final() {
 		out.from(q.offset)
 		return rest(out)
 	}
 	text, err := c.JobLogs(ctx, id)
+	whole := len(text) < rayLogLimit
+	if q.tail == nil && job.Status.Final() && (err != nil || !whole) { // else not as a stream, which Ray ends seconds after its last byte
+		out.from(q.offset)
+		return rest(out)
+	}
 	if err != nil {
 		return err
 	}
-	whole := len(text) < rayLogLimit
 	end := &mark{text: text[max(0, len(text)-maxMark):], from: int64(len(text) - maxMark), before: io.Discard, after: out}
 	switch {
 	case q.tail == nil && whole:

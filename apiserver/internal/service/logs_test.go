@@ -4,6 +4,11 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 )
 
 func TestLastLines(t *testing.T) {
@@ -17,6 +22,32 @@ func TestLastLines(t *testing.T) {
 		if got := lastLines(tc.text, tc.n); got != tc.want {
 			t.Errorf("the last %d of %q are %q, want %q", tc.n, tc.text, got, tc.want)
 		}
+	}
+}
+
+// TestLogOfAnEndedJob is read at once: Ray ends a stream of it seconds after its last byte.
+func TestLogOfAnEndedJob(t *testing.T) {
+	dash := dashboardfake.New(clock.RealClock{})
+	dash.Put(dashboard.Job{SubmissionID: "demo", Status: dashboard.Running})
+	dash.Write("demo", "one\ntwo\n")
+	dash.Set("demo", dashboard.Succeeded, "")
+	for _, q := range []logQuery{{}, {follow: true}, {follow: true, offset: 4}} {
+		var got strings.Builder
+		var next int64
+		out := &logSender{send: func(data []byte, n int64) error {
+			next = n
+			_, err := got.Write(data)
+			return err
+		}}
+		if err := driverLog(t.Context(), dash, "demo", q, out); err != nil {
+			t.Fatal(err)
+		}
+		if want := "one\ntwo\n"[q.offset:]; got.String() != want || next != 8 {
+			t.Errorf("%+v: got %q up to %d, want %q up to 8", q, got.String(), next, want)
+		}
+	}
+	if n := dash.Calls("TailJobLogs"); n > 0 {
+		t.Errorf("the log was followed %d times", n)
 	}
 }
 

@@ -266,16 +266,20 @@ func FuzzSubmissionAnswers(f *testing.F) {
 	})
 }
 
-// A log that is not followed is not waited for, when the dashboard knows the job and has no stream of its log.
+// A log that is not followed is not waited for, when the dashboard knows the job and gives its log neither at once nor as a stream.
 func TestLogIsTriedTwice(t *testing.T) {
 	w := newWorld(t)
 	w.record(t, "a", raysim.Succeeded, "x")
 	w.ray.Intercept(func(rw http.ResponseWriter, r *http.Request) bool {
-		if strings.HasSuffix(r.URL.Path, "/tail") {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tail"):
 			rw.WriteHeader(http.StatusOK)
-			return true
+		case strings.HasSuffix(r.URL.Path, "/logs"):
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			return false
 		}
-		return false
+		return true
 	})
 	if code, _, body, _ := w.send(t, "GET", "clusters/demo/submissions/a/logs", ""); code != 503 {
 		t.Errorf("%d %s", code, body)
