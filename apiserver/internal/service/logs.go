@@ -97,37 +97,41 @@ func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, o
 		}
 		return err
 	}
-	if q.tail == nil && q.follow && !job.Status.Final() {
-		out.from(q.offset)
+	final := job.Status.Final()
+	if q.tail != nil {
+		return endOfLog(ctx, c, id, int(*q.tail), q.follow && !final, rest, out)
+	}
+	out.from(q.offset)
+	if q.follow && !final {
 		return rest(out)
 	}
 	text, err := c.JobLogs(ctx, id)
-	whole := len(text) < rayLogLimit
-	if q.tail == nil && job.Status.Final() && (err != nil || !whole) { // else not as a stream, which Ray ends seconds after its last byte
-		out.from(q.offset)
+	switch whole := len(text) < rayLogLimit; {
+	case err == nil && whole: // not as a stream, which Ray ends seconds after its last byte
+		_, err = io.WriteString(out, text)
+		return err
+	case final:
 		return rest(out)
+	case err != nil:
+		return err
 	}
+	return rest(markOf(text, out, failing{errEnough}))
+}
+
+// endOfLog sends the last lines of a log, and if the job goes on and is followed, the rest of it.
+func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, follow bool, rest func(io.Writer) error, out *logSender) error {
+	text, err := c.JobLogs(ctx, id)
 	if err != nil {
 		return err
 	}
-	end := &mark{text: text[max(0, len(text)-maxMark):], from: int64(len(text) - maxMark), before: io.Discard, after: out}
-	switch {
-	case q.tail == nil && whole:
-		out.from(q.offset)
-		_, err = io.WriteString(out, text)
-		return err
-	case q.tail == nil:
-		out.from(q.offset)
-		end.before, end.after = out, failing{errEnough}
-		return rest(end)
-	}
-	start := len(text) - len(lastLines(text, int(*q.tail)))
+	whole := len(text) < rayLogLimit
+	start := len(text) - len(lastLines(text, lines))
 	out.next, out.lost = int64(start), !whole
-	if _, err := io.WriteString(out, text[start:]); err != nil || !q.follow || job.Status.Final() {
+	if _, err := io.WriteString(out, text[start:]); err != nil || !follow {
 		return err
 	}
 	if !whole {
-		return rest(end)
+		return rest(markOf(text, io.Discard, out))
 	}
 	out.from(int64(len(text)))
 	return rest(out)
@@ -150,6 +154,11 @@ type mark struct {
 	held          []byte // the end of what has been written, too short to hold the text
 	found         bool
 	before, after io.Writer
+}
+
+// markOf marks the end of what Ray returned of a log.
+func markOf(text string, before, after io.Writer) *mark {
+	return &mark{text: text[max(0, len(text)-maxMark):], from: int64(len(text) - maxMark), before: before, after: after}
 }
 
 // Write implements io.Writer.
