@@ -91,10 +91,6 @@ type Options struct {
 	// lacks are lost on the way. Empty means that nothing is lost.
 	RequestVersion string
 
-	// ByController says that a controller sent the request and not a person. It silences the warnings for people who edit
-	// what belongs to a controller.
-	ByController bool
-
 	// Facts are about other objects. Nil means that nothing is known, as in admission, which must not look.
 	Facts *Facts
 }

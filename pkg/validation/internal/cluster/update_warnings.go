@@ -23,7 +23,7 @@ func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options
 	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
 	checkResume(out, rc, old, path.Child("suspend"))
 	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
-	checkOwnedEdit(out, rc, old, o)
+	checkOwnedEdit(out, rc, old)
 	metadata.CheckLostFields(out, rc, old, o)
 }
 
@@ -215,13 +215,13 @@ func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 	}
 }
 
-var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited by a person although a RayJob or a RayService owns the cluster", Transition: true})
+var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited although a RayJob or a RayService owns the cluster, but for what the autoscaler writes; the webhook does not see the operator's own writes", Transition: true})
 
-// checkOwnedEdit tells a person that a RayJob or a RayService will overwrite the edit, or never sees it. What the
-// autoscaler writes is for everyone.
-func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options) {
+// checkOwnedEdit tells that a RayJob or a RayService will overwrite the edit, or never sees it. What the autoscaler writes is for
+// everyone. The match conditions of the webhook know the operator by its user name and leave its requests out.
+func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
 	owner := metav1.GetControllerOf(rc)
-	if o.ByController || owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
+	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
 		return
 	}
 	a, b := scalingAside(&rc.Spec), scalingAside(&old.Spec)
