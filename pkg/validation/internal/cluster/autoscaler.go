@@ -96,7 +96,8 @@ func checkAutoscalerOptions(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	if c.Autoscaling {
 		// The mounts are of a container of the head Pod, so its volumes count.
-		pods.CheckMountedVolumes(out, o.VolumeMounts, podVolumes(&c.Spec.HeadGroupSpec.Template), path.Child("volumeMounts"))
+		head := pods.Template{PodTemplateSpec: &c.Spec.HeadGroupSpec.Template, Volumes: addedVolumes}
+		pods.CheckMounts(out, o.VolumeMounts, head.AllVolumes(), path.Child("volumeMounts"))
 	}
 	if o.Resources != nil && c.Autoscaling {
 		pods.CheckResourceRequirements(out, o.Resources, path.Child("resources"))

@@ -64,13 +64,13 @@ func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, pat
 var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{cel.EachGroup("", "g.groupName == '' || "+cel.IsLabelValue("g.groupName"),
 		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends")}})
-var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
-	Remedy: "becomes part of Pod names, which cannot have an underscore; use a dash",
+var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore, or a dot next to a dot or a dash, within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
+	Remedy: "becomes part of Pod names, which can have neither underscores nor dots next to dots or dashes; use a dash",
 	CEL: []rule.CEL{
-		cel.UnderscoreInPods(rule.RayCluster, "spec", "1"),
-		cel.UnderscoreInPods(rule.RayJob, "spec.rayClusterSpec", "7"),
-		cel.UnderscoreInPods(rule.RayService, "spec.rayClusterConfig", "7"),
-		cel.UnderscoreInPods(rule.RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
+		cel.GroupInPodNames(rule.RayCluster, "spec", "1"),
+		cel.GroupInPodNames(rule.RayJob, "spec.rayClusterSpec", "7"),
+		cel.GroupInPodNames(rule.RayService, "spec.rayClusterConfig", "7"),
+		cel.GroupInPodNames(rule.RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
 	}})
 var rc506 = rule.New(rule.Rule{ID: "RC-506", Field: "workerGroupSpecs[i].groupName", Condition: "headgroup or submittergroup"})
 var rc564 = rule.New(rule.Rule{ID: "RC-564", Field: "workerGroupSpecs[i].groupName", Condition: "longer than 57 and numOfHosts above 1 (gate RayMultiHostIndexing)", Tier: rule.Kubernetes, Depends: "gate RayMultiHostIndexing", Reads: []string{"../numOfHosts"}})
@@ -80,7 +80,7 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
 		out.Invalid(rc502, path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; "))
-	case underscoreInPods(c, name):
+	case !namesPods(c, name):
 		out.Invalid(rc503, path, name)
 	}
 	if name == "" {
@@ -103,10 +103,10 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 // podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
 const podPrefix = 50
 
-// underscoreInPods reports whether Pods get a name with an underscore, which is cut off behind a long name of the cluster.
-func underscoreInPods(c *Spec, group string) bool {
-	at := strings.Index(group, "_")
-	return at >= 0 && c.NameLength+1+at < podPrefix
+// namesPods reports whether Pods can have names with that of the group in them. Behind a long name of the cluster it is cut off.
+func namesPods(c *Spec, group string) bool {
+	prefix := strings.Repeat("x", min(max(c.NameLength, 1), podPrefix)) + "-" + strings.ToLower(group)
+	return len(validation.IsDNS1123Subdomain(prefix[:min(len(prefix), podPrefix)]+"-worker")) == 0
 }
 
 var rc039 = rule.New(rule.Rule{ID: "RC-039", Field: "workerGroupSpecs[i]", Condition: "autoscaling off and minReplicas or maxReplicas absent, for objects without schema defaults", Peer: rule.BySpec})

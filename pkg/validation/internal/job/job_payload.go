@@ -34,7 +34,7 @@ var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set 
 
 // checkJobPayload looks at what is given to Ray together with the job.
 func checkJobPayload(out *rule.Report, j *Spec, path *field.Path) {
-	checkRuntimeEnv(out, j.spec.RuntimeEnvYAML, path.Child("runtimeEnvYAML"))
+	checkRuntimeEnv(out, j, path.Child("runtimeEnvYAML"))
 	if len(j.spec.Metadata) > 0 && j.submits() && j.Cluster != nil {
 		if v := j.Cluster.Spec.RayVersion; v != "" && !versionWithMetadata.MatchString(v) {
 			out.Forbidden(rj516, path.Child("metadata"), "needs rayClusterSpec.rayVersion 2.6.0 or later, and it is "+rule.Clipped(v))
@@ -78,7 +78,10 @@ var runtimeEnvKeys = sets.New("working_dir", "py_modules", "py_executable", "pip
 
 var rj515 = rule.New(rule.Rule{ID: "RJ-515", Field: "runtimeEnvYAML", Condition: "a top-level key that Ray is not known to have, a key given twice, or both pip and conda"})
 
-func checkRuntimeEnv(out *rule.Report, text string, path *field.Path) {
+var rj537 = rule.New(rule.Rule{ID: "RJ-537", Field: "runtimeEnvYAML", Condition: "in HTTPMode, working_dir or an entry of py_modules is no URI"})
+
+func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
+	text := j.spec.RuntimeEnvYAML
 	env, err := metadata.YAMLMap(text)
 	if err != nil {
 		out.Invalid(rj056, path, text, "must be YAML for a map, as in pip: [numpy]: "+err.Error())
@@ -90,6 +93,11 @@ func checkRuntimeEnv(out *rule.Report, text string, path *field.Path) {
 		if !runtimeEnvKeys.Has(key) {
 			out.Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
 		}
+	}
+	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads what is local to it
+		metadata.LocalPackages(env, func(field, local string) {
+			out.Invalid(rj537, path, local, field+" must be a URI in HTTPMode, as in https://example.com/app.zip or s3://bucket/app.zip; nobody uploads folders and files")
+		})
 	}
 	_, pip := env["pip"]
 	_, conda := env["conda"]

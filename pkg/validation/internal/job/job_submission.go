@@ -99,7 +99,7 @@ func checkSubmitter(out *rule.Report, j *Spec, path *field.Path) {
 		if c := cluster.RayContainer(t); mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0 {
 			out.Forbidden(rj534, templatePath.Child("spec", "containers").Index(0).Child("command"))
 		}
-		checkSubmitterPod(out, t, templatePath.Child("spec"))
+		checkSubmitterPod(out, t, templatePath)
 	}
 	if c := j.spec.SubmitterConfig; c != nil {
 		if mode == rayv1.SidecarMode {
@@ -130,7 +130,8 @@ var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.c
 		"give at least one container; the first submits the job")}})
 
 func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
-	checkSubmitterLists(out, &t.Spec, path)
+	pods.Template{PodTemplateSpec: t, Volumes: []string{rayv1.VolumeRayToken}}.Check(out, path)
+	path = path.Child("spec")
 	restartPath := path.Child("restartPolicy")
 	switch policy := t.Spec.RestartPolicy; {
 	case len(t.Spec.Containers) == 0:
@@ -140,13 +141,6 @@ func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.
 	default:
 		rule.OneOf(out, rj509, restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
 	}
-}
-
-func checkSubmitterLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
-	pods.CheckPodLists(out, spec, path)
-	pods.Repeats(out, pods.RC017, path, "containers", spec.Containers, pods.ContainerName, "name", pods.OwnName)
-	pods.Repeats(out, pods.RC017, path, "initContainers", spec.InitContainers, pods.ContainerName, "name", pods.OwnName)
-	pods.EachContainer(spec, path, func(c *corev1.Container, path *field.Path) { pods.CheckContainerLists(out, c, path) })
 }
 
 var rj508 = rule.New(rule.Rule{ID: "RJ-508", Field: "submitterPodTemplate", Condition: "set in HTTPMode or InteractiveMode"})

@@ -170,6 +170,9 @@ var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.
 	CEL: []rule.CEL{cel.OfServeService(".metadata.name", "self.serveService.metadata.name == '' || (self.serveService.metadata.name.size() <= 63 && self.serveService.metadata.name.matches('"+cel.DNS1035Label+"'))",
 		"use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash")}})
 
+var rs526 = rule.New(rule.Rule{ID: "RS-526", Field: "spec.serveService", Condition: "set with type NewClusterWithIncrementalUpgrade",
+	Remedy: "is ignored with NewClusterWithIncrementalUpgrade, where a Gateway leads to the Services of the clusters; remove it"})
+
 // checkServeService looks at the Service that users call.
 func checkServeService(out *rule.Report, s *service) {
 	svc := s.Spec.ServeService
@@ -182,6 +185,9 @@ func checkServeService(out *rule.Report, s *service) {
 		return
 	}
 	path := s.path.Child("serveService")
+	if s.incremental() && s.cluster.Options.Enabled(rule.GateIncrementalUpgrade) {
+		out.Forbidden(rs526, path)
+	}
 	switch name, path := svc.Name, path.Child("metadata", "name"); {
 	case name != "" && len(validation.IsDNS1035Label(name)) > 0:
 		out.Invalid(rs515, path, name, "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash")
