@@ -28,6 +28,11 @@ func EachGroup(reason rule.Reason, fine, says string) rule.CEL {
 	return rule.CEL{Field: ".workerGroupSpecs", Reason: reason, Says: says, OwnWords: true, Groups: "workerGroupSpecs", EachGroup: fine}
 }
 
+// GroupAtLeast0 asks a number of each group to be none below 0.
+func GroupAtLeast0(field string) rule.CEL {
+	return EachGroup("", "!has(g."+field+") || g."+field+" >= 0", field+" must be at least 0")
+}
+
 // GroupInPodNames looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
 // of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added. A dot that is the
 // last of them is left to the Go package.

@@ -28,9 +28,7 @@ func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 			checkReservedName(out, c, g, name, isInit, path)
 		},
 	}.Check(out, path)
-	if len(t.Spec.Containers) == 0 {
-		out.Required(g.rule(rc033, rc038), spec.Child("containers"))
-	}
+	out.When(len(t.Spec.Containers) == 0).Required(g.rule(rc033, rc038), spec.Child("containers"))
 	checkRestartPolicy(out, c, g, spec.Child("restartPolicy"))
 	checkTLSTemplate(out, c, g, spec)
 	checkOwnMetadata(out, c, g, path.Child("metadata"))
@@ -66,9 +64,7 @@ func checkRestartPolicy(out *rule.Report, c *Spec, g nodeGroup, path *field.Path
 	if !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
 		return
 	}
-	if c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever {
-		out.Invalid(g.rule(rc074, rc075), path, string(policy))
-	}
+	out.When(c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever).Invalid(g.rule(rc074, rc075), path, string(policy))
 }
 
 // addedVolumes are the volumes that the operator adds to Pods, so that a mount may refer to them.

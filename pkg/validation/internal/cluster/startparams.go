@@ -67,7 +67,7 @@ func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	}
 	for _, n := range numbers {
 		for _, name := range n.names {
-			if v := g.rayStartParams[name]; v != "" && !shell.ByShell(v) && !n.form.MatchString(v) {
+			if v := g.rayStartParams[name]; v != "" && !shell.Expands(v) && !n.form.MatchString(v) {
 				out.Invalid(n.by, path.Key(name), v)
 			}
 		}
@@ -150,12 +150,8 @@ func checkParamText(out *rule.Report, key, value string, path *field.Path) {
 	if secretParams[key] {
 		shown = field.OmitValueType{}
 	}
-	if strings.EqualFold(value, "false") && !switches.Has(key) && key != "block" {
-		out.Invalid(rc531, path, shown)
-	}
-	if shell.UnquotedMeta(value) {
-		out.Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
-	}
+	out.When(strings.EqualFold(value, "false") && !switches.Has(key) && key != "block").Invalid(rc531, path, shown)
+	out.When(!shell.OneWord(value)).Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
 }
 
 func aboveMemoryLimit(g nodeGroup, value string) bool {
@@ -197,7 +193,7 @@ var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are por
 func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range portParams {
 		value := g.rayStartParams[key]
-		if value == "" || shell.ByShell(value) {
+		if value == "" || shell.Expands(value) {
 			continue
 		}
 		if n, err := strconv.Atoi(value); err != nil || n < 0 || n > 65535 {
@@ -206,9 +202,7 @@ func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 	low, errLow := strconv.Atoi(g.rayStartParams["min-worker-port"])
 	high, errHigh := strconv.Atoi(g.rayStartParams["max-worker-port"])
-	if errLow == nil && errHigh == nil && low > high && high != 0 {
-		out.Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
-	}
+	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 }
 
 // servicePorts are the named ports of the head, and the start parameters that decide where Ray listens.
@@ -246,13 +240,9 @@ func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 				}
 				listens = n
 			}
-			if listens != int64(port.ContainerPort) {
-				out.Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
-			}
+			out.When(listens != int64(port.ContainerPort)).Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
 		}
 	}
 	// In a RayJob and a RayService another rule tells it.
-	if c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec) {
-		out.Required(rc559, portsPath)
-	}
+	out.When(c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec)).Required(rc559, portsPath)
 }

@@ -2,10 +2,12 @@ package pods
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,21 +24,15 @@ func checkPorts(out *rule.Report, ports []corev1.ContainerPort, path *field.Path
 	names := make(map[string]bool, len(ports))
 	for i := range ports {
 		port, p := &ports[i], path.Index(i)
-		if len(validation.IsValidPortNum(int(port.ContainerPort))) > 0 {
-			out.Invalid(rc541, p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535")
-		}
+		out.When(len(validation.IsValidPortNum(int(port.ContainerPort))) > 0).Invalid(rc541, p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535")
 		if port.Protocol != "" {
 			rule.OneOf(out, rc541, p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 		if port.Name == "" {
 			continue
 		}
-		if msgs := validation.IsValidPortName(port.Name); len(msgs) > 0 {
-			out.Invalid(rc541, p.Child("name"), port.Name, strings.Join(msgs, "; "))
-		}
-		if names[port.Name] {
-			out.Duplicate(rc541, p.Child("name"), port.Name, "give each port of a container a name of its own")
-		}
+		out.Malformed(rc541, p.Child("name"), port.Name, validation.IsValidPortName(port.Name))
+		out.When(names[port.Name]).Duplicate(rc541, p.Child("name"), port.Name, "give each port of a container a name of its own")
 		names[port.Name] = true
 	}
 }
@@ -77,4 +73,19 @@ func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements,
 			out.Maybe().Invalid(rc587, p, request.String(), "has no limit, which a resource that cannot be overcommitted needs; give the same limit")
 		}
 	}
+}
+
+// maxQuantityText bounds the work of the quantity parser, whose time grows faster than its input.
+const maxQuantityText = 64
+
+// hugeExponent is in texts such as 1e-999999999, for which the parser would take hours. The schema of the CRDs and the
+// gateway refuse them too.
+var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9.]{4}`)
+
+// ParseQuantity reads a quantity, but no text for which the parser would take long.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if len(text) > maxQuantityText || hugeExponent.MatchString(text) {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(text)
 }

@@ -15,9 +15,9 @@ import (
 var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// Repeats reports the items of the list called name whose key an earlier item has, at the field below the item, or at the
-// item when the key is more than one field.
-func Repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.Path, name string, list []T, key func(*T) K, below, remedy string) {
+// Repeats reports the items of the list at the path whose key an earlier item has, at the field below the item, or at the item when the
+// key is more than one field. Without a remedy, that of the rule counts.
+func Repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.Path, list []T, key func(*T) K, below string, remedy ...string) {
 	if len(list) < 2 {
 		return
 	}
@@ -26,11 +26,11 @@ func Repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.P
 		k := key(&list[i])
 		if seen[k] {
 			// The path is made where it is needed: a cluster has thousands of items, and none is wrong as a rule.
-			p := path.Child(name).Index(i)
+			p := path.Index(i)
 			if below != "" {
 				p = p.Child(below)
 			}
-			out.Duplicate(by, p, fmt.Sprint(k), remedy)
+			out.Duplicate(by, p, fmt.Sprint(k), remedy...)
 		}
 		seen[k] = true
 	}
@@ -64,17 +64,17 @@ func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
 // checkPodLists checks the lists of a Pod but those of its containers.
 func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
-	Repeats(out, rc017, path, "volumes", spec.Volumes, func(v *corev1.Volume) string { return v.Name }, "name", "list each volume once")
-	Repeats(out, rc017, path, "imagePullSecrets", spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name }, "name", "list each Secret once")
-	Repeats(out, rc017, path, "hostAliases", spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP }, "ip", "give all names of an address in one entry")
-	Repeats(out, rc017, path, "resourceClaims", spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, "name", oncePerClaim)
-	Repeats(out, rc017, path, "schedulingGates", spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, "name", "list each gate once")
-	Repeats(out, rc017, path, "ephemeralContainers", spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, "name", ownName)
-	Repeats(out, rc017, path, "topologySpreadConstraints", spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
+	Repeats(out, rc017, path.Child("volumes"), spec.Volumes, func(v *corev1.Volume) string { return v.Name }, "name", "list each volume once")
+	Repeats(out, rc017, path.Child("imagePullSecrets"), spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name }, "name", "list each Secret once")
+	Repeats(out, rc017, path.Child("hostAliases"), spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP }, "ip", "give all names of an address in one entry")
+	Repeats(out, rc017, path.Child("resourceClaims"), spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, "name", oncePerClaim)
+	Repeats(out, rc017, path.Child("schedulingGates"), spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, "name", "list each gate once")
+	Repeats(out, rc017, path.Child("ephemeralContainers"), spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, "name", ownName)
+	Repeats(out, rc017, path.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
 		return c.TopologyKey + ", " + string(c.WhenUnsatisfiable)
 	}, "", "give one constraint for each topologyKey and whenUnsatisfiable")
 	if r := spec.Resources; r != nil {
-		Repeats(out, rc017, path.Child("resources"), "claims", r.Claims, claimName, "name", oncePerClaim)
+		Repeats(out, rc017, path.Child("resources", "claims"), r.Claims, claimName, "name", oncePerClaim)
 	}
 }
 
@@ -88,17 +88,14 @@ func checkContainerLists(out *rule.Report, c *corev1.Container, path *field.Path
 			out.Required(rc016, path.Child("env").Index(i).Child("name"), "give the variable a name")
 		}
 	}
-	Repeats(out, rc017, path, "env", c.Env, func(e *corev1.EnvVar) string { return e.Name }, "name", "set each variable once")
-	Repeats(out, rc017, path, "ports", c.Ports, func(p *corev1.ContainerPort) ProtocolPort { return PortKey(p.ContainerPort, p.Protocol) }, "", OncePerPort)
-	Repeats(out, rc017, path, "volumeMounts", c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath }, "mountPath", "mount one volume at each path")
-	Repeats(out, rc017, path, "volumeDevices", c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath }, "devicePath", "map one volume to each path")
-	if len(c.Resources.Claims) > 0 {
-		Repeats(out, rc017, path.Child("resources"), "claims", c.Resources.Claims, claimName, "name", oncePerClaim)
-	}
+	Repeats(out, rc017, path.Child("env"), c.Env, func(e *corev1.EnvVar) string { return e.Name }, "name", "set each variable once")
+	Repeats(out, rc017, path.Child("ports"), c.Ports, func(p *corev1.ContainerPort) ProtocolPort { return PortKey(p.ContainerPort, p.Protocol) }, "", OncePerPort)
+	Repeats(out, rc017, path.Child("volumeMounts"), c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath }, "mountPath", "mount one volume at each path")
+	Repeats(out, rc017, path.Child("volumeDevices"), c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath }, "devicePath", "map one volume to each path")
+	Repeats(out, rc017, path.Child("resources", "claims"), c.Resources.Claims, claimName, "name", oncePerClaim)
 	for i := range c.RestartPolicyRules {
 		if codes := c.RestartPolicyRules[i].ExitCodes; codes != nil {
-			Repeats(out, rc017, path.Child("restartPolicyRules").Index(i).Child("exitCodes"), "values", codes.Values,
-				func(v *int32) int32 { return *v }, "", "list each exit code once")
+			Repeats(out, rc017, path.Child("restartPolicyRules").Index(i).Child("exitCodes", "values"), codes.Values, func(v *int32) int32 { return *v }, "", "list each exit code once")
 		}
 	}
 }

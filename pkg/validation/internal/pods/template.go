@@ -53,25 +53,23 @@ var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "metadata.labels, .annotatio
 	Policies: cel.Templates(cel.LabelValues, cel.TemplateMetadata)})
 
 func (t Template) checkMetadata(out *rule.Report, path *field.Path) {
-	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
-		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("labels").Key(key), key, strings.Join(msgs, "; "))
-		}
-		if t.Overwritten != nil && t.Overwritten(key) {
-			continue
-		}
-		if msgs := validation.IsValidLabelValue(t.Labels[key]); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; "))
-		}
-	}
+	CheckLabels(out, t.Labels, rc530, rc530, t.Overwritten, path.Child("labels"))
 	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
 		// The key of an annotation may have upper-case letters in its prefix.
-		if msgs := validation.IsQualifiedName(strings.ToLower(key)); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("annotations").Key(key), key, strings.Join(msgs, "; "))
-		}
+		out.Malformed(rc530, path.Child("annotations").Key(key), key, validation.IsQualifiedName(strings.ToLower(key)))
 	}
 	if err := apivalidation.ValidateAnnotationsSize(t.Annotations); err != nil {
 		out.Invalid(rc530, path.Child("annotations"), field.OmitValueType{}, err.Error())
+	}
+}
+
+// CheckLabels looks at the keys of labels, and at their values but for those of labels that are overwritten.
+func CheckLabels(out *rule.Report, labels map[string]string, byKey, byValue *rule.Rule, overwritten func(string) bool, path *field.Path) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		out.Malformed(byKey, path.Key(key), key, validation.IsQualifiedName(key))
+		if overwritten == nil || !overwritten(key) {
+			out.Malformed(byValue, path.Key(key), labels[key], validation.IsValidLabelValue(labels[key]))
+		}
 	}
 }
 
@@ -97,9 +95,7 @@ func (t Template) checkNames(out *rule.Report, containers []corev1.Container, be
 			out.Duplicate(rc540, path, name, "is the name of an ordinary container too; give each a name of its own")
 		}
 		names[name] = true
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			out.Invalid(rc540, path, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
-		}
+		out.When(len(validation.IsDNS1123Label(name)) > 0).Invalid(rc540, path, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
 		if t.Reserved != nil {
 			t.Reserved(name, before != nil, path)
 		}
