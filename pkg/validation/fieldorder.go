@@ -3,6 +3,7 @@ package validation
 import (
 	"cmp"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +14,11 @@ import (
 
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.
 type pathStep struct {
+	kind stepKind
+	// order is the index, or, in steps that are ranked, the place of the field among those of its struct.
+	order int
 	// name is the text as it stands in the path.
-	name  string
-	index int
-	kind  stepKind
+	name string
 }
 
 // stepKind orders steps of different kinds; a path never mixes them at one place.
@@ -28,69 +30,45 @@ const (
 	stepKey
 )
 
-// splitPath reads a rendered field path. A key in brackets may itself hold dots: annotations[ray.io/ft-enabled].
+// pathSteps matches one step. A key in brackets may itself hold dots: annotations[ray.io/ft-enabled].
+var pathSteps = regexp.MustCompile(`\[([^\]]*)\]?|[^.\[]+`)
+
+// splitPath reads a rendered field path.
 func splitPath(path string) []pathStep {
 	var steps []pathStep
-	for path != "" {
-		switch path[0] {
-		case '.':
-			path = path[1:]
-		case '[':
-			end := strings.IndexByte(path, ']')
-			if end < 0 {
-				return append(steps, pathStep{name: path, kind: stepKey})
-			}
-			key := path[1:end]
-			if i, err := strconv.Atoi(key); err == nil {
-				steps = append(steps, pathStep{name: key, index: i, kind: stepIndex})
-			} else {
-				steps = append(steps, pathStep{name: key, kind: stepKey})
-			}
-			path = path[end+1:]
-		default:
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			steps = append(steps, pathStep{name: path[:end], kind: stepField})
-			path = path[end:]
+	for _, m := range pathSteps.FindAllStringSubmatch(path, -1) {
+		if m[0][0] != '[' {
+			steps = append(steps, pathStep{kind: stepField, name: m[0]})
+		} else if i, err := strconv.Atoi(m[1]); err == nil {
+			steps = append(steps, pathStep{kind: stepIndex, name: m[1], order: i})
+		} else {
+			steps = append(steps, pathStep{kind: stepKey, name: m[1]})
 		}
 	}
 	return steps
 }
 
-// comparePaths orders two paths of an object of the type as a reader of the API would: fields as they are declared, list
-// items by index, keys of maps and unknown fields by text.
-func comparePaths(t reflect.Type, a, b []pathStep) int {
-	for i := range min(len(a), len(b)) {
-		x, y := a[i], b[i]
-		t = settledType(t)
-		if c := cmp.Compare(x.kind, y.kind); c != 0 {
-			return c
+// ranked gives the steps below an object of the type the order of its fields, with those last that are unknown.
+func ranked(t reflect.Type, steps []pathStep) []pathStep {
+	for i, step := range steps {
+		if t = settledType(t); t != nil && t.Kind() == reflect.Struct && step.kind == stepField {
+			fields := jsonfield.Of(t)
+			steps[i].order = len(fields)
+			if f, known := fields[step.name]; known {
+				steps[i].order = f.Rank
+			}
 		}
-		if c := cmp.Compare(x.index, y.index); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(rankOf(t, x), rankOf(t, y)); c != 0 {
-			return c
-		}
-		if x.name != y.name {
-			return cmp.Compare(x.name, y.name)
-		}
-		t = below(t, x)
+		t = below(t, step)
 	}
-	return cmp.Compare(len(a), len(b))
+	return steps
 }
 
-func rankOf(t reflect.Type, step pathStep) int {
-	if t == nil || t.Kind() != reflect.Struct || step.kind != stepField {
-		return 0
-	}
-	fields := jsonfield.Of(t)
-	if f, known := fields[step.name]; known {
-		return f.Rank
-	}
-	return len(fields)
+// comparePaths orders two paths with ranked steps as a reader of the API would: fields as they are declared, list items by index, keys of
+// maps and unknown fields by text.
+func comparePaths(a, b []pathStep) int {
+	return slices.CompareFunc(a, b, func(x, y pathStep) int {
+		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.order, y.order), cmp.Compare(x.name, y.name))
+	})
 }
 
 // below is the type that the step leads to, or nil.
@@ -99,9 +77,7 @@ func below(t reflect.Type, step pathStep) reflect.Type {
 	case t == nil:
 		return nil
 	case t.Kind() == reflect.Struct:
-		if f, known := jsonfield.Of(t)[step.name]; known {
-			return f.GoType
-		}
+		return jsonfield.Of(t)[step.name].GoType
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
 		return t.Elem()
 	}
@@ -115,30 +91,29 @@ func settledType(t reflect.Type) reflect.Type {
 	return t
 }
 
+// signs are how fields and ids of rules begin that only objects of one type have, the fields first: rules of a RayJob are for the template
+// of a RayCronJob too.
+var signs = []struct {
+	begin  string
+	object reflect.Type
+}{
+	{"spec.rayClusterConfig", reflect.TypeFor[rayv1.RayService]()},
+	{"spec.jobTemplate", reflect.TypeFor[rayv1.RayCronJob]()},
+	{"spec.rayClusterSpec", reflect.TypeFor[rayv1.RayJob]()},
+	{"CJ", reflect.TypeFor[rayv1.RayCronJob]()},
+	{"RJ", reflect.TypeFor[rayv1.RayJob]()},
+	{"RS", reflect.TypeFor[rayv1.RayService]()},
+}
+
 // typeOf finds out of which kind an object with these problems is. Where the problems do not tell, the order is the same
 // for all kinds.
 func typeOf(violations []Violation) reflect.Type {
-	byField := []struct {
-		prefix string
-		object reflect.Type
-	}{
-		{"spec.rayClusterConfig", reflect.TypeFor[rayv1.RayService]()},
-		{"spec.jobTemplate", reflect.TypeFor[rayv1.RayCronJob]()},
-		{"spec.rayClusterSpec", reflect.TypeFor[rayv1.RayJob]()},
-	}
-	for _, v := range violations {
-		for _, f := range byField {
-			if strings.HasPrefix(v.Field, f.prefix) {
-				return f.object
-			}
+	for _, s := range signs {
+		if slices.ContainsFunc(violations, func(v Violation) bool {
+			return strings.HasPrefix(v.Field, s.begin) || strings.HasPrefix(v.Rule, s.begin)
+		}) {
+			return s.object
 		}
-	}
-	byRule := map[string]reflect.Type{
-		"CJ": reflect.TypeFor[rayv1.RayCronJob](), "RJ": reflect.TypeFor[rayv1.RayJob](), "RS": reflect.TypeFor[rayv1.RayService](),
-	}
-	i := slices.IndexFunc(violations, func(v Violation) bool { return len(v.Rule) > 2 && byRule[v.Rule[:2]] != nil })
-	if i >= 0 {
-		return byRule[violations[i].Rule[:2]]
 	}
 	return reflect.TypeFor[rayv1.RayCluster]()
 }

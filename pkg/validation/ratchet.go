@@ -98,11 +98,11 @@ func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 		switch {
 		case !v.IsValid():
 		case v.Kind() == reflect.Struct:
-			v = fieldByName(v, step.name)
+			v = fieldByName(v, name)
 		case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
-			v = v.MapIndex(reflect.ValueOf(step.name).Convert(v.Type().Key()))
-		case v.Kind() == reflect.Slice && step.kind == stepIndex && step.index >= 0 && step.index < v.Len():
-			v = v.Index(step.index)
+			v = v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key()))
+		case v.Kind() == reflect.Slice && step.kind == stepIndex && step.order >= 0 && step.order < v.Len():
+			v = v.Index(step.order)
 			if key := itemKey(settled(v)); key != "" {
 				name = key
 			}

@@ -1,6 +1,11 @@
 package validation
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
@@ -54,3 +59,90 @@ var ParseGates = rule.ParseGates
 
 // Rules returns every rule that this package reports, in the order of their ids.
 func Rules() []*Rule { return rule.All() }
+
+// Ids of rules that callers single out, such as those that need facts about other objects. The others stand next to their checks.
+const (
+	// RuleAutoscalerRestartPolicy warns of restart policies that version 1 of the autoscaler cannot live with.
+	RuleAutoscalerRestartPolicy = "RC-118"
+	// RuleUnevenReplicas is about groups whose Pods are no whole number of replicas.
+	RuleUnevenReplicas = "RC-121"
+	// RuleNetworkPolicyNames is about NetworkPolicies that belong to someone else.
+	RuleNetworkPolicyNames = "RC-122"
+	// RuleAutoscalerServiceAccount is about the ServiceAccount of a head with autoscaling.
+	RuleAutoscalerServiceAccount = "RC-123"
+	// RuleAuthSecret is about a Secret of the user's with the token.
+	RuleAuthSecret = "RC-124"
+	// RuleClaim warns of a volume claim that differs from the one that exists.
+	RuleClaim = "RC-125"
+	// RuleWorkersToDelete warns of workers to delete that are none.
+	RuleWorkersToDelete = "RC-511"
+)
+
+// Rules that the schema of the CRDs alone can enforce: Go cannot hold an object that breaks them.
+
+var _ = rule.New(rule.Rule{ID: "RC-001", Field: "headGroupSpec", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RC-002", Field: "headGroupSpec.template, workerGroupSpecs[i].template", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RC-005", Field: "every scalar", Condition: "wrong JSON type, integer outside int32, value of a map that is no text", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RC-011", Field: "every quantity", Condition: "not a quantity, as in 1Gi", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RC-019", Kind: rule.KindAny, Field: "metadata.name", Condition: "not a DNS subdomain, or longer than 253", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RC-020", Kind: rule.KindAny, Field: "any", Condition: "unknown or repeated field, where the client asks for strict field validation", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RJ-008", Field: "every scalar", Condition: "wrong JSON type, integer outside int32", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+var _ = rule.New(rule.Rule{ID: "RS-001", Field: "spec.rayClusterConfig", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})
+
+// clusterSpecs are the places of cluster specs in objects of the four kinds.
+var clusterSpecs = [][]string{{"spec"}, {"spec", "rayClusterSpec"}, {"spec", "rayClusterConfig"}, {"spec", "jobTemplate", "rayClusterSpec"}}
+
+var rc003 = rule.New(rule.Rule{ID: "RC-003", Field: "workerGroupSpecs[i].groupName", Condition: "absent; an empty one passes", Peer: rule.BySchema, Remedy: "give the group a name, as in cpu-workers",
+	Marker: rule.InSchema})
+
+// GroupsWithoutName returns an error for each worker group in the JSON of an object that lacks groupName (RC-003). The Go types cannot tell
+// that from an empty name, which the schema of KubeRay accepts.
+func GroupsWithoutName(tree map[string]any) field.ErrorList {
+	out := &rule.Report{}
+	for _, at := range clusterSpecs {
+		spec, _, _ := unstructured.NestedFieldNoCopy(tree, at...)
+		members, _ := spec.(map[string]any)
+		groups, _ := members["workerGroupSpecs"].([]any)
+		for i, g := range groups {
+			if g, ok := g.(map[string]any); ok && g["groupName"] == nil {
+				path := field.NewPath(at[0], at[1:]...).Child("workerGroupSpecs").Index(i).Child("groupName")
+				out.Required(rc003, path)
+			}
+		}
+	}
+	return out.Problems
+}
+
+// NoRule is an id that no problem carries: what it stands for is no property of an object, or is reported under other ids.
+type NoRule struct {
+	// ID is as stable as that of a Rule.
+	ID string
+	// What says what the id stands for.
+	What string
+	// Why says who sees to it instead.
+	Why string
+}
+
+// NoRules returns the ids that are no rules, in their order.
+func NoRules() []NoRule { return slices.Clone(noRules) }
+
+const operatorStart = "the operator does not start, and says which setting to change"
+
+var noRules = []NoRule{
+	{ID: "CJ-004", What: "jobTemplate breaks a rule of the schema", Why: "reported under the id of that rule, at its path in the template"},
+	{ID: "CJ-015", What: "jobTemplate breaks a rule for a RayJobSpec", Why: "reported under the id of that rule, at its path in the template"},
+	{ID: "CJ-511", What: "managedBy may change in jobTemplate", Why: "would loosen RJ-009 and RC-021 in a template; left as strict as the CRDs of KubeRay, which an operator swap may find installed"},
+	{ID: "OC-001", What: "--enable-batch-scheduler and --batch-scheduler are both given", Why: operatorStart},
+	{ID: "OC-002", What: "--batch-scheduler is not a known scheduler", Why: operatorStart},
+	{ID: "OC-003", What: "gate KubernetesWAS together with a batch scheduler", Why: operatorStart},
+	{ID: "OC-004", What: "a log encoder is neither json nor console", Why: operatorStart},
+	{ID: "OC-005", What: "gate SidecarSubmitterRestart on Kubernetes before 1.35", Why: operatorStart},
+	{ID: "OC-006", What: "--feature-gates with an unknown gate, a malformed pair or a locked value", Why: operatorStart},
+	{ID: "OC-007", What: "--config that cannot be read as a Configuration", Why: operatorStart},
+	{ID: "OC-010", What: "the version of Kubernetes cannot be read while gate SidecarSubmitterRestart is on", Why: operatorStart},
+	{ID: "RC-004", What: "minReplicas or maxReplicas of a worker group absent", Why: "cannot be: the schema fills in 0 and 2147483647; RC-039 is for callers that skip the schema"},
+	{ID: "RJ-055", What: "rayClusterSpec breaks a rule for a RayClusterSpec", Why: "reported under the id of that rule, at its path in the job"},
+	{ID: "RJ-536", What: "a job leaves ValidationFailed when the rules pass", Why: "the controller sees to it"},
+	{ID: "RS-014", What: "rayClusterConfig breaks a rule for a RayClusterSpec", Why: "reported under the id of that rule, at its path in the service"},
+	{ID: "X-505", What: "errors of a stored object are reported in its status", Why: "the controllers set a condition, on every kind"},
+}

@@ -33,12 +33,11 @@ func Violations(errs field.ErrorList) []Violation {
 			violations = append(violations, v)
 		}
 	}
-	order := make(map[string][]pathStep, len(violations))
+	object, order := typeOf(violations), make(map[string][]pathStep, len(violations))
 	for _, v := range violations {
-		order[v.Field] = splitPath(v.Field)
+		order[v.Field] = ranked(object, splitPath(v.Field))
 	}
-	object := typeOf(violations)
-	slices.SortStableFunc(violations, func(a, b Violation) int { return comparePaths(object, order[a.Field], order[b.Field]) })
+	slices.SortStableFunc(violations, func(a, b Violation) int { return comparePaths(order[a.Field], order[b.Field]) })
 	return violations
 }
 

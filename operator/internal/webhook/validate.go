@@ -90,11 +90,9 @@ func (w *validator) bySchema(ctx context.Context, req admission.Request) field.E
 	return errs
 }
 
-// about adds what only the request tells: when it came, from whom, and in which version of the API.
+// about adds what only the request tells: when it came, and in which version of the API.
 func about(req admission.Request, o validation.Options, now time.Time) validation.Options {
 	o.Now = now
-	// Controllers and the autoscaler have ServiceAccounts; people who edit an object by hand rarely do.
-	o.ByController = strings.HasPrefix(req.UserInfo.Username, "system:serviceaccount:")
 	if fromOldClient(req) {
 		o.RequestVersion = req.RequestKind.Version
 	}

@@ -208,11 +208,11 @@ func TestWarningsAboutTheRequest(t *testing.T) {
 		want                               bool
 		rule                               string
 	}{
-		"a person edits what a service owns":     {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "jane", want: true, rule: "(X-503)"},
-		"a controller edits what a service owns": {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "system:serviceaccount:ray:operator", rule: "(X-503)"},
-		"an old client drops a field":            {after: valid, before: labelled, user: "jane", version: "v1alpha1", want: true, rule: "(X-501)"},
-		"a new client drops a field":             {after: valid, before: labelled, user: "jane", version: "v1", rule: "(X-501)"},
-		"a schedule changes while a run is due":  {kind: "RayCronJob", after: edit(cron, "0 * * * *", "5 * * * *"), before: cron, user: "jane", want: true, rule: "(CJ-509)"},
+		"a person edits what a service owns":    {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "jane", want: true, rule: "(X-503)"},
+		"GitOps edits what a service owns":      {after: edit(owned, "replicas: 1, ", ""), before: edit(owned, "minReplicas: 0", "minReplicas: 1"), user: "system:serviceaccount:argocd:application-controller", want: true, rule: "(X-503)"},
+		"an old client drops a field":           {after: valid, before: labelled, user: "jane", version: "v1alpha1", want: true, rule: "(X-501)"},
+		"a new client drops a field":            {after: valid, before: labelled, user: "jane", version: "v1", rule: "(X-501)"},
+		"a schedule changes while a run is due": {kind: "RayCronJob", after: edit(cron, "0 * * * *", "5 * * * *"), before: cron, user: "jane", want: true, rule: "(CJ-509)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,15 +12,14 @@ const (
 	JobInteractive = "(has(self.submissionMode) && self.submissionMode == 'InteractiveMode')"
 	JobRules       = "(has(self.deletionStrategy) && has(self.deletionStrategy.deletionRules) && size(self.deletionStrategy.deletionRules) > 0)"
 
-	RulesField     = ".deletionStrategy.deletionRules"
-	SomeoneElses   = "cannot go with clusterSelector, whose cluster belongs to someone else"
-	HeadOfJob      = "self.rayClusterSpec.headGroupSpec.template"
-	NeedsShutdown  = "needs shutdownAfterJobFinishes: true"
-	TokenAlone     = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
-	OwnerDecides   = ", which decides about upgrades; remove it"
-	NoRayCluster   = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
-	RayFrom26      = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
-	JobDescription = "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector"
+	RulesField    = ".deletionStrategy.deletionRules"
+	SomeoneElses  = "cannot go with clusterSelector, whose cluster belongs to someone else"
+	HeadOfJob     = "self.rayClusterSpec.headGroupSpec.template"
+	NeedsShutdown = "needs shutdownAfterJobFinishes: true"
+	TokenAlone    = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
+	OwnerDecides  = ", which decides about upgrades; remove it"
+	NoRayCluster  = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
+	RayFrom26     = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
 )
 
 // PolicyIs is true if one side of the old form of the deletion strategy has one of the policies.
@@ -80,4 +79,19 @@ func InOrder(state, other string) rule.CEL {
 			" || !((a.policy == 'DeleteWorkers' && b.policy in ['DeleteCluster', 'DeleteSelf']) || (a.policy == 'DeleteCluster' && b.policy == 'DeleteSelf'))" +
 			" || a.condition.ttlSeconds <= b.condition.ttlSeconds))",
 		Says: "for each state, ttlSeconds of DeleteSelf must be at least that of DeleteCluster, and that at least that of DeleteWorkers"}
+}
+
+// SpecIsThere also keeps rules on fields of the spec from being passed by by taking away all of it.
+var SpecIsThere = []rule.CEL{{Field: ".spec", Reason: rule.Required, Valid: "has(self.spec)"}}
+
+// HeadOfService is the template of the head, seen from the spec of a RayService.
+const HeadOfService = "self.rayClusterConfig.headGroupSpec.template"
+
+const inSteps = "NewClusterWithIncrementalUpgrade"
+
+// OfServeService is a rule on a field of the Service that users call, which an upgrade in steps does not make.
+func OfServeService(field, valid, says string) rule.CEL {
+	return rule.CEL{Part: rule.RayService, Node: "spec", Field: ".serveService" + field, Unchanged: []string{"serveService" + field, "upgradeStrategy.type"},
+		Valid: "!(" + Present("self", "serveService"+field) + ") || (" + Present("self", "upgradeStrategy.type") + " && self.upgradeStrategy.type == '" + inSteps + "') || " + valid,
+		Says:  says}
 }

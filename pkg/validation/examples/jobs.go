@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -156,6 +157,18 @@ func submission() []row[job] {
 	twice.Env = []corev1.EnvVar{{Name: "A"}, {Name: "A"}}
 	ready := own
 	ready.Args = []string{"--now"}
+	inSubmitter := func(change func(*corev1.Container)) func(*job) {
+		changed := *sub.DeepCopy()
+		change(&changed)
+		return submitter("Never", changed)
+	}
+	requests := func(request, limit string) func(*corev1.Container) {
+		return func(c *corev1.Container) {
+			c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
+			c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(limit)}
+		}
+	}
+	const container0 = "spec.submitterPodTemplate.spec.containers[0]"
 	config := func(n int32) func(*job) {
 		return func(rj *job) { rj.Spec.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: &n} }
 	}
@@ -177,6 +190,12 @@ func submission() []row[job] {
 		{ID: "RJ-509", Name: "always", Mutate: submitter("Always", sub), Fix: submitter("OnFailure", sub), WantFields: at("spec.submitterPodTemplate.spec.restartPolicy")},
 		{ID: "RJ-510", Name: "no container", Mutate: submitter("Never"), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.containers")},
 		{ID: "RC-017", Name: "variable of the submitter twice", Mutate: submitter("Never", twice), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.spec.containers[0].env[1].name")},
+		{ID: "RC-016", Name: "submitter without a name", Mutate: inSubmitter(func(c *corev1.Container) { c.Name = "" }), Fix: submitter("Never", sub), WantFields: at(container0 + ".name")},
+		{ID: "RC-530", Name: "label of the submitter", Mutate: all(submitter("Never", sub), func(rj *job) { rj.Spec.SubmitterPodTemplate.Labels = map[string]string{"a": "b c"} }), Fix: submitter("Never", sub), WantFields: at("spec.submitterPodTemplate.metadata.labels[a]")},
+		{ID: "RC-540", Name: "capital of the submitter", Mutate: inSubmitter(func(c *corev1.Container) { c.Name = "Submit" }), Fix: submitter("Never", sub), WantFields: at(container0 + ".name")},
+		{ID: "RC-541", Name: "port of the submitter", Mutate: inSubmitter(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: 70000}} }), Fix: inSubmitter(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: 7000}} }), WantFields: at(container0 + ".ports[0].containerPort")},
+		{ID: "RC-549", Name: "mount of the submitter", Mutate: inSubmitter(func(c *corev1.Container) { mount(c, "data", "/data") }), Fix: func(rj *job) { rj.Spec.SubmitterPodTemplate.Spec.Volumes = []corev1.Volume{emptyDir("data")} }, WantFields: at(container0 + ".volumeMounts[0].name"), Warning: true},
+		{ID: "RC-565", Name: "request of the submitter", Mutate: inSubmitter(requests("2", "1")), Fix: inSubmitter(requests("1", "1")), WantFields: at(container0 + ".resources.requests[cpu]")},
 		{ID: "RJ-511", Name: "negative", Mutate: config(-1), Fix: config(0), WantFields: at("spec.submitterConfig.backoffLimit")},
 		{ID: "RJ-512", Name: "HTTP", Mutate: all(mode(rayv1.HTTPMode), config(1)), Fix: noConfig, WantFields: at("spec.submitterConfig"), Warning: true},
 		{ID: "RJ-534", Name: "command without args", Mutate: submitter("Never", own), Fix: submitter("Never", ready), WantFields: at("spec.submitterPodTemplate.spec.containers[0].command"), Warning: true},
@@ -308,6 +327,8 @@ func payload() []row[job] {
 		{ID: "RJ-515", Name: "misspelt", Mutate: env("pips: [a]"), Fix: env("pip: [a]"), WantFields: yaml, Warning: true},
 		{ID: "RJ-515", Name: "pip and conda", Mutate: env("pip: [a]\nconda: b"), Fix: env("conda: b"), WantFields: yaml, Warning: true},
 		{ID: "RJ-515", Name: "twice", Mutate: env("working_dir: a\nworking_dir: b"), Fix: env("working_dir: b"), WantFields: yaml, Warning: true},
+		{ID: "RJ-537", Name: "folder", Mutate: all(mode(rayv1.HTTPMode), env("working_dir: ./app")), Fix: mode(rayv1.K8sJobMode), WantFields: yaml, Warning: true},
+		{ID: "RJ-537", Name: "module", Mutate: all(mode(rayv1.HTTPMode), env("py_modules: [lib.whl]")), Fix: env("py_modules: ['s3://bucket/lib.whl']"), WantFields: yaml, Warning: true},
 		{ID: "RJ-516", Name: "old Ray", Mutate: meta("2.5.0"), Fix: meta("2.6.0"), WantFields: at("spec.metadata")},
 		{ID: "RJ-516", Name: "unreadable", Mutate: meta("nightly"), Fix: all(meta("nightly"), mode(rayv1.HTTPMode)), WantFields: at("spec.metadata")},
 		{ID: "RJ-517", Name: "blank", Mutate: id("my job"), Fix: id("my-job"), WantFields: jobID, Warning: true},

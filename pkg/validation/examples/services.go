@@ -164,6 +164,8 @@ func serveConfigs() []row[service] {
 		{ID: "RS-507", Name: "misspelt", Mutate: app(name, path, "deployments:", "- {name: a, replicas: 1}"), Fix: app(name, path, "deployments:", "- {name: a}"), WantFields: config, Warning: true},
 		{ID: "RS-508", Name: "port", Mutate: set(serveConfig + "http_options: {port: 9000}"), Fix: set(serveConfig + "http_options: {port: 8000, host: 0.0.0.0}"), WantFields: config, Warning: true},
 		{ID: "RS-508", Name: "host", Mutate: set(serveConfig + "http_options: {host: 127.0.0.1}"), Fix: set(serveConfig + "http_options: {}"), WantFields: config, Warning: true},
+		{ID: "RS-527", Name: "folder", Mutate: app(name, path, "runtime_env: {working_dir: ./app}"), Fix: app(name, path, "runtime_env: {working_dir: 'https://example.com/app.zip'}"), WantFields: config, Warning: true},
+		{ID: "RS-527", Name: "modules of a deployment", Mutate: app(name, path, "deployments:", "- {name: a, ray_actor_options: {runtime_env: {py_modules: ['s3://bucket/a.zip', lib]}}}"), Fix: app(name, path, "deployments:", "- {name: a, ray_actor_options: {runtime_env: {py_modules: ['s3://bucket/a.zip']}}}"), WantFields: config, Warning: true},
 		{ID: "RS-509", Name: "single application", Mutate: set("importPath: a.b\n"), Fix: set(serveConfig), WantFields: config, Warning: true},
 	}
 }
@@ -185,6 +187,7 @@ func serveServices() []row[service] {
 		{ID: "RS-514", Name: "other ports", Mutate: spec(port("web")), Fix: spec(port("serve")), WantFields: at(svc + ".spec.ports"), Warning: true},
 		{ID: "RS-514", Name: "selector", Mutate: spec(corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}), Fix: spec(corev1.ServiceSpec{}), WantFields: at(svc + ".spec.selector"), Warning: true},
 		{ID: "RC-018", Name: "port twice", Mutate: spec(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "serve", Port: 80}, {Name: "more", Port: 80}}}), Fix: spec(port("serve")), WantFields: at(svc + ".spec.ports[1]")},
+		{ID: "RS-526", Name: "upgrade in steps", Mutate: all(stepwise, spec(corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort})), Fix: func(rs *service) { rs.Spec.UpgradeStrategy = nil }, WantFields: at(svc), Warning: true},
 		{ID: "RS-515", Name: "dot", Mutate: named("Shop.Svc"), Fix: named("shop"), WantFields: at(svc + ".metadata.name")},
 		{ID: "RS-515", Name: "of the head", Mutate: named("demo-head-svc"), Fix: named("demo-serve"), WantFields: at(svc + ".metadata.name"), Warning: true},
 	}

@@ -21,9 +21,18 @@ type Report struct {
 	whole *Report
 }
 
+// When returns the report if the condition is true, and nil if not: out.When(suspended).Invalid(...). What a problem says is computed in
+// both cases, so this is for what is checked once in an object or a group, and not for each item of long lists.
+func (r *Report) When(broken bool) *Report {
+	if broken {
+		return r
+	}
+	return nil
+}
+
 // Maybe returns the report of cases in which the rules do not apply for sure.
 func (r *Report) Maybe() *Report {
-	if r.whole != nil {
+	if r == nil || r.whole != nil {
 		return r
 	}
 	return &Report{whole: r}
@@ -60,6 +69,13 @@ func (r *Report) add(by *Rule, problem *field.Error, detail []string) {
 func (r *Report) Invalid(by *Rule, path *field.Path, value any, detail ...string) {
 	if r != nil {
 		r.add(by, field.Invalid(path, shown(value), ""), detail)
+	}
+}
+
+// Malformed is about a value of which a validator of Kubernetes says what is wrong. No words mean that nothing is.
+func (r *Report) Malformed(by *Rule, path *field.Path, value string, words []string) {
+	if len(words) > 0 {
+		r.Invalid(by, path, value, strings.Join(words, "; "))
 	}
 }
 

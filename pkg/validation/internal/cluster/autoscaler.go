@@ -13,18 +13,13 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-const (
-	envAutoscalerV2       = "RAY_enable_autoscaler_v2"
-	envAutoscalerStartCmd = "KUBERAY_GEN_AUTOSCALER_START_CMD"
-)
-
 // wantsAutoscalerV2 reads the switch from before autoscalerOptions.version, with the values that the peer knows.
 func wantsAutoscalerV2(head *corev1.Container) bool {
 	if head == nil {
 		return false
 	}
 	for _, env := range head.Env {
-		if env.Name == envAutoscalerV2 && (env.Value == "1" || env.Value == "true") {
+		if env.Name == cel.V2Variable && (env.Value == "1" || env.Value == "true") {
 			return true
 		}
 	}
@@ -40,17 +35,12 @@ var rc073 = rule.New(rule.Rule{ID: "RC-073", Field: "autoscalerOptions.version",
 
 func checkAutoscaler(out *rule.Report, c *Spec, path *field.Path) {
 	head := RayContainer(&c.Spec.HeadGroupSpec.Template)
-	if !c.Autoscaling && wantsAutoscalerV2(head) {
-		out.Required(rc071, path.Child("enableInTreeAutoscaling"), "the head sets "+envAutoscalerV2+"; set this to true, or remove the variable")
-	}
-	if c.Autoscaling && c.versionOption() != "" && hasEnv(head, envAutoscalerV2) {
-		out.Invalid(rc073, path.Child("autoscalerOptions", "version"), string(c.versionOption()), "the head sets "+envAutoscalerV2+" too; remove the variable")
-	}
+	out.When(!c.Autoscaling && wantsAutoscalerV2(head)).Required(rc071, path.Child("enableInTreeAutoscaling"), "the head sets "+cel.V2Variable+"; set this to true, or remove the variable")
+	out.When(c.Autoscaling && c.versionOption() != "" && hasEnv(head, cel.V2Variable)).Invalid(rc073, path.Child("autoscalerOptions", "version"), string(c.versionOption()),
+		"the head sets "+cel.V2Variable+" too; remove the variable")
 	checkAutoscalerOptions(out, c, path.Child("autoscalerOptions"))
 	checkPriorityVersion(out, c, path.Child("rayVersion"))
-	if c.Autoscaling && len(c.Spec.WorkerGroupSpecs) == 0 {
-		out.Required(rc536, path.Child("workerGroupSpecs"))
-	}
+	out.When(c.Autoscaling && len(c.Spec.WorkerGroupSpecs) == 0).Required(rc536, path.Child("workerGroupSpecs"))
 	if v := parseRayVersion(c.Spec.RayVersion); c.versionOption() == rayv1.AutoscalerVersionV2 && v != nil && v.LessThan(rayWithAutoscalerV2) {
 		out.Invalid(rc586, path.Child("autoscalerOptions", "version"), string(rayv1.AutoscalerVersionV2), fmt.Sprintf("needs Ray %s or later, and rayVersion is %s", rayWithAutoscalerV2, c.Spec.RayVersion))
 	}
@@ -80,23 +70,18 @@ func checkAutoscalerOptions(out *rule.Report, c *Spec, path *field.Path) {
 	if o == nil {
 		return
 	}
-	if !c.Autoscaling {
-		out.Forbidden(rc535, path)
-	}
+	out.When(!c.Autoscaling).Forbidden(rc535, path)
 	rule.AtLeast(out, rc076, path.Child("idleTimeoutSeconds"), o.IdleTimeoutSeconds, 0)
 	rule.OneOfGiven(out, rc007, path.Child("upscalingMode"), o.UpscalingMode, rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
 	rule.OneOfGiven(out, rc008, path.Child("version"), o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
-	for i := range o.Env {
-		if o.Env[i].Name == envAutoscalerStartCmd {
-			out.Forbidden(rc077, path.Child("env").Index(i).Child("name"), envAutoscalerStartCmd+" is set by the operator; use command and args")
-		}
-	}
+	forbidVariables(out, o.Env, path.Child("env"), allTaken(rc077, "is set by the operator; use command and args", "KUBERAY_GEN_AUTOSCALER_START_CMD"))
 	if c.tls {
 		checkTLSReserved(out, path, o.Env, o.VolumeMounts, tlsRules{env: rc113, mountName: rc114, mountPath: rc115})
 	}
 	if c.Autoscaling {
 		// The mounts are of a container of the head Pod, so its volumes count.
-		pods.CheckMountedVolumes(out, o.VolumeMounts, podVolumes(&c.Spec.HeadGroupSpec.Template), path.Child("volumeMounts"))
+		head := pods.Template{PodTemplateSpec: &c.Spec.HeadGroupSpec.Template, Volumes: addedVolumes}
+		pods.CheckMounts(out, o.VolumeMounts, head.AllVolumes(), path.Child("volumeMounts"))
 	}
 	if o.Resources != nil && c.Autoscaling {
 		pods.CheckResourceRequirements(out, o.Resources, path.Child("resources"))
@@ -154,9 +139,8 @@ var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].templat
 // checkWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
 func checkWorkerRestarts(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
-		if policy := c.Spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy; policy != corev1.RestartPolicyNever {
-			out.Invalid(rc118, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy))
-		}
+		policy := c.Spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy
+		out.When(policy != corev1.RestartPolicyNever).Invalid(rc118, path.Index(i).Child("template", "spec", "restartPolicy"), string(policy))
 	}
 }
 

@@ -40,9 +40,8 @@ func checkFacts(out *rule.Report, c *Spec, path *field.Path) {
 			out.Forbidden(rc122, path.Child("networkPolicy"), fmt.Sprintf("the NetworkPolicy %q belongs to someone else; delete or rename it", name))
 		}
 	}
-	if account := c.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName; c.Autoscaling && account != "" && f.ServiceAccountMissing {
-		out.NotFound(rc123, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account)
-	}
+	account := c.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName
+	out.When(c.Autoscaling && account != "" && f.ServiceAccountMissing).NotFound(rc123, path.Child("headGroupSpec", "template", "spec", "serviceAccountName"), account)
 	if a := c.Spec.AuthOptions; c.tokenAuth && a.SecretName != nil && *a.SecretName != "" && f.AuthSecretMissing {
 		out.NotFound(rc124, path.Child("authOptions", "secretName"), *a.SecretName)
 	}
@@ -58,9 +57,7 @@ func checkGroupFacts(out *rule.Report, c *Spec, path *field.Path) {
 		}
 		pods, known := f.WorkerPods[g.GroupName]
 		for k, name := range g.ScaleStrategy.WorkersToDelete {
-			if known && !slices.Contains(pods, name) {
-				out.Invalid(rc511, path.Child("scaleStrategy", "workersToDelete").Index(k), name, "is no Pod of this group and is left alone")
-			}
+			out.When(known && !slices.Contains(pods, name)).Invalid(rc511, path.Child("scaleStrategy", "workersToDelete").Index(k), name, "is no Pod of this group and is left alone")
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
@@ -45,12 +46,8 @@ func checkGCSFaultTolerance(out *rule.Report, c *Spec, path *field.Path) {
 		checkRocksDBOnHead(out, c, path.Child("headGroupSpec", "template", "spec"))
 		return
 	}
-	if o.Storage != nil {
-		out.Forbidden(rc068, optionsPath.Child("storage"))
-	}
-	if o.RedisAddress == "" {
-		out.Required(rc538, optionsPath.Child("redisAddress"))
-	}
+	out.When(o.Storage != nil).Forbidden(rc068, optionsPath.Child("storage"))
+	out.When(o.RedisAddress == "").Required(rc538, optionsPath.Child("redisAddress"))
 }
 
 var rc053 = rule.New(rule.Rule{ID: "RC-053", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "not empty, with gcsFaultToleranceOptions", Peer: rule.BySpec,
@@ -66,12 +63,9 @@ func checkFTAnnotations(out *rule.Report, c *Spec) {
 		return
 	}
 	path := field.NewPath("metadata", "annotations")
-	if v := c.meta.Annotations[rayv1.AnnotationFTEnabled]; v != "" {
-		out.Invalid(rc053, path.Key(rayv1.AnnotationFTEnabled), v)
-	}
-	if v := c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace]; v != "" {
-		out.Invalid(rc058, path.Key(rayv1.AnnotationExternalStorageNamespace), v)
-	}
+	enabled, namespace := c.meta.Annotations[rayv1.AnnotationFTEnabled], c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace]
+	out.When(enabled != "").Invalid(rc053, path.Key(rayv1.AnnotationFTEnabled), enabled)
+	out.When(namespace != "").Invalid(rc058, path.Key(rayv1.AnnotationExternalStorageNamespace), namespace)
 }
 
 var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS without fault tolerance", Peer: rule.BySpec,
@@ -97,30 +91,18 @@ var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParam
 func checkRedisOnHead(out *rule.Report, c *Spec, path *field.Path) {
 	h := &c.Spec.HeadGroupSpec
 	params := path.Child("rayStartParams")
-	env := path.Child("template", "spec", "containers").Index(0).Child("env")
-	annotated := metadata.LowerTrue(c.meta.Annotations[rayv1.AnnotationFTEnabled])
-	if c.ftOptions && h.RayStartParams["redis-password"] != "" {
-		out.Forbidden(rc055, params.Key("redis-password"))
+	out.When(c.ftOptions && h.RayStartParams["redis-password"] != "").Forbidden(rc055, params.Key("redis-password"))
+	out.When(h.RayStartParams["redis-username"] != "").Forbidden(rc069, params.Key("redis-username"), "use gcsFaultToleranceOptions.redisUsername")
+	names := map[string]taken{envRedisUsername: {rc069, "is set by the operator; use gcsFaultToleranceOptions.redisUsername"}}
+	switch {
+	case c.ftOptions:
+		names[envRedisAddress] = taken{rc057, "is set by the operator; use gcsFaultToleranceOptions.redisAddress"}
+		names[envRedisPassword] = taken{rc056, "is set by the operator; use gcsFaultToleranceOptions.redisPassword"}
+	case !metadata.LowerTrue(c.meta.Annotations[rayv1.AnnotationFTEnabled]):
+		names[envRedisAddress] = taken{rc054, "needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress"}
 	}
-	if h.RayStartParams["redis-username"] != "" {
-		out.Forbidden(rc069, params.Key("redis-username"), "use gcsFaultToleranceOptions.redisUsername")
-	}
-	container := RayContainer(&h.Template)
-	if container == nil {
-		return
-	}
-	for i := range container.Env {
-		p := env.Index(i).Child("name")
-		switch name := container.Env[i].Name; {
-		case name == envRedisAddress && c.ftOptions:
-			out.Forbidden(rc057, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisAddress")
-		case name == envRedisAddress && !annotated:
-			out.Forbidden(rc054, p, name+" needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress")
-		case name == envRedisPassword && c.ftOptions:
-			out.Forbidden(rc056, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisPassword")
-		case name == envRedisUsername:
-			out.Forbidden(rc069, p, name+" is set by the operator; use gcsFaultToleranceOptions.redisUsername")
-		}
+	if container := RayContainer(&h.Template); container != nil {
+		forbidVariables(out, container.Env, path.Child("template", "spec", "containers").Index(0).Child("env"), names)
 	}
 }
 
@@ -153,18 +135,10 @@ var rc063 = rule.New(rule.Rule{ID: "RC-063", Field: "gcsFaultToleranceOptions.ex
 func checkRocksDB(out *rule.Report, c *Spec, o *rayv1.GcsFaultToleranceOptions, path *field.Path) {
 	out.Without(rule.GateEmbeddedGCSStorage, c.Options).Invalid(rc059, path.Child("backend"), string(o.Backend), rule.GateEmbeddedGCSStorage.Missing())
 	const remedy = "belongs to the backend redis; remove it"
-	if o.RedisAddress != "" {
-		out.Forbidden(rc060, path.Child("redisAddress"), remedy)
-	}
-	if o.RedisUsername != nil {
-		out.Forbidden(rc061, path.Child("redisUsername"), remedy)
-	}
-	if o.RedisPassword != nil {
-		out.Forbidden(rc062, path.Child("redisPassword"), remedy)
-	}
-	if o.ExternalStorageNamespace != "" {
-		out.Invalid(rc063, path.Child("externalStorageNamespace"), o.ExternalStorageNamespace, remedy)
-	}
+	out.When(o.RedisAddress != "").Forbidden(rc060, path.Child("redisAddress"), remedy)
+	out.When(o.RedisUsername != nil).Forbidden(rc061, path.Child("redisUsername"), remedy)
+	out.When(o.RedisPassword != nil).Forbidden(rc062, path.Child("redisPassword"), remedy)
+	out.When(o.ExternalStorageNamespace != "").Invalid(rc063, path.Child("externalStorageNamespace"), o.ExternalStorageNamespace, remedy)
 }
 
 var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_gcs_storage or RAY_gcs_storage_path, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
@@ -180,23 +154,15 @@ var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec
 	CEL:    []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'")}}})
 
 func checkRocksDBOnHead(out *rule.Report, c *Spec, path *field.Path) {
-	pod := &c.Spec.HeadGroupSpec.Template.Spec
-	if container := RayContainer(&c.Spec.HeadGroupSpec.Template); container != nil {
-		p := path.Child("containers").Index(0)
-		for i := range container.Env {
-			if name := container.Env[i].Name; name == "RAY_gcs_storage" || name == "RAY_gcs_storage_path" {
-				out.Forbidden(rc065, p.Child("env").Index(i).Child("name"), name+" is set by the operator; use gcsFaultToleranceOptions")
-			}
-		}
-		for i, m := range container.VolumeMounts {
-			if m.Name == rayv1.VolumeGCSStorage || m.MountPath == rayv1.VolumeGCSStoragePath {
-				out.Forbidden(rc066, p.Child("volumeMounts").Index(i))
-			}
-		}
+	refuseVolume(out, rc067, &c.Spec.HeadGroupSpec.Template.Spec, rayv1.VolumeGCSStorage, path)
+	container, path := RayContainer(&c.Spec.HeadGroupSpec.Template), path.Child("containers").Index(0)
+	if container == nil {
+		return
 	}
-	for i := range pod.Volumes {
-		if pod.Volumes[i].Name == rayv1.VolumeGCSStorage {
-			out.Invalid(rc067, path.Child("volumes").Index(i).Child("name"), pod.Volumes[i].Name)
+	forbidVariables(out, container.Env, path.Child("env"), allTaken(rc065, "is set by the operator; use gcsFaultToleranceOptions", "RAY_gcs_storage", "RAY_gcs_storage_path"))
+	for i, m := range container.VolumeMounts {
+		if m.Name == rayv1.VolumeGCSStorage || m.MountPath == rayv1.VolumeGCSStoragePath {
+			out.Forbidden(rc066, path.Child("volumeMounts").Index(i))
 		}
 	}
 }
@@ -218,22 +184,17 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 	if s == nil {
 		return
 	}
-	if s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0) {
-		out.Invalid(rc064, path.Child("claimName"), s.ClaimName)
-	}
+	out.When(s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0)).Invalid(rc064, path.Child("claimName"), s.ClaimName)
 	rule.OneOfGiven(out, rc010, path.Child("deletionPolicy"), s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
 	if s.Size != nil && s.Size.Sign() <= 0 {
 		out.Invalid(rc542, path.Child("size"), s.Size.String())
 	}
-	if strings.HasPrefix(s.SubPath, "/") || slices.Contains(strings.Split(s.SubPath, "/"), "..") {
-		out.Invalid(rc543, path.Child("subPath"), s.SubPath)
-	}
-	if class := s.StorageClassName; class != nil && *class != "" && len(validation.IsDNS1123Subdomain(*class)) > 0 {
-		out.Invalid(rc545, path.Child("storageClassName"), *class, "must be the name of a StorageClass: lower-case letters, digits, dashes and dots")
-	}
-	if s.ClaimName != "" && len(validation.IsDNS1123Subdomain(s.ClaimName)) > 0 {
-		out.Maybe().Invalid(rc545, path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim: lower-case letters, digits, dashes and dots")
-	}
+	out.When(strings.HasPrefix(s.SubPath, "/") || slices.Contains(strings.Split(s.SubPath, "/"), "..")).Invalid(rc543, path.Child("subPath"), s.SubPath)
+	const form = ": lower-case letters, digits, dashes and dots"
+	bad := func(name string) bool { return name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 }
+	class := ptr.Deref(s.StorageClassName, "")
+	out.When(bad(class)).Invalid(rc545, path.Child("storageClassName"), class, "must be the name of a StorageClass"+form)
+	out.When(bad(s.ClaimName)).Maybe().Invalid(rc545, path.Child("claimName"), s.ClaimName, "must be the name of a PersistentVolumeClaim"+form)
 	checkAccessModes(out, s.AccessModes, path.Child("accessModes"))
 }
 
@@ -241,14 +202,10 @@ func checkAccessModes(out *rule.Report, modes []corev1.PersistentVolumeAccessMod
 	seen := map[corev1.PersistentVolumeAccessMode]bool{}
 	for i, mode := range modes {
 		rule.OneOf(out, rc544, path.Index(i), mode, accessModes...)
-		if seen[mode] {
-			out.Maybe().Duplicate(rc544, path.Index(i), mode, "list each mode once")
-		}
+		out.When(seen[mode]).Maybe().Duplicate(rc544, path.Index(i), mode, "list each mode once")
 		seen[mode] = true
 	}
-	if seen[corev1.ReadWriteOncePod] && len(seen) > 1 {
-		out.Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
-	}
+	out.When(seen[corev1.ReadWriteOncePod] && len(seen) > 1).Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
 }
 
 var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true,

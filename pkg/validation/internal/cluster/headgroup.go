@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
@@ -51,22 +52,16 @@ func checkHeadService(out *rule.Report, c *Spec, path *field.Path) {
 	if svc == nil {
 		return
 	}
-	if svc.Name != "" && len(validation.IsDNS1035Label(svc.Name)) > 0 {
-		out.Invalid(rc558, path.Child("metadata", "name"), svc.Name)
-	}
-	CheckServicePorts(out, svc.Spec.Ports, path.Child("spec"))
+	out.When(svc.Name != "" && len(validation.IsDNS1035Label(svc.Name)) > 0).Invalid(rc558, path.Child("metadata", "name"), svc.Name)
+	CheckServicePorts(out, svc.Spec.Ports, path.Child("spec", "ports"))
 	checkHeadServicePorts(out, &c.Spec.HeadGroupSpec, path.Child("spec", "ports"))
 	for _, key := range operatorSelector {
-		if v, set := svc.Spec.Selector[key]; set {
-			out.Invalid(rc556, path.Child("spec", "selector").Key(key), v, "is replaced by the operator; remove it")
-		}
+		v, set := svc.Spec.Selector[key]
+		out.When(set).Invalid(rc556, path.Child("spec", "selector").Key(key), v, "is replaced by the operator; remove it")
 	}
-	if svc.Spec.ClusterIP == corev1.ClusterIPNone && c.Options.HeadClusterIPService {
-		out.Invalid(rc556, path.Child("spec", "clusterIP"), svc.Spec.ClusterIP, "contradicts the operator, which is configured to give head Services an address; remove it")
-	}
-	if svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace {
-		out.Invalid(rc556, path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it")
-	}
+	out.When(svc.Spec.ClusterIP == corev1.ClusterIPNone && c.Options.HeadClusterIPService).Invalid(rc556, path.Child("spec", "clusterIP"), svc.Spec.ClusterIP,
+		"contradicts the operator, which is configured to give head Services an address; remove it")
+	out.When(svc.Namespace != "" && c.meta.Namespace != "" && svc.Namespace != c.meta.Namespace).Invalid(rc556, path.Child("metadata", "namespace"), svc.Namespace, "the Service is made in the namespace of the cluster; remove it")
 }
 
 var rc555 = rule.New(rule.Rule{ID: "RC-555", Field: "headGroupSpec.headService.spec.ports", Condition: "name or number equal to one of the ports that the operator adds", Tier: rule.Kubernetes})
@@ -92,9 +87,9 @@ func checkHeadServicePorts(out *rule.Report, h *rayv1.HeadGroupSpec, path *field
 var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// CheckServicePorts looks at the list of ports of a Service, at the path of its spec.
+// CheckServicePorts looks at the list of ports of a Service.
 func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
-	pods.Repeats(out, rc018, path, "ports", ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
+	pods.Repeats(out, rc018, path, ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
 }
 
 // generatedPorts are the ports of the head Service that the operator makes, by name and by number.
@@ -139,21 +134,16 @@ func checkIngress(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
 	if o == nil {
 		return
 	}
-	free := false
-	if o.PathType != nil {
-		rule.OneOf(out, rc012, path.Child("pathType"), *o.PathType,
-			rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
-		free = *o.PathType == rayv1.IngressPathTypeImplementationSpecific
-	}
+	rule.OneOfGiven(out, rc012, path.Child("pathType"), o.PathType, rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
 	if !metadata.IsTrue(h.EnableIngress) {
 		out.Forbidden(rc561, path)
 		return
 	}
-	if o.Path != nil && !free && !strings.HasPrefix(*o.Path, "/") {
-		out.Invalid(rc562, path.Child("path"), *o.Path, "must begin with a slash unless pathType is ImplementationSpecific")
-	}
-	if o.Host != nil && *o.Host != "" {
-		checkIngressHost(out, *o.Host, path.Child("host"))
+	free := ptr.Deref(o.PathType, "") == rayv1.IngressPathTypeImplementationSpecific
+	at, host := ptr.Deref(o.Path, "/"), ptr.Deref(o.Host, "")
+	out.When(!free && !strings.HasPrefix(at, "/")).Invalid(rc562, path.Child("path"), at, "must begin with a slash unless pathType is ImplementationSpecific")
+	if host != "" {
+		checkIngressHost(out, host, path.Child("host"))
 	}
 }
 
@@ -166,7 +156,5 @@ func checkIngressHost(out *rule.Report, host string, path *field.Path) {
 	if strings.HasPrefix(host, "*.") {
 		check = validation.IsWildcardDNS1123Subdomain
 	}
-	if len(check(host)) > 0 {
-		out.Invalid(rc562, path, host, "must be a DNS name in lower case, as in ray.example.com or *.example.com")
-	}
+	out.When(len(check(host)) > 0).Invalid(rc562, path, host, "must be a DNS name in lower case, as in ray.example.com or *.example.com")
 }

@@ -58,9 +58,7 @@ func checkNetworkPolicy(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
 		name := c.Spec.WorkerGroupSpecs[i].GroupName
 		groups[name] = true
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			out.Invalid(rc102, path.Child("workerGroupSpecs").Index(i).Child("groupName"), name)
-		}
+		out.When(len(validation.IsDNS1123Label(name)) > 0).Invalid(rc102, path.Child("workerGroupSpecs").Index(i).Child("groupName"), name)
 	}
 	checkPolicyGroups(out, p, groups, mode, policyPath.Child("workerGroups"))
 }
@@ -93,12 +91,8 @@ func checkPolicyGroups(out *rule.Report, p *rayv1.NetworkPolicyConfig, groups ma
 
 // checkPolicyRules refuses exceptions from a denial that the mode does not make.
 func checkPolicyRules(out *rule.Report, r *rayv1.NetworkPolicyRules, mode rayv1.NetworkPolicyMode, path *field.Path, ingress, egress *rule.Rule) {
-	if mode == rayv1.NetworkPolicyDenyAllEgress && len(r.IngressRules) > 0 {
-		out.Forbidden(ingress, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll")
-	}
-	if mode == rayv1.NetworkPolicyDenyAllIngress && len(r.EgressRules) > 0 {
-		out.Forbidden(egress, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll")
-	}
+	out.When(mode == rayv1.NetworkPolicyDenyAllEgress && len(r.IngressRules) > 0).Forbidden(ingress, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll")
+	out.When(mode == rayv1.NetworkPolicyDenyAllIngress && len(r.EgressRules) > 0).Forbidden(egress, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll")
 }
 
 var rc566 = rule.New(rule.Rule{ID: "RC-566", Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)"})
@@ -110,15 +104,11 @@ func checkDNS(out *rule.Report, c *Spec, path *field.Path) {
 		return
 	}
 	const remedy = "no rule lets the Pods reach DNS; allow port 53, UDP and TCP"
-	if !reachesDNS(p.Head) {
-		out.Required(rc566, path.Child("head", "egressRules"), remedy)
-	}
+	out.When(!reachesDNS(p.Head)).Required(rc566, path.Child("head", "egressRules"), remedy)
 	own := make(map[string]bool, len(p.WorkerGroups))
 	for k := range p.WorkerGroups {
 		own[p.WorkerGroups[k].GroupName] = true
-		if !reachesDNS(&p.WorkerGroups[k].NetworkPolicyRules) {
-			out.Required(rc566, path.Child("workerGroups").Index(k).Child("egressRules"), remedy)
-		}
+		out.When(!reachesDNS(&p.WorkerGroups[k].NetworkPolicyRules)).Required(rc566, path.Child("workerGroups").Index(k).Child("egressRules"), remedy)
 	}
 	for i := range c.Spec.WorkerGroupSpecs {
 		if !own[c.Spec.WorkerGroupSpecs[i].GroupName] && !reachesDNS(p.Worker) {

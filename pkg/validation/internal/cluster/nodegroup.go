@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -100,18 +99,9 @@ var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels"
 
 // checkRayLabels checks the labels that Ray nodes and Pods get.
 func checkRayLabels(out *rule.Report, g nodeGroup, path *field.Path) {
-	if v, set := g.rayStartParams["labels"]; set {
-		out.Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v)
-	}
-	labelsPath := path.Child("labels")
-	for _, key := range slices.Sorted(maps.Keys(g.labels)) {
-		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			out.Invalid(g.rule(rc036, rc045), labelsPath.Key(key), key, strings.Join(msgs, "; "))
-		}
-		if msgs := validation.IsValidLabelValue(g.labels[key]); len(msgs) > 0 {
-			out.Invalid(g.rule(rc037, rc046), labelsPath.Key(key), g.labels[key], strings.Join(msgs, "; "))
-		}
-	}
+	v, set := g.rayStartParams["labels"]
+	out.When(set).Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v)
+	pods.CheckLabels(out, g.labels, g.rule(rc036, rc045), g.rule(rc037, rc046), nil, path.Child("labels"))
 }
 
 var rc514 = rule.New(rule.Rule{ID: "RC-514", Field: "resources of head and worker groups", Condition: "value is not a quantity, or is negative",
@@ -120,9 +110,7 @@ var rc514 = rule.New(rule.Rule{ID: "RC-514", Field: "resources of head and worke
 func checkResources(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(g.resources)) {
 		quantity, err := pods.ParseQuantity(g.resources[key])
-		if err != nil || quantity.Sign() < 0 {
-			out.Invalid(rc514, path.Key(key), g.resources[key])
-		}
+		out.When(err != nil || quantity.Sign() < 0).Invalid(rc514, path.Key(key), g.resources[key])
 	}
 }
 

@@ -1,14 +1,9 @@
 package cluster
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -22,56 +17,27 @@ var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec
 var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{cel.EachGroup(rule.Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
 
-// checkPodTemplate finds what would make the API server refuse the Pods, as far as it can be said without a copy of
-// the Pod validation: what people get wrong, not all that can be.
+// checkPodTemplate adds to what holds for any Pod template what the operator makes of that of a group.
 func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	spec, t := path.Child("spec"), g.template
-	checkTemplateMetadata(out, g, path.Child("metadata"))
-	if len(t.Spec.Containers) == 0 {
-		out.Required(g.rule(rc033, rc038), spec.Child("containers"))
-	}
+	pods.Template{
+		PodTemplateSpec: t,
+		Volumes:         addedVolumes,
+		Overwritten:     g.overwrites,
+		Reserved: func(name string, isInit bool, path *field.Path) {
+			checkReservedName(out, c, g, name, isInit, path)
+		},
+	}.Check(out, path)
+	out.When(len(t.Spec.Containers) == 0).Required(g.rule(rc033, rc038), spec.Child("containers"))
 	checkRestartPolicy(out, c, g, spec.Child("restartPolicy"))
-	checkContainerNames(out, c, g, spec)
-	pods.CheckPodLists(out, &t.Spec, spec)
-	volumes := podVolumes(t)
-	pods.EachContainer(&t.Spec, spec, func(container *corev1.Container, path *field.Path) {
-		pods.CheckContainer(out, container, volumes, path)
-	})
 	checkTLSTemplate(out, c, g, spec)
 	checkOwnMetadata(out, c, g, path.Child("metadata"))
 	checkRayContainer(out, t, spec.Child("containers"))
 	checkSharedPorts(out, g, spec.Child("containers"))
 }
 
-var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "template.metadata.labels, .annotations", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes,
-	Policies: cel.Templates(cel.LabelValues, cel.TemplateMetadata)})
-
-func checkTemplateMetadata(out *rule.Report, g nodeGroup, path *field.Path) {
-	t := g.template
-	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
-		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("labels").Key(key), key, strings.Join(msgs, "; "))
-		}
-		if overwritten(g, key) {
-			continue
-		}
-		if msgs := validation.IsValidLabelValue(t.Labels[key]); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("labels").Key(key), t.Labels[key], strings.Join(msgs, "; "))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
-		// The key of an annotation may have upper-case letters in its prefix.
-		if msgs := validation.IsQualifiedName(strings.ToLower(key)); len(msgs) > 0 {
-			out.Invalid(rc530, path.Child("annotations").Key(key), key, strings.Join(msgs, "; "))
-		}
-	}
-	if err := apivalidation.ValidateAnnotationsSize(t.Annotations); err != nil {
-		out.Invalid(rc530, path.Child("annotations"), field.OmitValueType{}, err.Error())
-	}
-}
-
-// overwritten reports whether Pods get another value of the label than that of the template.
-func overwritten(g nodeGroup, key string) bool {
+// overwrites reports whether Pods get another value of the label than that of the template.
+func (g nodeGroup) overwrites(key string) bool {
 	_, byGroup := g.labels[key]
 	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
 }
@@ -98,19 +64,11 @@ func checkRestartPolicy(out *rule.Report, c *Spec, g nodeGroup, path *field.Path
 	if !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
 		return
 	}
-	if c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever {
-		out.Invalid(g.rule(rc074, rc075), path, string(policy))
-	}
+	out.When(c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever).Invalid(g.rule(rc074, rc075), path, string(policy))
 }
 
-// podVolumes are the names that a mount may refer to: the user's volumes and those that the operator adds.
-func podVolumes(t *corev1.PodTemplateSpec) sets.Set[string] {
-	names := sets.New(rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1.VolumeRayToken, rayv1.VolumeTLS, rayv1.VolumeGCSStorage)
-	for i := range t.Spec.Volumes {
-		names.Insert(t.Spec.Volumes[i].Name)
-	}
-	return names
-}
+// addedVolumes are the volumes that the operator adds to Pods, so that a mount may refer to them.
+var addedVolumes = []string{rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1.VolumeRayToken, rayv1.VolumeTLS, rayv1.VolumeGCSStorage}
 
 var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{
@@ -177,43 +135,11 @@ func sidecars(c *Spec, g nodeGroup) []string {
 	return c.Options.WorkerSidecars
 }
 
-var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes,
-	CEL: []rule.CEL{
-		cel.HeadContainers("containers"),
-		cel.HeadContainers("initContainers"),
-	},
-	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
-
-func checkContainerNames(out *rule.Report, c *Spec, g nodeGroup, spec *field.Path) {
-	first := map[string]bool{}
-	check := func(containers []corev1.Container, path *field.Path, isInit bool) {
-		same := make(map[string]bool, len(containers))
-		for i := range containers {
-			name, p := containers[i].Name, path.Index(i).Child("name")
-			if name == "" {
-				out.Required(pods.RC016, p, "give the container a name")
-				continue
-			}
-			switch {
-			case same[name]:
-				out.Duplicate(pods.RC017, p, name, pods.OwnName)
-			case first[name]:
-				out.Duplicate(rc540, p, name, "is the name of an ordinary container too; give each a name of its own")
-			}
-			same[name] = true
-			if !isInit {
-				first[name] = true
-			}
-			if len(validation.IsDNS1123Label(name)) > 0 {
-				out.Invalid(rc540, p, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
-			}
-			if by, why, out := reservedName(out, c, g, name, isInit); by != nil {
-				out.Invalid(by, p, name, why+"; use another name")
-			} else if slices.Contains(sidecars(c, g), name) {
-				out.Invalid(rc525, p, name, "the configuration of the operator adds a container of this name; use another name")
-			}
-		}
+// checkReservedName refuses the name of a container that the operator adds to the Pod.
+func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool, path *field.Path) {
+	if by, why, out := reservedName(out, c, g, name, isInit); by != nil {
+		out.Invalid(by, path, name, why+"; use another name")
+	} else if slices.Contains(sidecars(c, g), name) {
+		out.Invalid(rc525, path, name, "the configuration of the operator adds a container of this name; use another name")
 	}
-	check(g.template.Spec.Containers, spec.Child("containers"), false)
-	check(g.template.Spec.InitContainers, spec.Child("initContainers"), true)
 }

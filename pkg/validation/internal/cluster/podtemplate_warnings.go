@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -20,12 +19,8 @@ var rc529 = rule.New(rule.Rule{ID: "RC-529", Field: "template.metadata.name, .na
 // checkOwnMetadata tells of metadata that the Pods do not get.
 func checkOwnMetadata(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	t := g.template
-	if t.Name != "" {
-		out.Invalid(rc529, path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group")
-	}
-	if t.Namespace != "" {
-		out.Invalid(rc529, path.Child("namespace"), t.Namespace, "is ignored; Pods are made in the namespace of the cluster")
-	}
+	out.When(t.Name != "").Invalid(rc529, path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group")
+	out.When(t.Namespace != "").Invalid(rc529, path.Child("namespace"), t.Namespace, "is ignored; Pods are made in the namespace of the cluster")
 	for _, own := range []struct{ key, value string }{
 		{rayv1.LabelNodeType, g.kind()},
 		{rayv1.LabelGroup, g.name},
@@ -44,14 +39,8 @@ func checkRayContainer(out *rule.Report, t *corev1.PodTemplateSpec, path *field.
 	if len(t.Spec.Containers) == 0 {
 		return
 	}
-	for i, env := range t.Spec.Containers[0].Env {
-		if operatorEnv.Has(env.Name) {
-			out.Forbidden(rc523, path.Index(0).Child("env").Index(i).Child("name"), env.Name+" is set by the operator; another value can break the cluster")
-		}
-	}
-	if t.Spec.Containers[0].Image == "" {
-		out.Required(rc532, path.Index(0).Child("image"))
-	}
+	forbidVariables(out, t.Spec.Containers[0].Env, path.Index(0).Child("env"), operatorEnv)
+	out.When(t.Spec.Containers[0].Image == "").Required(rc532, path.Index(0).Child("image"))
 	if looksLikeRay(&t.Spec.Containers[0]) {
 		return
 	}
@@ -68,7 +57,8 @@ func looksLikeRay(c *corev1.Container) bool {
 }
 
 // operatorEnv are the variables of the Ray container that a user can override, and thereby break the cluster.
-var operatorEnv = sets.New("RAY_ADDRESS", "RAY_PORT", "FQ_RAY_IP", "RAY_IP", "RAY_CLUSTER_NAME", "KUBERAY_GEN_RAY_START_CMD", "RAY_NODE_TYPE_NAME", "RAY_CLOUD_INSTANCE_ID")
+var operatorEnv = allTaken(rc523, "is set by the operator; another value can break the cluster",
+	"RAY_ADDRESS", "RAY_PORT", "FQ_RAY_IP", "RAY_IP", "RAY_CLUSTER_NAME", "KUBERAY_GEN_RAY_START_CMD", "RAY_NODE_TYPE_NAME", "RAY_CLOUD_INSTANCE_ID")
 
 var rc523 = rule.New(rule.Rule{ID: "RC-523", Field: "template.spec.containers[0].env", Condition: "sets RAY_ADDRESS, RAY_PORT, FQ_RAY_IP, RAY_IP, RAY_CLUSTER_NAME, KUBERAY_GEN_RAY_START_CMD, RAY_NODE_TYPE_NAME or RAY_CLOUD_INSTANCE_ID"})
 var rc548 = rule.New(rule.Rule{ID: "RC-548", Field: "containers[j].ports of Pod templates", Condition: "two containers of one Pod listen on one port and protocol"})

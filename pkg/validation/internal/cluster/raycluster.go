@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,12 +16,12 @@ import (
 )
 
 var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template",
-	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCluster, "describe the cluster: at least headGroupSpec with a Pod template")}})
+	CEL: cel.SpecIsThere})
 
 // Check looks at a RayCluster alone, its status included.
 func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
-	metadata.CheckName(out, &rc.ObjectMeta, clusterNameRules)
+	metadata.CheckName(out, &rc.ObjectMeta, clusterNames)
 	if equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{}) {
 		metadata.CheckSchedulerLabels(out, rc.Labels, o, metaPath.Child("labels"))
 		out.Required(rc581, path)
@@ -29,7 +31,7 @@ func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	metadata.Check(out, c.meta, o, metaPath)
 	checkClippedNames(out, c, metaPath.Child("name"))
 	CheckSpec(out, c, path)
-	checkUpgradeOwner(out, c, path.Child("upgradeStrategy", "type"))
+	checkUpgradeOwner(out, rc117, c, rc.Labels[rayv1.LabelOriginatedFromCRD], path.Child("upgradeStrategy", "type"))
 	checkOwnSuspend(out, c, path.Child("workerGroupSpecs"))
 	metadata.CheckObjectSize(out, rc)
 	CheckStatus(out, rc)
@@ -42,22 +44,11 @@ var rc120 = rule.New(rule.Rule{ID: "RC-120", Kind: "RayCluster", Field: "status.
 // CheckStatus guards the state machine of suspending: of its two conditions one at most is true.
 func CheckStatus(out *rule.Report, rc *rayv1.RayCluster) {
 	conditions, path := rc.Status.Conditions, field.NewPath("status", "conditions")
-	suspending, suspended := -1, -1
-	for i := range conditions {
-		if conditions[i].Status != metav1.ConditionTrue {
-			continue
-		}
-		switch conditions[i].Type {
-		case string(rayv1.RayClusterSuspending):
-			suspending = i
-		case string(rayv1.RayClusterSuspended):
-			suspended = i
-		}
-	}
-	if suspending < 0 || suspended < 0 {
-		return
-	}
-	out.Invalid(rc120, path.Index(suspended).Child("status"), string(metav1.ConditionTrue))
+	suspended := slices.IndexFunc(conditions, func(c metav1.Condition) bool {
+		return c.Type == string(rayv1.RayClusterSuspended) && c.Status == metav1.ConditionTrue
+	})
+	both := suspended >= 0 && meta.IsStatusConditionTrue(conditions, string(rayv1.RayClusterSuspending))
+	out.When(both).Invalid(rc120, path.Index(suspended).Child("status"), string(metav1.ConditionTrue))
 }
 
 var rc563 = rule.New(rule.Rule{ID: "RC-563", Kind: "RayCluster", Field: "metadata.name", Condition: "51 to 53 characters with autoscaling or token auth; above 37 with enableIngress"})
@@ -76,12 +67,4 @@ func checkClippedNames(out *rule.Report, c *Spec, path *field.Path) {
 	}
 }
 
-var rc030 = rule.New(rule.Rule{ID: "RC-030", Kind: "RayCluster", Field: "metadata.name", Condition: "longer than 53", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameLength(rule.RayCluster, "53", "so that the names of its Services stay within 63")}})
-var rc031 = rule.New(rule.Rule{ID: "RC-031", Kind: "RayCluster", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameForm(rule.RayCluster)}})
-
-var clusterNameRules = metadata.NameRules{
-	TooLong: rc030, Malformed: rc031, MaxLength: 53,
-	Why: "so that the names of its Services stay within 63",
-}
+var clusterNames = metadata.NewNameRules(rule.RayCluster, "RC-030", rule.ByWebhookAndSpec, "RC-031", rule.ByWebhookAndSpec, 53, "so that the names of its Services stay within 63")

@@ -20,7 +20,10 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var wholeNumber = regexp.MustCompile(`^[0-9]+$`)
+var (
+	wholeNumber = regexp.MustCompile(`^[0-9]+$`)
+	anyNumber   = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?$|^\.[0-9]+$`)
+)
 
 // secretParams are the start parameters whose values must not be shown.
 var secretParams = map[string]bool{"redis-password": true, "redis-username": true}
@@ -36,31 +39,52 @@ func keepsCommand(c *Spec, g nodeGroup) bool {
 	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
-var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus]", Condition: "not a whole number of at least 0; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept",
+// unread is what the rules on numbers leave alone.
+const unread = "; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept"
+
+var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus], [system-reserved-cpu]", Condition: "not a number of at least 0, and a whole one but for system-reserved-cpu" + unread,
 	Remedy:   "must be a whole number of at least 0; ray start refuses units and fractions",
 	Policies: cel.WholeNumbers("num-cpus", "num-gpus")})
+var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory], [redis-max-memory], [system-reserved-memory]", Condition: "not a whole number of bytes of at least 0, without a unit, or object-store-memory above the memory limit of the container" + unread,
+	Remedy:   "give bytes as a whole number without a unit; ray start refuses others",
+	Policies: cel.WholeNumbers("memory", "object-store-memory")})
 
-// checkCounts finds counts with which `ray start` exits at once.
-func checkCounts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
+// numbers are the start parameters that `ray start` reads as numbers, but for ports.
+var numbers = []struct {
+	by    *rule.Rule
+	form  *regexp.Regexp
+	names []string
+}{
+	{rc515, wholeNumber, []string{"num-cpus", "num-gpus"}},
+	{rc515, anyNumber, []string{"system-reserved-cpu"}},
+	{rc516, wholeNumber, []string{"memory", "object-store-memory", "redis-max-memory", "system-reserved-memory"}},
+}
+
+// checkNumbers finds numbers with which `ray start` exits at once.
+func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	if keepsCommand(c, g) {
 		return
 	}
-	for _, key := range []string{"num-cpus", "num-gpus"} {
-		if v := g.rayStartParams[key]; v != "" && !shell.ByShell(v) && !wholeNumber.MatchString(v) {
-			out.Invalid(rc515, path.Key(key), v)
+	for _, n := range numbers {
+		for _, name := range n.names {
+			if v := g.rayStartParams[name]; v != "" && !shell.Expands(v) && !n.form.MatchString(v) {
+				out.Invalid(n.by, path.Key(name), v)
+			}
 		}
+	}
+	if v := g.rayStartParams["object-store-memory"]; wholeNumber.MatchString(v) && aboveMemoryLimit(g, v) {
+		out.Invalid(rc516, path.Key("object-store-memory"), v, "is more than the memory limit of the container; leave room for the heap")
 	}
 }
 
 func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
-	checkCounts(out, c, g, path)
+	checkNumbers(out, c, g, path)
 	for _, key := range slices.Sorted(maps.Keys(g.rayStartParams)) {
 		value, p := g.rayStartParams[key], path.Key(key)
 		checkParamName(out, g, key, p)
 		checkParamOverridden(out, c, g, key, value, p)
 		checkParamText(out, key, value, p)
 	}
-	checkMemoryParams(out, g, path)
 	checkResourcesParam(out, g, path)
 	checkPortParams(out, g, path)
 }
@@ -126,31 +150,8 @@ func checkParamText(out *rule.Report, key, value string, path *field.Path) {
 	if secretParams[key] {
 		shown = field.OmitValueType{}
 	}
-	if strings.EqualFold(value, "false") && !switches.Has(key) && key != "block" {
-		out.Invalid(rc531, path, shown)
-	}
-	if shell.UnquotedMeta(value) {
-		out.Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
-	}
-}
-
-var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory]", Condition: "not a non-negative integer number of bytes (no unit), or object-store-memory above the container memory limit",
-	Remedy: "give bytes as a whole number without a unit; ray start refuses others"})
-
-func checkMemoryParams(out *rule.Report, g nodeGroup, path *field.Path) {
-	for _, key := range []string{"memory", "object-store-memory"} {
-		value := g.rayStartParams[key]
-		if value == "" || shell.ByShell(value) {
-			continue
-		}
-		if !wholeNumber.MatchString(value) {
-			out.Invalid(rc516, path.Key(key), value)
-			continue
-		}
-		if key == "object-store-memory" && aboveMemoryLimit(g, value) {
-			out.Invalid(rc516, path.Key(key), value, "is more than the memory limit of the container; leave room for the heap")
-		}
-	}
+	out.When(strings.EqualFold(value, "false") && !switches.Has(key) && key != "block").Invalid(rc531, path, shown)
+	out.When(!shell.OneWord(value)).Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
 }
 
 func aboveMemoryLimit(g nodeGroup, value string) bool {
@@ -184,14 +185,15 @@ func checkResourcesParam(out *rule.Report, g nodeGroup, path *field.Path) {
 
 // portParams are start parameters that are ports.
 var portParams = []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
-	"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port"}
+	"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port",
+	"dashboard-grpc-port", "dashboard-agent-grpc-port", "runtime-env-agent-port", "gcs-server-port"}
 
 var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are ports", Condition: "not a whole number in 0..65535, or min-worker-port above max-worker-port"})
 
 func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	for _, key := range portParams {
 		value := g.rayStartParams[key]
-		if value == "" || shell.ByShell(value) {
+		if value == "" || shell.Expands(value) {
 			continue
 		}
 		if n, err := strconv.Atoi(value); err != nil || n < 0 || n > 65535 {
@@ -200,9 +202,7 @@ func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 	low, errLow := strconv.Atoi(g.rayStartParams["min-worker-port"])
 	high, errHigh := strconv.Atoi(g.rayStartParams["max-worker-port"])
-	if errLow == nil && errHigh == nil && low > high && high != 0 {
-		out.Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
-	}
+	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 }
 
 // servicePorts are the named ports of the head, and the start parameters that decide where Ray listens.
@@ -240,13 +240,9 @@ func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 				}
 				listens = n
 			}
-			if listens != int64(port.ContainerPort) {
-				out.Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
-			}
+			out.When(listens != int64(port.ContainerPort)).Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
 		}
 	}
 	// In a RayJob and a RayService another rule tells it.
-	if c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec) {
-		out.Required(rc559, portsPath)
-	}
+	out.When(c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec)).Required(rc559, portsPath)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/rule"
@@ -72,8 +73,5 @@ func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBa
 
 // Manager is who looks after an object with this managedBy.
 func Manager(managedBy *string) string {
-	if managedBy == nil {
-		return rayv1.ManagedByKubeRayOperator
-	}
-	return *managedBy
+	return ptr.Deref(managedBy, rayv1.ManagedByKubeRayOperator)
 }

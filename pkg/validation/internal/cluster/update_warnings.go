@@ -23,7 +23,7 @@ func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options
 	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
 	checkResume(out, rc, old, path.Child("suspend"))
 	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
-	checkOwnedEdit(out, rc, old, o)
+	checkOwnedEdit(out, rc, old)
 	metadata.CheckLostFields(out, rc, old, o)
 }
 
@@ -40,9 +40,7 @@ func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *
 	if n == nil || o == nil {
 		return
 	}
-	if n.ExternalStorageNamespace != o.ExternalStorageNamespace {
-		out.Forbidden(rc571, path.Child("externalStorageNamespace"))
-	}
+	out.When(n.ExternalStorageNamespace != o.ExternalStorageNamespace).Forbidden(rc571, path.Child("externalStorageNamespace"))
 	if n.Storage == nil || o.Storage == nil {
 		return
 	}
@@ -58,9 +56,7 @@ func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *
 		{"accessModes", !slices.Equal(n.Storage.AccessModes, o.Storage.AccessModes)},
 		{"deletionPolicy", !equality.Semantic.DeepEqual(n.Storage.DeletionPolicy, o.Storage.DeletionPolicy)},
 	} {
-		if f.changed {
-			out.Forbidden(rc546, storage.Child(f.name), remedy)
-		}
+		out.When(f.changed).Forbidden(rc546, storage.Child(f.name), remedy)
 	}
 }
 
@@ -85,12 +81,8 @@ func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClu
 		if was == nil {
 			continue
 		}
-		if !recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was)) {
-			out.Forbidden(rc551, groups.Index(i))
-		}
-		if g.NumOfHosts != was.NumOfHosts {
-			out.Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
-		}
+		out.When(!recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was))).Forbidden(rc551, groups.Index(i))
+		out.When(g.NumOfHosts != was.NumOfHosts).Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
 	}
 	if recreates(&rc.Spec) {
 		checkGroupOrder(out, rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)
@@ -111,11 +103,9 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 		kept[rc.Spec.WorkerGroupSpecs[i].GroupName] = true
 	}
 	for i := range old.Spec.WorkerGroupSpecs {
-		if name := old.Spec.WorkerGroupSpecs[i].GroupName; !kept[name] {
-			out.Invalid(rc552, path, name)
-		}
+		name := old.Spec.WorkerGroupSpecs[i].GroupName
+		out.When(!kept[name]).Invalid(rc552, path, name)
 	}
-
 }
 
 // checkHeadChange tells of changes of what the head Pod is made from.
@@ -130,9 +120,7 @@ func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *fie
 		{"gcsFaultToleranceOptions", !equality.Semantic.DeepEqual(gcsConnection(new), gcsConnection(old))},
 		{"historyServerOptions", !equality.Semantic.DeepEqual(new.HistoryServerOptions, old.HistoryServerOptions)},
 	} {
-		if f.changed {
-			out.Forbidden(rc551, path.Child(f.name))
-		}
+		out.When(f.changed).Forbidden(rc551, path.Child(f.name))
 	}
 }
 
@@ -207,21 +195,17 @@ func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 	}
 	const remedy = "old and new Pods cannot talk to each other; set upgradeStrategy.type to Recreate"
 	n, o := New(new, nil, rule.Options{}), New(old, nil, rule.Options{})
-	if n.tokenAuth != o.tokenAuth {
-		out.Forbidden(rc580, path.Child("authOptions", "mode"), remedy)
-	}
-	if n.tls != o.tls {
-		out.Forbidden(rc580, path.Child("tlsOptions", "enabled"), remedy)
-	}
+	out.When(n.tokenAuth != o.tokenAuth).Forbidden(rc580, path.Child("authOptions", "mode"), remedy)
+	out.When(n.tls != o.tls).Forbidden(rc580, path.Child("tlsOptions", "enabled"), remedy)
 }
 
-var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited by a person although a RayJob or a RayService owns the cluster", Transition: true})
+var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited although a RayJob or a RayService owns the cluster, but for what the autoscaler writes; the webhook does not see the operator's own writes", Transition: true})
 
-// checkOwnedEdit tells a person that a RayJob or a RayService will overwrite the edit, or never sees it. What the
-// autoscaler writes is for everyone.
-func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options) {
+// checkOwnedEdit tells that a RayJob or a RayService will overwrite the edit, or never sees it. What the autoscaler writes is for
+// everyone. The match conditions of the webhook know the operator by its user name and leave its requests out.
+func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
 	owner := metav1.GetControllerOf(rc)
-	if o.ByController || owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
+	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
 		return
 	}
 	a, b := scalingAside(&rc.Spec), scalingAside(&old.Spec)

@@ -8,10 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/internal/pods"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -23,9 +25,7 @@ const maxMultiHostName = 57
 
 func checkWorkerGroups(out *rule.Report, c *Spec, path *field.Path) {
 	groups := c.Spec.WorkerGroupSpecs
-	if len(groups) > maxWorkerGroups {
-		out.Invalid(rc584, path, len(groups), fmt.Sprintf("use at most %d groups", maxWorkerGroups))
-	}
+	out.When(len(groups) > maxWorkerGroups).Invalid(rc584, path, len(groups), fmt.Sprintf("use at most %d groups", maxWorkerGroups))
 	checkGroupNamesUnique(out, groups, path)
 	checkTotalPods(out, groups, path)
 	for i := range groups {
@@ -45,32 +45,29 @@ var rc501 = rule.New(rule.Rule{ID: "RC-501", Field: "workerGroupSpecs[i].groupNa
 
 // checkGroupNamesUnique refuses the second of two groups of one name: they would share their Pods.
 func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *field.Path) {
-	seen, first := make(map[string]bool, len(groups)), make(map[string]string, len(groups))
+	pods.Repeats(out, rc501, path, groups, func(g *rayv1.WorkerGroupSpec) string { return g.GroupName }, "groupName")
+	first := make(map[string]string, len(groups))
 	for i := range groups {
 		name, lower := groups[i].GroupName, strings.ToLower(groups[i].GroupName)
-		if seen[name] {
-			out.Duplicate(rc501, path.Index(i).Child("groupName"), name)
-		}
-		seen[name] = true
-		if other, taken := first[lower]; taken && other != name {
+		if other, taken := first[lower]; !taken {
+			first[lower] = name
+		} else if other != name {
 			out.Invalid(rc505, path.Index(i).Child("groupName"), name,
 				fmt.Sprintf("differs from %q by the case of letters only; the names of their Pods cannot be told apart", other))
-			continue
 		}
-		first[lower] = name
 	}
 }
 
 var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{cel.EachGroup("", "g.groupName == '' || "+cel.IsLabelValue("g.groupName"),
 		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends")}})
-var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
-	Remedy: "becomes part of Pod names, which cannot have an underscore; use a dash",
+var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore, or a dot next to a dot or a dash, within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
+	Remedy: "becomes part of Pod names, which can have neither underscores nor dots next to dots or dashes; use a dash",
 	CEL: []rule.CEL{
-		cel.UnderscoreInPods(rule.RayCluster, "spec", "1"),
-		cel.UnderscoreInPods(rule.RayJob, "spec.rayClusterSpec", "7"),
-		cel.UnderscoreInPods(rule.RayService, "spec.rayClusterConfig", "7"),
-		cel.UnderscoreInPods(rule.RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
+		cel.GroupInPodNames(rule.RayCluster, "spec", "1"),
+		cel.GroupInPodNames(rule.RayJob, "spec.rayClusterSpec", "7"),
+		cel.GroupInPodNames(rule.RayService, "spec.rayClusterConfig", "7"),
+		cel.GroupInPodNames(rule.RayCronJob, "spec.jobTemplate.rayClusterSpec", "16"),
 	}})
 var rc506 = rule.New(rule.Rule{ID: "RC-506", Field: "workerGroupSpecs[i].groupName", Condition: "headgroup or submittergroup"})
 var rc564 = rule.New(rule.Rule{ID: "RC-564", Field: "workerGroupSpecs[i].groupName", Condition: "longer than 57 and numOfHosts above 1 (gate RayMultiHostIndexing)", Tier: rule.Kubernetes, Depends: "gate RayMultiHostIndexing", Reads: []string{"../numOfHosts"}})
@@ -80,40 +77,33 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 	switch msgs := validation.IsValidLabelValue(name); {
 	case len(msgs) > 0:
 		out.Invalid(rc502, path, name, "becomes a label of the Pods: "+strings.Join(msgs, "; "))
-	case underscoreInPods(c, name):
+	case !namesPods(c, name):
 		out.Invalid(rc503, path, name)
 	}
-	if name == "" {
-		out.Maybe().Required(rc502, path, "give the group a name, as in cpu-workers")
-	}
-	if name != strings.ToLower(name) {
-		out.Invalid(rc504, path, name)
-	}
+	out.When(name == "").Maybe().Required(rc502, path, "give the group a name, as in cpu-workers")
+	out.When(name != strings.ToLower(name)).Invalid(rc504, path, name)
 	switch name {
 	case rayv1.HeadGroupName:
 		out.Invalid(rc506, path, name, "is the group of the head Pod; choose another name")
 	case rayv1.SubmitterGroupName:
 		out.Invalid(rc506, path, name, "is the group of the Pod that submits a RayJob; choose another name")
 	}
-	if g.NumOfHosts > 1 && len(name) > maxMultiHostName && c.Options.Enabled(rule.GateMultiHostIndexing) {
-		out.Invalid(rc564, path, name, fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName))
-	}
+	out.When(g.NumOfHosts > 1 && len(name) > maxMultiHostName && c.Options.Enabled(rule.GateMultiHostIndexing)).Invalid(rc564, path, name,
+		fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName))
 }
 
 // podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
 const podPrefix = 50
 
-// underscoreInPods reports whether Pods get a name with an underscore, which is cut off behind a long name of the cluster.
-func underscoreInPods(c *Spec, group string) bool {
-	at := strings.Index(group, "_")
-	return at >= 0 && c.NameLength+1+at < podPrefix
+// namesPods reports whether Pods can have names with that of the group in them. Behind a long name of the cluster it is cut off.
+func namesPods(c *Spec, group string) bool {
+	prefix := strings.Repeat("x", min(max(c.NameLength, 1), podPrefix)) + "-" + strings.ToLower(group)
+	return len(validation.IsDNS1123Subdomain(prefix[:min(len(prefix), podPrefix)]+"-worker")) == 0
 }
 
 var rc039 = rule.New(rule.Rule{ID: "RC-039", Field: "workerGroupSpecs[i]", Condition: "autoscaling off and minReplicas or maxReplicas absent, for objects without schema defaults", Peer: rule.BySpec})
-var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
-	CEL: []rule.CEL{cel.EachGroup("", "!has(g.minReplicas) || g.minReplicas >= 0", "minReplicas must be at least 0")}})
-var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
-	CEL: []rule.CEL{cel.EachGroup("", "!has(g.maxReplicas) || g.maxReplicas >= 0", "maxReplicas must be at least 0")}})
+var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("minReplicas")}})
+var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("maxReplicas")}})
 var rc042 = rule.New(rule.Rule{ID: "RC-042", Field: "workerGroupSpecs[i].minReplicas", Condition: "above maxReplicas", Peer: rule.BySpec,
 	CEL: []rule.CEL{cel.EachGroup("", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "minReplicas must not exceed maxReplicas")}})
 var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replicas", Condition: "below 0", Remedy: "must be at least 0"})
@@ -121,36 +111,23 @@ var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replica
 func checkReplicas(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	minPath, maxPath := path.Child("minReplicas"), path.Child("maxReplicas")
 	rule.AtLeast(out, rc508, path.Child("replicas"), g.Replicas, 0)
-	if !c.Autoscaling && g.MinReplicas == nil {
-		out.Required(rc039, minPath, "set it, or let the API server fill in 0")
-	}
-	if !c.Autoscaling && g.MaxReplicas == nil {
-		out.Required(rc039, maxPath, "set it, or let the API server fill in 2147483647")
-	}
+	out.When(!c.Autoscaling && g.MinReplicas == nil).Required(rc039, minPath, "set it, or let the API server fill in 0")
+	out.When(!c.Autoscaling && g.MaxReplicas == nil).Required(rc039, maxPath, "set it, or let the API server fill in 2147483647")
 	rule.AtLeast(out, rc040, minPath, g.MinReplicas, 0)
 	rule.AtLeast(out, rc041, maxPath, g.MaxReplicas, 0)
-	if g.MinReplicas != nil && g.MaxReplicas != nil && *g.MinReplicas > *g.MaxReplicas {
-		out.Invalid(rc042, minPath, *g.MinReplicas, fmt.Sprintf("must not exceed maxReplicas, which is %d", *g.MaxReplicas))
-	}
-	if g.NumOfHosts < 1 {
-		out.Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
-	}
-	checkReplicasAsWritten(out, g, path)
+	low, high, replicas := bounds(g)
+	out.When(low > high).Invalid(rc042, minPath, low, fmt.Sprintf("must not exceed maxReplicas, which is %d", high))
+	out.When(g.NumOfHosts < 1).Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
+	// Numbers that do not count. Replicas of 0 may be the default of an absent field, which with minReplicas alone is what people write.
+	suspended := metadata.IsTrue(g.Suspend)
+	out.When(replicas > 0 && !suspended && (replicas < low || replicas > high && high != 0)).Invalid(rc507, path.Child("replicas"), replicas)
+	out.When(suspended && low > 0).Invalid(rc522, minPath, low, "has no effect while the group is suspended")
+	out.When(replicas > 0 && high == 0).Invalid(rc522, maxPath, high, "keeps the group empty although replicas asks for Pods; raise it")
 }
 
-// checkReplicasAsWritten tells of numbers that do not count.
-func checkReplicasAsWritten(out *rule.Report, g *rayv1.WorkerGroupSpec, path *field.Path) {
-	suspended := metadata.IsTrue(g.Suspend)
-	// 0 may be the default of an absent field, which with minReplicas alone is what people write.
-	if g.Replicas != nil && *g.Replicas > 0 && !suspended && outOfBounds(g, *g.Replicas) {
-		out.Invalid(rc507, path.Child("replicas"), *g.Replicas)
-	}
-	if suspended && g.MinReplicas != nil && *g.MinReplicas > 0 {
-		out.Invalid(rc522, path.Child("minReplicas"), *g.MinReplicas, "has no effect while the group is suspended")
-	}
-	if g.MaxReplicas != nil && *g.MaxReplicas == 0 && g.Replicas != nil && *g.Replicas > 0 {
-		out.Invalid(rc522, path.Child("maxReplicas"), *g.MaxReplicas, "keeps the group empty although replicas asks for Pods; raise it")
-	}
+// bounds are the replicas of a group and their bounds, with the defaults of the schema.
+func bounds(g *rayv1.WorkerGroupSpec) (low, high, replicas int32) {
+	return ptr.Deref(g.MinReplicas, 0), ptr.Deref(g.MaxReplicas, math.MaxInt32), ptr.Deref(g.Replicas, 0)
 }
 
 var rc509 = rule.New(rule.Rule{ID: "RC-509", Field: "workerGroupSpecs[i].numOfHosts", Condition: "below 1", Remedy: "must be at least 1, the Pods that make one replica"})
@@ -160,17 +137,8 @@ func podsWanted(g *rayv1.WorkerGroupSpec) int64 {
 	if metadata.IsTrue(g.Suspend) {
 		return 0
 	}
-	var replicas int64
-	if g.Replicas != nil {
-		replicas = int64(*g.Replicas)
-	}
-	if g.MaxReplicas != nil {
-		replicas = min(replicas, int64(*g.MaxReplicas))
-	}
-	if g.MinReplicas != nil {
-		replicas = max(replicas, int64(*g.MinReplicas))
-	}
-	return max(replicas, 0) * max(int64(g.NumOfHosts), 1)
+	low, high, replicas := bounds(g)
+	return max(int64(max(min(replicas, high), low)), 0) * max(int64(g.NumOfHosts), 1)
 }
 
 // GroupsWithoutPods are the paths of the groups in a RayClusterSpec at the path of which no Pod is made as they stand. When such a group
@@ -198,9 +166,7 @@ func checkTotalPods(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *fiel
 		}
 		total += pods
 	}
-	if total > math.MaxInt32 {
-		out.Invalid(rc510, path, total, "all groups together must ask for fewer than 2147483648 Pods")
-	}
+	out.When(total > math.MaxInt32).Invalid(rc510, path, total, "all groups together must ask for fewer than 2147483648 Pods")
 }
 
 var rc070 = rule.New(rule.Rule{ID: "RC-070", Field: "workerGroupSpecs[i].suspend", Condition: "true and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
@@ -213,44 +179,27 @@ func checkGroupSuspend(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path
 	if !metadata.IsTrue(g.Suspend) {
 		return
 	}
-	if !c.Options.Enabled(rule.GateDeletionPolicy) {
-		out.Invalid(rc070, path, true, rule.GateDeletionPolicy.Missing())
-	}
-	if c.Autoscaling {
-		out.Invalid(rc072, path, true)
-	}
+	out.When(!c.Options.Enabled(rule.GateDeletionPolicy)).Invalid(rc070, path, true, rule.GateDeletionPolicy.Missing())
+	out.When(c.Autoscaling).Invalid(rc072, path, true)
 }
 
-var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
-	CEL: []rule.CEL{cel.EachGroup("", "!has(g.idleTimeoutSeconds) || g.idleTimeoutSeconds >= 0", "idleTimeoutSeconds must be at least 0")}})
+var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("idleTimeoutSeconds")}})
 var rc048 = rule.New(rule.Rule{ID: "RC-048", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "set without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
 	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2, or use autoscalerOptions.idleTimeoutSeconds for all groups",
 	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: cel.AllGroups(cel.NoIdleTimeout) + " || " + cel.AutoscalerV2,
 		NoWorse: cel.NoMoreGroups(cel.NoIdleTimeout)}}})
 
 func checkGroupAutoscaling(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
+	rule.AtLeast(out, rc047, path.Child("idleTimeoutSeconds"), g.IdleTimeoutSeconds, 0)
 	if idle, path := g.IdleTimeoutSeconds, path.Child("idleTimeoutSeconds"); idle != nil {
-		if *idle < 0 {
-			out.Invalid(rc047, path, *idle)
-		}
-		if !c.autoscalerV2 {
-			out.Invalid(rc048, path, *idle)
-		}
-		if !c.Autoscaling {
-			out.Invalid(rc582, path, *idle)
-		}
+		out.When(!c.autoscalerV2).Invalid(rc048, path, *idle)
+		out.When(!c.Autoscaling).Invalid(rc582, path, *idle)
 	}
-	if priority, path := g.Priority, path.Child("priority"); priority != nil && *priority != 0 {
-		if !c.autoscalerV2 {
-			out.Invalid(rc052, path, *priority)
-		}
-		if !c.Autoscaling {
-			out.Invalid(rc583, path, *priority)
-		}
+	if priority, path := ptr.Deref(g.Priority, 0), path.Child("priority"); priority != 0 {
+		out.When(!c.autoscalerV2).Invalid(rc052, path, priority)
+		out.When(!c.Autoscaling).Invalid(rc583, path, priority)
 	}
-	if c.Autoscaling && !offersResources(g) {
-		out.Required(rc534, path.Child("template", "spec", "containers").Index(0).Child("resources"))
-	}
+	out.When(c.Autoscaling && !offersResources(g)).Required(rc534, path.Child("template", "spec", "containers").Index(0).Child("resources"))
 }
 
 var rc052 = rule.New(rule.Rule{ID: "RC-052", Field: "workerGroupSpecs[i].priority", Condition: "other than 0 without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
@@ -266,11 +215,6 @@ var rc507 = rule.New(rule.Rule{ID: "RC-507", Field: "workerGroupSpecs[i].replica
 	Remedy: "is moved into the bounds of minReplicas and maxReplicas; change it or them"})
 var rc522 = rule.New(rule.Rule{ID: "RC-522", Field: "workerGroupSpecs[i].minReplicas, .maxReplicas", Condition: "minReplicas above 0 while the group is suspended; maxReplicas 0 with replicas above 0"})
 
-// outOfBounds leaves a maxReplicas of 0 to a rule of its own.
-func outOfBounds(g *rayv1.WorkerGroupSpec, n int32) bool {
-	return g.MinReplicas != nil && n < *g.MinReplicas || g.MaxReplicas != nil && n > *g.MaxReplicas && *g.MaxReplicas != 0
-}
-
 var rc511 = rule.New(rule.Rule{ID: "RC-511", Field: "workerGroupSpecs[i].scaleStrategy.workersToDelete", Condition: "not empty with autoscaling off, a repeated name, or one that is no Pod of the group, which the controller sees", Layers: rule.PackageAndController})
 
 func checkWorkersToDelete(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
@@ -278,16 +222,8 @@ func checkWorkersToDelete(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, p
 	if len(names) == 0 {
 		return
 	}
-	if !c.Autoscaling {
-		out.Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
-	}
-	seen := make(map[string]bool, len(names))
-	for i, name := range names {
-		if seen[name] {
-			out.Duplicate(rc511, path.Index(i), name, "name each Pod once")
-		}
-		seen[name] = true
-	}
+	out.When(!c.Autoscaling).Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
+	pods.Repeats(out, rc511, path, names, func(name *string) string { return *name }, "", "name each Pod once")
 }
 
 var rc534 = rule.New(rule.Rule{ID: "RC-534", Field: "workerGroupSpecs[i].template.spec.containers[0].resources", Condition: "autoscaling on and no CPU limit or request and no rayStartParams or resources for CPU, GPU or custom",
@@ -304,9 +240,7 @@ func checkOwnSuspend(out *rule.Report, c *Spec, path *field.Path) {
 	if c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" {
 		return
 	}
-	for i := range c.Spec.WorkerGroupSpecs {
-		if suspend := c.Spec.WorkerGroupSpecs[i].Suspend; suspend != nil {
-			out.Invalid(rc576, path.Index(i).Child("suspend"), *suspend)
-		}
+	for i, g := range c.Spec.WorkerGroupSpecs {
+		out.When(g.Suspend != nil).Invalid(rc576, path.Index(i).Child("suspend"), metadata.IsTrue(g.Suspend))
 	}
 }

@@ -19,33 +19,23 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var cj010 = rule.New(rule.Rule{ID: "CJ-010", Field: "metadata.name", Condition: "longer than 36", Peer: rule.BySpec,
-	CEL: []rule.CEL{cel.NameLength(rule.RayCronJob, "36", "so that the names of its RayJobs stay within 47")}})
-var cj502 = rule.New(rule.Rule{ID: "CJ-502", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByStep,
-	CEL: []rule.CEL{cel.NameForm(rule.RayCronJob)}})
-
-var cronJobNameRules = metadata.NameRules{
-	TooLong: cj010, Malformed: cj502, MaxLength: 36,
-	Why: "so that the names of its RayJobs stay within 47",
-}
+var cronJobNames = metadata.NewNameRules(rule.RayCronJob, "CJ-010", rule.BySpec, "CJ-502", rule.ByStep, 36, "so that the names of its RayJobs stay within 47")
 
 var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
 	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector",
 	Marker: rule.InSchema})
 var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
-	CEL: []rule.CEL{cel.SpecIsThere(rule.RayCronJob, "give a schedule, and in jobTemplate the spec of its RayJobs")}})
+	CEL: cel.SpecIsThere})
 
 // Check looks at a RayCronJob alone.
 func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	path := field.NewPath("spec")
-	metadata.CheckName(out, &cj.ObjectMeta, cronJobNameRules)
+	metadata.CheckName(out, &cj.ObjectMeta, cronJobNames)
 	if spec := &cj.Spec; spec.Schedule == "" && spec.TimeZone == nil && spec.Suspend == nil && job.EmptyJobSpec(&spec.JobTemplate) {
 		out.Required(cj581, path)
 		return
 	}
-	if !o.Enabled(rule.GateCronJob) {
-		out.Forbidden(cj510, field.NewPath("kind"), "nothing happens while the feature gate "+string(rule.GateCronJob)+" is off")
-	}
+	out.When(!o.Enabled(rule.GateCronJob)).Forbidden(cj510, field.NewPath("kind"), "nothing happens while the feature gate "+string(rule.GateCronJob)+" is off")
 	checkSchedule(out, &cj.Spec, o, path.Child("schedule"))
 	checkTimeZone(out, cj.Spec.TimeZone, path.Child("timeZone"))
 	templatePath := path.Child("jobTemplate")
@@ -93,9 +83,7 @@ func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o rule.Options,
 		out.Invalid(cj012, path, spec.Schedule)
 		return
 	}
-	if schedule.Next(now(o, spec.TimeZone)).IsZero() {
-		out.Invalid(cj501, path, spec.Schedule)
-	}
+	out.When(schedule.Next(now(o, spec.TimeZone)).IsZero()).Invalid(cj501, path, spec.Schedule)
 	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
 		out.Invalid(cj503, path, spec.Schedule)
 	}
@@ -161,18 +149,10 @@ var cj507 = rule.New(rule.Rule{ID: "CJ-507", Field: "spec.jobTemplate.submission
 
 // checkJobTemplate tells of what makes sense for one job and not for one after the other.
 func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path) {
-	if spec.Suspend {
-		out.Invalid(cj504, path.Child("suspend"), true)
-	}
-	if spec.JobId != "" {
-		out.Invalid(cj505, path.Child("jobId"), spec.JobId)
-	}
-	if !spec.ShutdownAfterJobFinishes && spec.DeletionStrategy == nil && len(spec.ClusterSelector) == 0 {
-		out.Required(cj506, path.Child("shutdownAfterJobFinishes"))
-	}
-	if spec.SubmissionMode == rayv1.InteractiveMode {
-		out.Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
-	}
+	out.When(spec.Suspend).Invalid(cj504, path.Child("suspend"), true)
+	out.When(spec.JobId != "").Invalid(cj505, path.Child("jobId"), spec.JobId)
+	out.When(!spec.ShutdownAfterJobFinishes && spec.DeletionStrategy == nil && len(spec.ClusterSelector) == 0).Required(cj506, path.Child("shutdownAfterJobFinishes"))
+	out.When(spec.SubmissionMode == rayv1.InteractiveMode).Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
 }
 
 // CheckTransition needs the time for one rule: without it nobody knows whether a run is due.

@@ -10,7 +10,6 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/internal/cluster"
-	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -49,15 +48,9 @@ func checkJobCluster(out *rule.Report, j *Spec, path *field.Path) {
 	if j.Cluster == nil {
 		return
 	}
-	cluster.CheckOwnedCluster(out, j.Cluster, cluster.OwnedRules{K8sToken: rj054, Upgrade: rj530, Dashboard: rj535}, clusterPath)
+	cluster.CheckOwnedCluster(out, j.Cluster, j.spec.ManagedBy, cluster.OwnedRules{K8sToken: rj054, Upgrade: rj530, Dashboard: rj535, Manager: rj528, Suspend: rj529}, clusterPath)
 	if j.spec.SubmissionMode == rayv1.SidecarMode {
 		checkSidecarHead(out, &j.Cluster.Spec.HeadGroupSpec.Template, clusterPath.Child("headGroupSpec", "template", "spec"))
-	}
-	if m := j.Cluster.Spec.ManagedBy; m != nil && *m != cluster.Manager(j.spec.ManagedBy) {
-		out.Invalid(rj528, clusterPath.Child("managedBy"), *m)
-	}
-	if metadata.IsTrue(j.Cluster.Spec.Suspend) {
-		out.Invalid(rj529, clusterPath.Child("suspend"), true)
 	}
 	cluster.CheckSpec(out, j.Cluster, clusterPath)
 }
@@ -69,9 +62,7 @@ func checkSelector(out *rule.Report, j *Spec, path *field.Path) {
 		out.NotFound(rj062, path, name)
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.spec.ClusterSelector)) {
-		if key != rayv1.LabelCluster {
-			out.Invalid(rj506, path.Key(key), j.spec.ClusterSelector[key])
-		}
+		out.When(key != rayv1.LabelCluster).Invalid(rj506, path.Key(key), j.spec.ClusterSelector[key])
 	}
 }
 
@@ -84,13 +75,11 @@ var rj533 = rule.New(rule.Rule{ID: "RJ-533", Field: "rayClusterSpec.headGroupSpe
 
 // checkSidecarHead guards the head Pod that the submitter runs in.
 func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
-	if p := t.Spec.RestartPolicy; p != "" && p != corev1.RestartPolicyNever {
-		out.Invalid(rj053, path.Child("restartPolicy"), string(p))
-	}
+	policy := t.Spec.RestartPolicy
+	out.When(policy != "" && policy != corev1.RestartPolicyNever).Invalid(rj053, path.Child("restartPolicy"), string(policy))
 	for i := range t.Spec.Containers {
-		if name := t.Spec.Containers[i].Name; name == rayv1.ContainerJobSubmitter {
-			out.Invalid(rj533, path.Child("containers").Index(i).Child("name"), name)
-		}
+		name := t.Spec.Containers[i].Name
+		out.When(name == rayv1.ContainerJobSubmitter).Invalid(rj533, path.Child("containers").Index(i).Child("name"), name)
 	}
 }
 
@@ -111,23 +100,17 @@ func checkKueue(out *rule.Report, j *Spec, path *field.Path) {
 	if j.meta.Labels[labelKueueQueue] == "" || j.spec.ManagedBy != nil || j.selects {
 		return
 	}
-	if !j.spec.ShutdownAfterJobFinishes {
-		out.Invalid(x502, path.Child("shutdownAfterJobFinishes"), false, "must be true for Kueue, which the label "+labelKueueQueue+" asks for")
-	}
+	out.When(!j.spec.ShutdownAfterJobFinishes).Invalid(x502, path.Child("shutdownAfterJobFinishes"), false, "must be true for Kueue, which the label "+labelKueueQueue+" asks for")
 	if j.Cluster == nil {
 		return
 	}
 	clusterPath := path.Child("rayClusterSpec")
-	if j.Cluster.Autoscaling {
-		out.Invalid(x502, clusterPath.Child("enableInTreeAutoscaling"), true, "must not be true for Kueue, which the label "+labelKueueQueue+" asks for")
-	}
+	out.When(j.Cluster.Autoscaling).Invalid(x502, clusterPath.Child("enableInTreeAutoscaling"), true, "must not be true for Kueue, which the label "+labelKueueQueue+" asks for")
 	podSets := 1 + len(j.Cluster.Spec.WorkerGroupSpecs)
 	if j.spec.SubmissionMode == rayv1.K8sJobMode {
 		podSets++
 	}
-	if podSets > maxKueuePodSets {
-		out.TooMany(x502, clusterPath.Child("workerGroupSpecs"), podSets, maxKueuePodSets, ", counting head, groups and submitter, for Kueue, which the label "+labelKueueQueue+" asks for")
-	}
+	out.When(podSets > maxKueuePodSets).TooMany(x502, clusterPath.Child("workerGroupSpecs"), podSets, maxKueuePodSets, ", counting head, groups and submitter, for Kueue, which the label "+labelKueueQueue+" asks for")
 }
 
 const labelKueueQueue = "kueue.x-k8s.io/queue-name"

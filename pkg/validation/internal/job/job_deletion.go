@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,30 +19,30 @@ var rj026 = rule.New(rule.Rule{ID: "RJ-026", Field: "deletionStrategy.deletionRu
 
 // checkDeletion looks at what is deleted after the job ended, and when.
 func checkDeletion(out *rule.Report, j *Spec, path *field.Path) {
-	checkTTL(out, j, path.Child("ttlSecondsAfterFinished"))
-	if j.selects && j.spec.ShutdownAfterJobFinishes {
-		out.Invalid(rj507, path.Child("shutdownAfterJobFinishes"), true)
-	}
+	ttl, ttlPath := j.spec.TTLSecondsAfterFinished, path.Child("ttlSecondsAfterFinished")
+	out.When(ttl < 0).Invalid(rj023, ttlPath, ttl)
+	out.When(ttl > 0 && !j.spec.ShutdownAfterJobFinishes).Invalid(rj024, ttlPath, ttl)
+	out.When(j.selects && j.spec.ShutdownAfterJobFinishes).Invalid(rj507, path.Child("shutdownAfterJobFinishes"), true)
 	s := j.spec.DeletionStrategy
 	if s == nil {
 		return
 	}
 	path = path.Child("deletionStrategy")
-	if !j.options.Enabled(rule.GateDeletionPolicy) {
-		out.Forbidden(rj025, path, rule.GateDeletionPolicy.Missing())
-	}
+	out.When(!j.options.Enabled(rule.GateDeletionPolicy)).Forbidden(rj025, path, rule.GateDeletionPolicy.Missing())
 	checkDeletionForm(out, s, path)
 	checkLegacyDeletion(out, j, s, path)
 	if len(s.DeletionRules) == 0 {
 		return
 	}
 	rulesPath := path.Child("deletionRules")
-	if j.spec.ShutdownAfterJobFinishes {
-		out.Forbidden(rj026, rulesPath)
+	out.When(j.spec.ShutdownAfterJobFinishes).Forbidden(rj026, rulesPath)
+	for i := range s.DeletionRules {
+		checkDeletionRule(out, j, &s.DeletionRules[i], rulesPath.Index(i))
 	}
-	checkDeletionRules(out, j, s.DeletionRules, rulesPath)
-	checkUncovered(out, s.DeletionRules, rulesPath)
-	checkMootRules(out, s.DeletionRules, rulesPath)
+	dues := duesOf(s.DeletionRules)
+	checkDeletionOrder(out, dues, rulesPath)
+	checkUncovered(out, dues, rulesPath)
+	checkMootRules(out, s.DeletionRules, dues, rulesPath)
 }
 
 var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
@@ -49,15 +50,6 @@ var rj023 = rule.New(rule.Rule{ID: "RJ-023", Field: "ttlSecondsAfterFinished", C
 var rj024 = rule.New(rule.Rule{ID: "RJ-024", Field: "ttlSecondsAfterFinished", Condition: "above 0 without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "needs shutdownAfterJobFinishes: true",
 	CEL:    []rule.CEL{{Field: ".ttlSecondsAfterFinished", Valid: "!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished <= 0 || " + cel.JobShutsDown}}})
-
-func checkTTL(out *rule.Report, j *Spec, path *field.Path) {
-	switch ttl := j.spec.TTLSecondsAfterFinished; {
-	case ttl < 0:
-		out.Invalid(rj023, path, ttl)
-	case ttl > 0 && !j.spec.ShutdownAfterJobFinishes:
-		out.Invalid(rj024, path, ttl)
-	}
-}
 
 var rj001 = rule.New(rule.Rule{ID: "RJ-001", Field: "deletionStrategy.deletionRules", Condition: "present and empty", Peer: rule.BySchema, Remedy: "give at least one rule, or remove the list",
 	Marker: rule.InSchema})
@@ -126,34 +118,25 @@ func checkLegacyDeletion(out *rule.Report, j *Spec, s *rayv1.DeletionStrategy, p
 		}
 		policy := *side.policy.Policy
 		rule.OneOf(out, rj003, policyPath, policy, deletionPolicies...)
-		if j.selects && touchesCluster(policy) {
-			out.Invalid(side.selected, policyPath, string(policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone")
-		}
-		if j.selects && policy == rayv1.DeleteSelf {
-			out.Invalid(rj507, policyPath, string(policy))
-		}
+		out.When(j.selects && touchesCluster(policy)).Invalid(side.selected, policyPath, string(policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone")
+		out.When(j.selects && policy == rayv1.DeleteSelf).Invalid(rj507, policyPath, string(policy))
 		workers = workers || policy == rayv1.DeleteWorkers
 		none = none || policy == rayv1.DeleteNone
 	}
-	if workers && j.autoscaling() {
-		out.Forbidden(rj033, path)
-	}
-	if none && j.spec.ShutdownAfterJobFinishes {
-		out.Forbidden(rj034, path)
-	}
+	out.When(workers && j.autoscaling()).Forbidden(rj033, path)
+	out.When(none && j.spec.ShutdownAfterJobFinishes).Forbidden(rj034, path)
 }
 
-// deletionWhen is the condition of a deletion rule without its time.
-type deletionWhen struct{ field, value string }
+// deletionWhen is the condition of a deletion rule without its time, and what it deletes.
+type deletionWhen struct {
+	field, value string
+	policy       rayv1.DeletionPolicyType
+}
 
-func whenOf(c *rayv1.DeletionCondition) (deletionWhen, bool) {
-	switch {
-	case c.JobStatus != nil && c.JobDeploymentStatus == nil:
-		return deletionWhen{"jobStatus", string(*c.JobStatus)}, true
-	case c.JobStatus == nil && c.JobDeploymentStatus != nil:
-		return deletionWhen{"jobDeploymentStatus", string(*c.JobDeploymentStatus)}, true
-	}
-	return deletionWhen{}, false
+// of is the same condition for another policy.
+func (w deletionWhen) of(p rayv1.DeletionPolicyType) deletionWhen {
+	w.policy = p
+	return w
 }
 
 // rule picks between the two ids of a rule that has one for each kind of state.
@@ -164,34 +147,32 @@ func (w deletionWhen) rule(jobStatus, deploymentStatus *rule.Rule) *rule.Rule {
 	return deploymentStatus
 }
 
+// due is a deletion rule with one state, as it should be, at its place in the list.
+type due struct {
+	deletionWhen
+	ttl   int32
+	index int
+}
+
+func duesOf(list []rayv1.DeletionRule) []due {
+	var dues []due
+	for i := range list {
+		switch c := &list[i].Condition; {
+		case c.JobStatus != nil && c.JobDeploymentStatus == nil:
+			dues = append(dues, due{deletionWhen{"jobStatus", string(*c.JobStatus), list[i].Policy}, c.TTLSeconds, i})
+		case c.JobStatus == nil && c.JobDeploymentStatus != nil:
+			dues = append(dues, due{deletionWhen{"jobDeploymentStatus", string(*c.JobDeploymentStatus), list[i].Policy}, c.TTLSeconds, i})
+		}
+	}
+	return dues
+}
+
 var rj041 = rule.New(rule.Rule{ID: "RJ-041", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobStatus", Peer: rule.BySpec,
 	Remedy: "give each policy once for each state; keep one of the rules",
 	CEL:    []rule.CEL{cel.OnceForEach("jobStatus", "jobDeploymentStatus")}})
 var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRules[i]", Condition: "second rule with the same policy and jobDeploymentStatus", Peer: rule.BySpec,
 	Remedy: "give each policy once for each state; keep one of the rules",
 	CEL:    []rule.CEL{cel.OnceForEach("jobDeploymentStatus", "jobStatus")}})
-
-func checkDeletionRules(out *rule.Report, j *Spec, list []rayv1.DeletionRule, path *field.Path) {
-	type key struct {
-		when   deletionWhen
-		policy rayv1.DeletionPolicyType
-	}
-	seen := map[key]bool{}
-	for i := range list {
-		r, p := &list[i], path.Index(i)
-		checkDeletionRule(out, j, r, p)
-		when, single := whenOf(&r.Condition)
-		if !single {
-			continue
-		}
-		k := key{when, r.Policy}
-		if seen[k] {
-			out.Duplicate(when.rule(rj041, rj042), p, fmt.Sprintf("%s for %s", r.Policy, when.value))
-		}
-		seen[k] = true
-	}
-	checkDeletionOrder(out, list, path)
-}
 
 var rj002 = rule.New(rule.Rule{ID: "RJ-002", Field: "deletionStrategy.deletionRules[i].policy, .condition", Condition: "absent", Peer: rule.BySchema,
 	Remedy: "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone",
@@ -232,18 +213,10 @@ func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *f
 	}
 	rule.OneOfGiven(out, rj004, conditionPath.Child("jobStatus"), c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
 	rule.OneOfGiven(out, rj005, conditionPath.Child("jobDeploymentStatus"), c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)
-	if c.TTLSeconds < 0 {
-		out.Invalid(rj006, conditionPath.Child("ttlSeconds"), c.TTLSeconds)
-	}
-	if j.selects && touchesCluster(r.Policy) {
-		out.Invalid(rj039, policyPath, string(r.Policy))
-	}
-	if j.selects && r.Policy == rayv1.DeleteSelf {
-		out.Invalid(rj507, policyPath, string(r.Policy))
-	}
-	if r.Policy == rayv1.DeleteWorkers && j.autoscaling() {
-		out.Invalid(rj040, policyPath, string(r.Policy))
-	}
+	out.When(c.TTLSeconds < 0).Invalid(rj006, conditionPath.Child("ttlSeconds"), c.TTLSeconds)
+	out.When(j.selects && touchesCluster(r.Policy)).Invalid(rj039, policyPath, string(r.Policy))
+	out.When(j.selects && r.Policy == rayv1.DeleteSelf).Invalid(rj507, policyPath, string(r.Policy))
+	out.When(r.Policy == rayv1.DeleteWorkers && j.autoscaling()).Invalid(rj040, policyPath, string(r.Policy))
 }
 
 // deletionOrder is from what deletes least to what deletes most.
@@ -254,35 +227,37 @@ var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRu
 var rj044 = rule.New(rule.Rule{ID: "RJ-044", Field: "deletionStrategy.deletionRules", Condition: "for one jobDeploymentStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec,
 	CEL: []rule.CEL{cel.InOrder("jobDeploymentStatus", "jobStatus")}})
 
-// checkDeletionOrder refuses a rule whose objects are gone before it is due.
-func checkDeletionOrder(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
-	ttl := map[deletionWhen]map[rayv1.DeletionPolicyType]int32{}
-	var order []deletionWhen
-	for i := range list {
-		when, single := whenOf(&list[i].Condition)
-		if !single {
-			continue
-		}
-		if ttl[when] == nil {
-			ttl[when] = map[rayv1.DeletionPolicyType]int32{}
-			order = append(order, when)
-		}
-		if _, given := ttl[when][list[i].Policy]; !given {
-			ttl[when][list[i].Policy] = list[i].Condition.TTLSeconds
+// checkDeletionOrder refuses a rule that stands there twice, and one whose objects are gone before it is due.
+func checkDeletionOrder(out *rule.Report, dues []due, path *field.Path) {
+	first := map[deletionWhen]int32{}
+	for _, d := range dues {
+		if _, given := first[d.deletionWhen]; given {
+			out.Duplicate(d.rule(rj041, rj042), path.Index(d.index), fmt.Sprintf("%s for %s", d.policy, d.value))
+		} else {
+			first[d.deletionWhen] = d.ttl
 		}
 	}
-	for _, when := range order {
-		var before rayv1.DeletionPolicyType
-		for _, policy := range deletionOrder {
-			at, given := ttl[when][policy]
-			if !given {
-				continue
-			}
-			if before != "" && ttl[when][before] > at {
-				out.Invalid(when.rule(rj043, rj044), path, fmt.Sprintf("%s after %ds, %s after %ds", policy, at, before, ttl[when][before]), fmt.Sprintf("for %s, ttlSeconds of %s must be at least that of %s", when.value, policy, before))
-			}
-			before = policy
+	states := map[deletionWhen]bool{}
+	for _, d := range dues {
+		if when := d.of(""); !states[when] {
+			states[when] = true
+			checkOrderIn(out, when, first, path)
 		}
+	}
+}
+
+// checkOrderIn looks at the rules for one state.
+func checkOrderIn(out *rule.Report, when deletionWhen, first map[deletionWhen]int32, path *field.Path) {
+	var before rayv1.DeletionPolicyType
+	for _, policy := range deletionOrder {
+		at, given := first[when.of(policy)]
+		if !given {
+			continue
+		}
+		if earlier := first[when.of(before)]; before != "" && earlier > at {
+			out.Invalid(when.rule(rj043, rj044), path, fmt.Sprintf("%s after %ds, %s after %ds", policy, at, before, earlier), fmt.Sprintf("for %s, ttlSeconds of %s must be at least that of %s", when.value, policy, before))
+		}
+		before = policy
 	}
 }
 
@@ -292,43 +267,28 @@ var rj522 = rule.New(rule.Rule{ID: "RJ-522", Field: "deletionStrategy.onSuccess,
 var rj521 = rule.New(rule.Rule{ID: "RJ-521", Field: "deletionStrategy.deletionRules", Condition: "none for a failed job, or none for one that succeeded"})
 
 // checkUncovered tells of an end of the job after which the cluster stays.
-func checkUncovered(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
+func checkUncovered(out *rule.Report, dues []due, path *field.Path) {
 	covered := map[string]bool{}
-	for i := range list {
-		if when, single := whenOf(&list[i].Condition); single {
-			covered[strings.ToUpper(when.value)] = true
-		}
+	for _, d := range dues {
+		covered[strings.ToUpper(d.value)] = true
 	}
-	if !covered["FAILED"] {
-		out.Required(rj521, path, "no rule is for a failed job, whose cluster is kept; add one for jobDeploymentStatus Failed")
-	}
-	if !covered["SUCCEEDED"] {
-		out.Required(rj521, path, "no rule is for a job that succeeded, whose cluster is kept; add one for jobStatus SUCCEEDED")
-	}
+	out.When(!covered["FAILED"]).Required(rj521, path, "no rule is for a failed job, whose cluster is kept; add one for jobDeploymentStatus Failed")
+	out.When(!covered["SUCCEEDED"]).Required(rj521, path, "no rule is for a job that succeeded, whose cluster is kept; add one for jobStatus SUCCEEDED")
 }
 
 var rj523 = rule.New(rule.Rule{ID: "RJ-523", Field: "deletionStrategy.deletionRules", Condition: "only DeleteNone, or DeleteCluster at the time of DeleteSelf"})
 
-func checkMootRules(out *rule.Report, list []rayv1.DeletionRule, path *field.Path) {
-	type due struct {
-		when deletionWhen
-		ttl  int32
-	}
-	onlyNone := true
+func checkMootRules(out *rule.Report, list []rayv1.DeletionRule, dues []due, path *field.Path) {
+	deletes := func(r rayv1.DeletionRule) bool { return r.Policy != rayv1.DeleteNone }
+	out.When(!slices.ContainsFunc(list, deletes)).Forbidden(rj523, path, "all rules are DeleteNone, which is the same as no deletionStrategy; remove it")
 	self := map[due]bool{}
-	for i := range list {
-		onlyNone = onlyNone && list[i].Policy == rayv1.DeleteNone
-		if when, single := whenOf(&list[i].Condition); single && list[i].Policy == rayv1.DeleteSelf {
-			self[due{when, list[i].Condition.TTLSeconds}] = true
+	for _, d := range dues {
+		if d.policy == rayv1.DeleteSelf {
+			self[due{deletionWhen: d.deletionWhen, ttl: d.ttl}] = true
 		}
 	}
-	if onlyNone {
-		out.Forbidden(rj523, path, "all rules are DeleteNone, which is the same as no deletionStrategy; remove it")
-	}
-	for i := range list {
-		when, single := whenOf(&list[i].Condition)
-		if single && list[i].Policy == rayv1.DeleteCluster && self[due{when, list[i].Condition.TTLSeconds}] {
-			out.Forbidden(rj523, path.Index(i), "DeleteSelf is due at the same time and deletes the cluster too; remove this rule")
-		}
+	for _, d := range dues {
+		moot := d.policy == rayv1.DeleteCluster && self[due{deletionWhen: d.of(rayv1.DeleteSelf), ttl: d.ttl}]
+		out.When(moot).Forbidden(rj523, path.Index(d.index), "DeleteSelf is due at the same time and deletes the cluster too; remove this rule")
 	}
 }

@@ -34,18 +34,14 @@ var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set 
 
 // checkJobPayload looks at what is given to Ray together with the job.
 func checkJobPayload(out *rule.Report, j *Spec, path *field.Path) {
-	checkRuntimeEnv(out, j.spec.RuntimeEnvYAML, path.Child("runtimeEnvYAML"))
+	checkRuntimeEnv(out, j, path.Child("runtimeEnvYAML"))
 	if len(j.spec.Metadata) > 0 && j.submits() && j.Cluster != nil {
 		if v := j.Cluster.Spec.RayVersion; v != "" && !versionWithMetadata.MatchString(v) {
 			out.Forbidden(rj516, path.Child("metadata"), "needs rayClusterSpec.rayVersion 2.6.0 or later, and it is "+rule.Clipped(v))
 		}
 	}
-	if n := j.spec.EntrypointNumCpus; n < 0 {
-		out.Invalid(rj513, path.Child("entrypointNumCpus"), n)
-	}
-	if n := j.spec.EntrypointNumGpus; n < 0 {
-		out.Invalid(rj513, path.Child("entrypointNumGpus"), n)
-	}
+	out.When(j.spec.EntrypointNumCpus < 0).Invalid(rj513, path.Child("entrypointNumCpus"), j.spec.EntrypointNumCpus)
+	out.When(j.spec.EntrypointNumGpus < 0).Invalid(rj513, path.Child("entrypointNumGpus"), j.spec.EntrypointNumGpus)
 	checkEntrypointResources(out, j, path.Child("entrypointResources"))
 	checkJobMetadata(out, j, path.Child("metadata"))
 	checkJobID(out, j, path.Child("jobId"))
@@ -66,9 +62,7 @@ func checkEntrypointResources(out *rule.Report, j *Spec, path *field.Path) {
 	for _, amount := range amounts {
 		unread = unread || amount < 0
 	}
-	if unread {
-		out.Maybe().Invalid(rj514, path, text)
-	}
+	out.When(unread).Maybe().Invalid(rj514, path, text)
 }
 
 // runtimeEnvKeys are what Ray knows at the top of a runtime environment.
@@ -78,7 +72,10 @@ var runtimeEnvKeys = sets.New("working_dir", "py_modules", "py_executable", "pip
 
 var rj515 = rule.New(rule.Rule{ID: "RJ-515", Field: "runtimeEnvYAML", Condition: "a top-level key that Ray is not known to have, a key given twice, or both pip and conda"})
 
-func checkRuntimeEnv(out *rule.Report, text string, path *field.Path) {
+var rj537 = rule.New(rule.Rule{ID: "RJ-537", Field: "runtimeEnvYAML", Condition: "in HTTPMode, working_dir or an entry of py_modules is no URI"})
+
+func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
+	text := j.spec.RuntimeEnvYAML
 	env, err := metadata.YAMLMap(text)
 	if err != nil {
 		out.Invalid(rj056, path, text, "must be YAML for a map, as in pip: [numpy]: "+err.Error())
@@ -87,15 +84,16 @@ func checkRuntimeEnv(out *rule.Report, text string, path *field.Path) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(env)) {
-		if !runtimeEnvKeys.Has(key) {
-			out.Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
-		}
+		out.When(!runtimeEnvKeys.Has(key)).Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
+	}
+	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads what is local to it
+		metadata.LocalPackages(env, func(field, local string) {
+			out.Invalid(rj537, path, local, field+" must be a URI in HTTPMode, as in https://example.com/app.zip or s3://bucket/app.zip; nobody uploads folders and files")
+		})
 	}
 	_, pip := env["pip"]
 	_, conda := env["conda"]
-	if pip && conda {
-		out.Forbidden(rj515, path, "pip and conda exclude each other; list pip packages inside conda")
-	}
+	out.When(pip && conda).Forbidden(rj515, path, "pip and conda exclude each other; list pip packages inside conda")
 	var strict map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &strict); err != nil {
 		out.Forbidden(rj515, path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(metadata.PlainYAMLError(err).Error()), " "))
@@ -113,9 +111,7 @@ func checkJobMetadata(out *rule.Report, j *Spec, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(j.spec.Metadata)) {
 		value := j.spec.Metadata[key]
 		size += len(key) + len(value)
-		if !printable(key) || !printable(value) {
-			out.Forbidden(rj519, path, "the key or value of "+rule.Clipped(fmt.Sprintf("%q", key))+" has characters that cannot be printed; remove them")
-		}
+		out.When(!printable(key) || !printable(value)).Forbidden(rj519, path, "the key or value of "+rule.Clipped(fmt.Sprintf("%q", key))+" has characters that cannot be printed; remove them")
 	}
 	if size > maxCommandLine && j.submits() {
 		out.Forbidden(rj519, path, fmt.Sprintf(
@@ -137,13 +133,7 @@ func checkJobID(out *rule.Report, j *Spec, path *field.Path) {
 	if id == "" {
 		return
 	}
-	if j.selects {
-		out.Invalid(rj517, path, id, "can run once on the cluster of clusterSelector, since Ray takes each id once; leave it out to get a new one")
-	}
-	if len(id) > maxJobID {
-		out.Invalid(rj517, path, id, fmt.Sprintf("has %d characters; use at most %d", len(id), maxJobID))
-	}
-	if shell.UnquotedMeta(id) || shell.ByShell(id) {
-		out.Invalid(rj517, path, id, "is passed through a shell; use letters, digits, dashes and underscores")
-	}
+	out.When(j.selects).Invalid(rj517, path, id, "can run once on the cluster of clusterSelector, since Ray takes each id once; leave it out to get a new one")
+	out.When(len(id) > maxJobID).Invalid(rj517, path, id, fmt.Sprintf("has %d characters; use at most %d", len(id), maxJobID))
+	out.When(!shell.Plain(id)).Invalid(rj517, path, id, "is passed through a shell; use letters, digits, dashes and underscores")
 }

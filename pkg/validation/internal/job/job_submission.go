@@ -1,10 +1,12 @@
 package job
 
 import (
+	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
@@ -27,24 +29,16 @@ var rj502 = rule.New(rule.Rule{ID: "RJ-502", Field: "entrypoint", Condition: "em
 func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
 	mode, modePath, entrypoint := j.spec.SubmissionMode, path.Child("submissionMode"), path.Child("entrypoint")
 	rule.OneOf(out, rj501, modePath, mode, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
-	if mode == rayv1.SidecarMode && j.selects {
-		out.Invalid(rj048, modePath, string(mode))
-	}
-	if mode == rayv1.K8sJobMode && j.options.Scheduler() == "kai-scheduler" {
-		out.Invalid(rj063, modePath, string(mode))
-	}
+	out.When(mode == rayv1.SidecarMode && j.selects).Invalid(rj048, modePath, string(mode))
+	out.When(mode == rayv1.K8sJobMode && j.options.Scheduler() == "kai-scheduler").Invalid(rj063, modePath, string(mode))
 	if mode == rayv1.InteractiveMode {
-		if j.spec.Entrypoint != "" {
-			out.Forbidden(rj503, entrypoint)
-		}
+		out.When(j.spec.Entrypoint != "").Forbidden(rj503, entrypoint)
 		return
 	}
-	if strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate) {
-		out.Required(rj502, entrypoint)
-	}
-	switch operator, closed := shellOperator(strings.TrimSpace(j.spec.Entrypoint)); {
-	case !closed:
-		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "has a quote that is not closed; close it")
+	out.When(strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate)).Required(rj502, entrypoint)
+	switch operator, err := shell.Operator(strings.TrimSpace(j.spec.Entrypoint)); {
+	case err != nil:
+		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "cannot be read by a shell: "+err.Error())
 	case operator != "" && j.submits():
 		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'")
 	}
@@ -61,21 +55,7 @@ func submitsByItself(t *corev1.PodTemplateSpec) bool {
 
 var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it",
 	Policies: []rule.Policy{{Parts: []rule.Part{rule.RayJob}, Field: "spec.entrypoint", Valid: "spec.?submissionMode.orValue('') != 'InteractiveMode' || spec.?entrypoint.orValue('') == ''"}}})
-var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "a quote that is not closed; a shell operator outside quotes in K8sJobMode or SidecarMode"})
-
-// shellOperator finds the first operator of a shell outside quotes, in words, and whether all quotes are closed.
-func shellOperator(text string) (operator string, closed bool) {
-	openQuote, _ := shell.ReadShell(text, func(r rune) {
-		switch {
-		case operator != "":
-		case r == '\n':
-			operator = "line break"
-		case strings.ContainsRune(";&|<>", r):
-			operator = string(r)
-		}
-	})
-	return operator, !openQuote
-}
+var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "not what a shell can read, as with a quote that is not closed; an operator of the shell outside quotes in K8sJobMode or SidecarMode"})
 
 var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Condition: "set in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
 	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it",
@@ -90,24 +70,15 @@ func checkSubmitter(out *rule.Report, j *Spec, path *field.Path) {
 	mode, templatePath, configPath := j.spec.SubmissionMode, path.Child("submitterPodTemplate"), path.Child("submitterConfig")
 	idle := mode == rayv1.HTTPMode || mode == rayv1.InteractiveMode
 	if t := j.spec.SubmitterPodTemplate; t != nil {
-		if mode == rayv1.SidecarMode {
-			out.Forbidden(rj051, templatePath)
-		}
-		if idle {
-			out.Forbidden(rj508, templatePath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
-		}
-		if c := cluster.RayContainer(t); mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0 {
-			out.Forbidden(rj534, templatePath.Child("spec", "containers").Index(0).Child("command"))
-		}
-		checkSubmitterPod(out, t, templatePath.Child("spec"))
+		out.When(mode == rayv1.SidecarMode).Forbidden(rj051, templatePath)
+		out.When(idle).Forbidden(rj508, templatePath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
+		c := cluster.RayContainer(t)
+		out.When(mode == rayv1.K8sJobMode && c != nil && len(c.Command) > 0 && len(c.Args) == 0).Forbidden(rj534, templatePath.Child("spec", "containers").Index(0).Child("command"))
+		checkSubmitterPod(out, t, templatePath)
 	}
 	if c := j.spec.SubmitterConfig; c != nil {
-		if mode == rayv1.SidecarMode {
-			out.Without(rule.GateSidecarSubmitterRestart, j.options).Forbidden(rj052, configPath)
-		}
-		if idle {
-			out.Forbidden(rj512, configPath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
-		}
+		out.When(mode == rayv1.SidecarMode).Without(rule.GateSidecarSubmitterRestart, j.options).Forbidden(rj052, configPath)
+		out.When(idle).Forbidden(rj512, configPath, "is ignored in "+string(mode)+"; remove it, or use K8sJobMode")
 		rule.AtLeast(out, rj511, configPath.Child("backoffLimit"), c.BackoffLimit, 0)
 	}
 }
@@ -130,7 +101,8 @@ var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.c
 		"give at least one container; the first submits the job")}})
 
 func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
-	checkSubmitterLists(out, &t.Spec, path)
+	pods.Template{PodTemplateSpec: t, Volumes: []string{rayv1.VolumeRayToken}}.Check(out, path)
+	path = path.Child("spec")
 	restartPath := path.Child("restartPolicy")
 	switch policy := t.Spec.RestartPolicy; {
 	case len(t.Spec.Containers) == 0:
@@ -140,13 +112,6 @@ func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.
 	default:
 		rule.OneOf(out, rj509, restartPath, policy, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
 	}
-}
-
-func checkSubmitterLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
-	pods.CheckPodLists(out, spec, path)
-	pods.Repeats(out, pods.RC017, path, "containers", spec.Containers, pods.ContainerName, "name", pods.OwnName)
-	pods.Repeats(out, pods.RC017, path, "initContainers", spec.InitContainers, pods.ContainerName, "name", pods.OwnName)
-	pods.EachContainer(spec, path, func(c *corev1.Container, path *field.Path) { pods.CheckContainerLists(out, c, path) })
 }
 
 var rj508 = rule.New(rule.Rule{ID: "RJ-508", Field: "submitterPodTemplate", Condition: "set in HTTPMode or InteractiveMode"})
@@ -175,32 +140,17 @@ var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "
 // checkJobLimits looks at retries and deadlines.
 func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 	suspendPath, backoffPath := path.Child("suspend"), path.Child("backoffLimit")
-	if j.spec.Suspend && !j.spec.ShutdownAfterJobFinishes {
-		out.Invalid(rj022, suspendPath, true)
-	}
-	if j.spec.Suspend && j.selects {
-		out.Invalid(rj045, suspendPath, true)
-	}
-	if b := j.spec.BackoffLimit; b != nil {
-		switch {
-		case *b < 0:
-			out.Invalid(rj059, backoffPath, *b)
-		case *b > 0 && j.selects:
-			out.Invalid(rj049, backoffPath, *b)
-		}
-		if *b > 0 && j.spec.SubmissionMode == rayv1.InteractiveMode {
-			out.Invalid(rj050, backoffPath, *b)
-		}
-	}
+	out.When(j.spec.Suspend && !j.spec.ShutdownAfterJobFinishes).Invalid(rj022, suspendPath, true)
+	out.When(j.spec.Suspend && j.selects).Invalid(rj045, suspendPath, true)
+	rule.AtLeast(out, rj059, backoffPath, j.spec.BackoffLimit, 0)
+	retries := ptr.Deref(j.spec.BackoffLimit, 0)
+	out.When(retries > 0 && j.selects).Invalid(rj049, backoffPath, retries)
+	out.When(retries > 0 && j.spec.SubmissionMode == rayv1.InteractiveMode).Invalid(rj050, backoffPath, retries)
 	rule.AtLeast(out, rj057, path.Child("activeDeadlineSeconds"), j.spec.ActiveDeadlineSeconds, 1)
 	if d, path := j.spec.PreRunningDeadlineSeconds, path.Child("preRunningDeadlineSeconds"); d != nil {
 		rule.AtLeast(out, rj007, path, d, 1)
-		if a := j.spec.ActiveDeadlineSeconds; a != nil && *d > *a {
-			out.Invalid(rj531, path, *d)
-		}
-		if j.selects {
-			out.Invalid(rj532, path, *d, "makes little sense with clusterSelector, whose cluster runs already")
-		}
+		out.When(*d > ptr.Deref(j.spec.ActiveDeadlineSeconds, math.MaxInt32)).Invalid(rj531, path, *d)
+		out.When(j.selects).Invalid(rj532, path, *d, "makes little sense with clusterSelector, whose cluster runs already")
 	}
 }
 

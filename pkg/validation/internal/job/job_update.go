@@ -42,17 +42,11 @@ func checkLateChanges(out *rule.Report, rj, old *rayv1.RayJob, path *field.Path)
 		p := path.Child(name)
 		switch {
 		case state.IsTerminal():
-			if !deletionFields.Has(name) {
-				out.Forbidden(rj527, p)
-			}
+			out.When(!deletionFields.Has(name)).Forbidden(rj527, p)
 		case name == "rayClusterSpec" || name == "clusterSelector":
-			if old.Status.RayClusterName != "" && !onlyGroupSuspend(&rj.Spec, &old.Spec, name) {
-				out.Forbidden(rj525, p)
-			}
+			out.When(old.Status.RayClusterName != "" && !onlyGroupSuspend(&rj.Spec, &old.Spec, name)).Forbidden(rj525, p)
 		case submittedFields.Has(name):
-			if state == rayv1.JobDeploymentStatusRunning {
-				out.Forbidden(rj526, p)
-			}
+			out.When(state == rayv1.JobDeploymentStatusRunning).Forbidden(rj526, p)
 		case name == "jobId":
 			checkJobIDChange(out, rj, state, p)
 		}

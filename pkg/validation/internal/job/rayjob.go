@@ -13,15 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rj020 = rule.New(rule.Rule{ID: "RJ-020", Kind: "RayJob", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameLength(rule.RayJob, "47", "so that the name of its RayCluster stays within 53")}})
-var rj021 = rule.New(rule.Rule{ID: "RJ-021", Kind: "RayJob", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameForm(rule.RayJob)}})
-
-var jobNameRules = metadata.NameRules{
-	TooLong: rj020, Malformed: rj021, MaxLength: 47,
-	Why: "so that the name of its RayCluster stays within 53",
-}
+var jobNames = metadata.NewNameRules(rule.RayJob, "RJ-020", rule.ByWebhookAndSpec, "RJ-021", rule.ByWebhookAndSpec, 47, "so that the name of its RayCluster stays within 53")
 
 var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobDeploymentStatus", Condition: "Waiting while submissionMode is not InteractiveMode", Peer: rule.BySpec,
 	Remedy: "is reached in InteractiveMode only; the operator sets it",
@@ -30,20 +22,18 @@ var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobD
 
 // CheckStatus looks at the status of a RayJob alone.
 func CheckStatus(out *rule.Report, rj *rayv1.RayJob) {
-	if rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode {
-		out.Invalid(rj060, field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus))
-	}
+	out.When(rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode).Invalid(rj060, field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus))
 }
 
 var rj066 = rule.New(rule.Rule{ID: "RJ-066", Kind: "RayJob", Field: "kind", Condition: "the batch scheduler is scheduler-plugins", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "the batch scheduler scheduler-plugins, which the operator runs with, cannot schedule a RayJob; use a RayCluster"})
 var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector",
-	CEL: []rule.CEL{cel.SpecIsThere(rule.RayJob, cel.JobDescription)}})
+	CEL: cel.SpecIsThere})
 
 // Check looks at a RayJob alone, its status included.
 func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
-	metadata.CheckName(out, &rj.ObjectMeta, jobNameRules)
+	metadata.CheckName(out, &rj.ObjectMeta, jobNames)
 	if EmptyJobSpec(&rj.Spec) {
 		metadata.CheckSchedulerLabels(out, rj.Labels, o, metaPath.Child("labels"))
 		out.Required(rj581, path)
@@ -51,9 +41,7 @@ func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	}
 	j := New(&rj.Spec, &rj.ObjectMeta, o)
 	metadata.Check(out, j.meta, o, metaPath)
-	if o.Scheduler() == "scheduler-plugins" {
-		out.Forbidden(rj066, field.NewPath("kind"))
-	}
+	out.When(o.Scheduler() == "scheduler-plugins").Forbidden(rj066, field.NewPath("kind"))
 	CheckSpec(out, j, path)
 	checkKueue(out, j, path)
 	if rj.Spec.Suspend && rj.Spec.PreRunningDeadlineSeconds != nil && rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusNew {

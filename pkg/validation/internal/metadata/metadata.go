@@ -11,19 +11,32 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// NameRules are the limits of the name of one kind, with the ids of the rules that say so.
+// NameRules are the rules on the names of one kind.
 type NameRules struct {
-	TooLong, Malformed *rule.Rule
-	MaxLength          int
-	// Why explains the length to a person.
-	Why string
+	tooLong, malformed *rule.Rule
+	max                int
+	why                string
+}
+
+// NewNameRules declares the rules on the names of a kind: at most so many characters, for a reason, and a form that Services can have. Each
+// has the parts of KubeRay that ask it. Names cannot change, so a stored object with a bad one stays writable.
+func NewNameRules(kind rule.Part, tooLong string, lengthBy []rule.PeerLayer, malformed string, formBy []rule.PeerLayer, most int, why string) NameRules {
+	return NameRules{max: most, why: why,
+		tooLong: rule.New(rule.Rule{ID: tooLong, Kind: string(kind), Field: "metadata.name", Condition: fmt.Sprintf("longer than %d", most), Peer: lengthBy,
+			CEL: []rule.CEL{{Field: ".metadata.name", OwnWords: true, Ratchet: rule.CreateOnly, Valid: fmt.Sprintf("self.metadata.name.size() <= %d", most),
+				Says: fmt.Sprintf("has too many characters, at most %d are possible, %s", most, why)}}}),
+		malformed: rule.New(rule.Rule{ID: malformed, Kind: string(kind), Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: formBy,
+			Remedy: "use lower-case letters, digits and dashes, beginning with a letter and not ending with a dash, as in my-cluster-1",
+			CEL:    []rule.CEL{{Field: ".metadata.name", Ratchet: rule.CreateOnly, Valid: "self.metadata.name.matches('" + cel.DNS1035Label + "')"}}})}
 }
 
 // generatedSuffix is how many characters the API server adds to generateName.
@@ -39,15 +52,11 @@ func CheckName(out *rule.Report, meta *metav1.ObjectMeta, r NameRules) {
 		name = meta.GenerateName + strings.Repeat("x", generatedSuffix)
 	}
 	if name == "" {
-		out.Required(r.Malformed, path, "give the object a name")
+		out.Required(r.malformed, path, "give the object a name")
 		return
 	}
-	if len(name) > r.MaxLength {
-		out.Invalid(r.TooLong, path, shown, fmt.Sprintf("has %d characters, at most %d are possible, %s", len(name), r.MaxLength, r.Why))
-	}
-	if !dns1035.MatchString(name) {
-		out.Invalid(r.Malformed, path, shown, "use lower-case letters, digits and dashes, beginning with a letter and not ending with a dash, as in my-cluster-1")
-	}
+	out.When(len(name) > r.max).Invalid(r.tooLong, path, shown, fmt.Sprintf("has %d characters, at most %d are possible, %s", len(name), r.max, r.why))
+	out.When(!dns1035.MatchString(name)).Invalid(r.malformed, path, shown)
 }
 
 // NameLength is how long the name is, or is going to be.
@@ -72,9 +81,8 @@ func CheckSchedulerLabels(out *rule.Report, labels map[string]string, o rule.Opt
 	}
 	rule.OneOf(out, rc579, path.Key(rayv1.LabelVolcanoNetworkTopologyMode), mode, "hard", "soft")
 	if tier, set := labels[rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed]; set {
-		if n, err := strconv.ParseInt(tier, 10, 32); err != nil || n < 1 {
-			out.Invalid(rc579, path.Key(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed), tier, "must be a whole number of at least 1")
-		}
+		n, err := strconv.ParseInt(tier, 10, 32)
+		out.When(err != nil || n < 1).Invalid(rc579, path.Key(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed), tier, "must be a whole number of at least 1")
 	}
 }
 
@@ -89,7 +97,7 @@ var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadat
 // Check tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
 // as on a RayCluster, which gets them.
 func Check(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
-	checkSwitches(out, meta.Annotations, path.Child("annotations"))
+	checkAnnotations(out, meta.Annotations, path.Child("annotations"))
 	CheckSchedulerLabels(out, meta.Labels, o, path.Child("labels"))
 	checkLabels(out, meta, o, path.Child("labels"))
 }
@@ -101,34 +109,41 @@ var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadat
 	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
 var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
 
-// checkSwitches tells of annotations whose text the operator does not understand, which it takes for off or default.
-func checkSwitches(out *rule.Report, annotations map[string]string, path *field.Path) {
-	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
-		if n, err := strconv.Atoi(v); err != nil || n <= 0 {
-			out.Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
-		}
-	}
-	if v, set := annotations[rayv1.AnnotationFTEnabled]; set && !LowerTrue(v) && !strings.EqualFold(v, "false") {
-		out.Invalid(rc569, path.Key(rayv1.AnnotationFTEnabled), v)
-	}
-	for _, key := range []string{rayv1.AnnotationOverwriteContainerCmd, rayv1.AnnotationEnableServeService, rayv1.AnnotationDisableProvisionedHeadRestart} {
-		v, set := annotations[key]
-		if key == rayv1.AnnotationOverwriteContainerCmd {
-			v = strings.ToLower(v) // the only one of which the operator reads capitals too
-		}
-		if set && v != "true" && v != "false" {
-			out.Invalid(rc570, path.Key(key), annotations[key], "is not understood and counts as false; use true or false")
-		}
-	}
-	checkOwnAnswers(out, annotations, path)
+// switches are the annotations that are on or off, and whether capitals are understood. The operator takes other texts for off or default.
+var switches = []struct {
+	key      string
+	capitals bool
+	by       *rule.Rule
+	says     string
+}{
+	{rayv1.AnnotationFTEnabled, true, rc569, "means off; use true or false"},
+	{rayv1.AnnotationOverwriteContainerCmd, true, rc570, countsAsFalse},
+	{rayv1.AnnotationEnableServeService, false, rc570, countsAsFalse},
+	{rayv1.AnnotationDisableProvisionedHeadRestart, false, rc570, countsAsFalse},
+	// In these a cluster decides otherwise than the operator does for all.
+	{rayv1.AnnotationWaitForHead, true, rc570, changesNothing},
+	{rayv1.AnnotationProbes, true, rc570, changesNothing},
+	{rayv1.AnnotationLoginShell, true, rc570, changesNothing},
 }
 
-// checkOwnAnswers looks at the annotations in which a cluster decides otherwise than the operator does for all.
-func checkOwnAnswers(out *rule.Report, annotations map[string]string, path *field.Path) {
-	for _, key := range []string{rayv1.AnnotationWaitForHead, rayv1.AnnotationProbes, rayv1.AnnotationLoginShell} {
-		if v, set := annotations[key]; set && !LowerTrue(v) && !strings.EqualFold(v, "false") {
-			out.Invalid(rc570, path.Key(key), v, "is not understood and changes nothing; use true or false")
+const (
+	countsAsFalse  = "is not understood and counts as false; use true or false"
+	changesNothing = "is not understood and changes nothing; use true or false"
+)
+
+// checkAnnotations tells of annotations whose text the operator does not understand.
+func checkAnnotations(out *rule.Report, annotations map[string]string, path *field.Path) {
+	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
+		n, err := strconv.Atoi(v)
+		out.When(err != nil || n <= 0).Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
+	}
+	for _, s := range switches {
+		v, set := annotations[s.key]
+		text := v
+		if s.capitals {
+			text = strings.ToLower(v)
 		}
+		out.When(set && text != "true" && text != "false").Invalid(s.by, path.Key(s.key), v, s.says)
 	}
 }
 
@@ -143,15 +158,12 @@ var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.
 
 func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	labels := meta.Labels
-	if v, set := labels[rayv1.LabelGangSchedulingEnabled]; set && v != "true" && !byValue(o.BatchScheduler) {
-		out.Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), v)
-	}
+	gang, set := labels[rayv1.LabelGangSchedulingEnabled]
+	out.When(set && gang != "true" && !byValue(o.BatchScheduler)).Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), gang)
 	checkForeignScheduler(out, labels, o.BatchScheduler, path)
 	if metav1.GetControllerOf(meta) == nil {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			if strings.HasPrefix(key, originPrefix) {
-				out.Invalid(x504, path.Key(key), labels[key])
-			}
+			out.When(strings.HasPrefix(key, originPrefix)).Invalid(x504, path.Key(key), labels[key])
 		}
 	}
 }
@@ -175,13 +187,11 @@ func checkForeignScheduler(out *rule.Report, labels map[string]string, scheduler
 	if scheduler == nil {
 		return
 	}
-	if v, set := labels[rayv1.LabelPriorityClassName]; set && *scheduler == "" {
-		out.Invalid(rc578, path.Key(rayv1.LabelPriorityClassName), v, "is ignored: the operator runs without a batch scheduler")
-	}
+	v, set := labels[rayv1.LabelPriorityClassName]
+	out.When(set && *scheduler == "").Invalid(rc578, path.Key(rayv1.LabelPriorityClassName), v, "is ignored: the operator runs without a batch scheduler")
 	for _, s := range schedulerOf {
-		if v, set := labels[s.label]; set && s.scheduler != *scheduler {
-			out.Invalid(rc578, path.Key(s.label), v, "is ignored: the operator runs without the batch scheduler "+s.scheduler)
-		}
+		v, set := labels[s.label]
+		out.When(set && s.scheduler != *scheduler).Invalid(rc578, path.Key(s.label), v, "is ignored: the operator runs without the batch scheduler "+s.scheduler)
 	}
 }
 
@@ -201,7 +211,13 @@ func CheckObjectSize(out *rule.Report, object any) {
 }
 
 // IsTrue reports whether a switch is there and on.
-func IsTrue(b *bool) bool { return b != nil && *b }
+func IsTrue(b *bool) bool { return ptr.Deref(b, false) }
 
 // LowerTrue is how the peer reads most of its annotations.
 func LowerTrue(s string) bool { return strings.EqualFold(s, "true") }
+
+// Object is a pointer to an object of one of the kinds that this package knows.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}

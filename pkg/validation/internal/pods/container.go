@@ -1,37 +1,19 @@
-// Package pods holds the rules on the containers and lists of any Pod template.
 package pods
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
-
-// EachContainer calls a check for the containers and init containers of a Pod.
-func EachContainer(spec *corev1.PodSpec, path *field.Path, check func(*corev1.Container, *field.Path)) {
-	for i := range spec.Containers {
-		check(&spec.Containers[i], path.Child("containers").Index(i))
-	}
-	for i := range spec.InitContainers {
-		check(&spec.InitContainers[i], path.Child("initContainers").Index(i))
-	}
-}
-
-// CheckContainer looks at one container of a Pod that has the volumes.
-func CheckContainer(out *rule.Report, c *corev1.Container, volumes sets.Set[string], path *field.Path) {
-	CheckContainerLists(out, c, path)
-	checkPorts(out, c.Ports, path.Child("ports"))
-	CheckMountedVolumes(out, c.VolumeMounts, volumes, path.Child("volumeMounts"))
-	CheckResourceRequirements(out, &c.Resources, path.Child("resources"))
-}
 
 var rc541 = rule.New(rule.Rule{ID: "RC-541", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Partly: true, Valid: "!(" + cel.OneContainer + ") || !has(self.spec.containers[0].ports) || self.spec.containers[0].ports.all(p, p.containerPort >= 1 && p.containerPort <= 65535)",
@@ -42,34 +24,16 @@ func checkPorts(out *rule.Report, ports []corev1.ContainerPort, path *field.Path
 	names := make(map[string]bool, len(ports))
 	for i := range ports {
 		port, p := &ports[i], path.Index(i)
-		if len(validation.IsValidPortNum(int(port.ContainerPort))) > 0 {
-			out.Invalid(rc541, p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535")
-		}
+		out.When(len(validation.IsValidPortNum(int(port.ContainerPort))) > 0).Invalid(rc541, p.Child("containerPort"), port.ContainerPort, "must be from 1 to 65535")
 		if port.Protocol != "" {
 			rule.OneOf(out, rc541, p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 		if port.Name == "" {
 			continue
 		}
-		if msgs := validation.IsValidPortName(port.Name); len(msgs) > 0 {
-			out.Invalid(rc541, p.Child("name"), port.Name, strings.Join(msgs, "; "))
-		}
-		if names[port.Name] {
-			out.Duplicate(rc541, p.Child("name"), port.Name, "give each port of a container a name of its own")
-		}
+		out.Malformed(rc541, p.Child("name"), port.Name, validation.IsValidPortName(port.Name))
+		out.When(names[port.Name]).Duplicate(rc541, p.Child("name"), port.Name, "give each port of a container a name of its own")
 		names[port.Name] = true
-	}
-}
-
-var rc549 = rule.New(rule.Rule{ID: "RC-549", Field: "volumeMounts[k].name of Pod templates and autoscalerOptions", Condition: "no such volume in the Pod",
-	Remedy: "must be the name of an entry of volumes of the Pod template"})
-
-// CheckMountedVolumes finds mounts of volumes that the Pod does not have.
-func CheckMountedVolumes(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set[string], path *field.Path) {
-	for i := range mounts {
-		if !volumes.Has(mounts[i].Name) {
-			out.Invalid(rc549, path.Index(i).Child("name"), mounts[i].Name)
-		}
 	}
 }
 
@@ -109,4 +73,19 @@ func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements,
 			out.Maybe().Invalid(rc587, p, request.String(), "has no limit, which a resource that cannot be overcommitted needs; give the same limit")
 		}
 	}
+}
+
+// maxQuantityText bounds the work of the quantity parser, whose time grows faster than its input.
+const maxQuantityText = 64
+
+// hugeExponent is in texts such as 1e-999999999, for which the parser would take hours. The schema of the CRDs and the
+// gateway refuse them too.
+var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9.]{4}`)
+
+// ParseQuantity reads a quantity, but no text for which the parser would take long.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if len(text) > maxQuantityText || hugeExponent.MatchString(text) {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(text)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
@@ -19,15 +20,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rs010 = rule.New(rule.Rule{ID: "RS-010", Field: "metadata.name", Condition: "longer than 47", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameLength(rule.RayService, "47", "so that the names of its RayClusters stay within 53")}})
-var rs011 = rule.New(rule.Rule{ID: "RS-011", Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: rule.ByWebhookAndSpec,
-	CEL: []rule.CEL{cel.NameForm(rule.RayService)}})
-
-var serviceNameRules = metadata.NameRules{
-	TooLong: rs010, Malformed: rs011, MaxLength: 47,
-	Why: "so that the names of its RayClusters stay within 53",
-}
+var serviceNames = metadata.NewNameRules(rule.RayService, "RS-010", rule.ByWebhookAndSpec, "RS-011", rule.ByWebhookAndSpec, 47, "so that the names of its RayClusters stay within 53")
 
 // Unused leaves out the template of the serve Service where each cluster has one of its own.
 func Unused(rs *rayv1.RayService, o rule.Options) []string {
@@ -57,10 +50,10 @@ func newService(rs *rayv1.RayService, o rule.Options) *service {
 
 // upgradeType is empty when the operator decides.
 func (s *service) upgradeType() rayv1.RayServiceUpgradeType {
-	if u := s.Spec.UpgradeStrategy; u != nil && u.Type != nil {
-		return *u.Type
+	if s.Spec.UpgradeStrategy == nil {
+		return ""
 	}
-	return ""
+	return ptr.Deref(s.Spec.UpgradeStrategy.Type, "")
 }
 
 func (s *service) incremental() bool {
@@ -95,12 +88,12 @@ var rs530 = rule.New(rule.Rule{ID: "RS-530", Field: "spec.rayClusterConfig.upgra
 		Says: "the cluster belongs to a RayService" + cel.OwnerDecides}}})
 var rs535 = rule.New(rule.Rule{ID: "RS-535", Field: "spec.rayClusterConfig.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the service: at least rayClusterConfig and serveConfigV2",
-	CEL: []rule.CEL{cel.SpecIsThere(rule.RayService, "describe the service: at least rayClusterConfig and serveConfigV2")}})
+	CEL: cel.SpecIsThere})
 
 // Check looks at a RayService alone.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	meta := field.NewPath("metadata")
-	metadata.CheckName(out, &rs.ObjectMeta, serviceNameRules)
+	metadata.CheckName(out, &rs.ObjectMeta, serviceNames)
 	checkInitializingTimeout(out, rs.Annotations, meta.Child("annotations"))
 	if equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}) {
 		metadata.CheckSchedulerLabels(out, rs.Labels, o, meta.Child("labels"))
@@ -109,7 +102,7 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	}
 	metadata.Check(out, &rs.ObjectMeta, o, meta)
 	s := newService(rs, o)
-	cluster.CheckOwnedCluster(out, s.cluster, cluster.OwnedRules{K8sToken: rs013, Upgrade: rs530, Dashboard: rs535}, s.clusterPath)
+	cluster.CheckOwnedCluster(out, s.cluster, rs.Spec.ManagedBy, cluster.OwnedRules{K8sToken: rs013, Upgrade: rs530, Dashboard: rs535, Manager: rs525, Suspend: rs524}, s.clusterPath)
 	if svc := rs.Spec.RayClusterSpec.HeadGroupSpec.HeadService; svc != nil && svc.Name != "" {
 		out.Invalid(rs015, s.clusterPath.Child("headGroupSpec", "headService", "metadata", "name"), svc.Name)
 	}
@@ -119,17 +112,9 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)
 	rule.OneOfGiven(out, rs005, s.path.Child("managedBy"), rs.Spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
-	for _, f := range []struct {
-		name  string
-		value *int32
-	}{
-		{"serviceUnhealthySecondThreshold", rs.Spec.ServiceUnhealthySecondThreshold},
-		{"deploymentUnhealthySecondThreshold", rs.Spec.DeploymentUnhealthySecondThreshold},
-	} {
-		if f.value != nil {
-			out.Invalid(rs513, s.path.Child(f.name), *f.value)
-		}
-	}
+	service, deployment := rs.Spec.ServiceUnhealthySecondThreshold, rs.Spec.DeploymentUnhealthySecondThreshold
+	out.When(service != nil).Invalid(rs513, s.path.Child("serviceUnhealthySecondThreshold"), ptr.Deref(service, 0))
+	out.When(deployment != nil).Invalid(rs513, s.path.Child("deploymentUnhealthySecondThreshold"), ptr.Deref(deployment, 0))
 	metadata.CheckObjectSize(out, rs)
 }
 
@@ -170,6 +155,9 @@ var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.
 	CEL: []rule.CEL{cel.OfServeService(".metadata.name", "self.serveService.metadata.name == '' || (self.serveService.metadata.name.size() <= 63 && self.serveService.metadata.name.matches('"+cel.DNS1035Label+"'))",
 		"use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash")}})
 
+var rs526 = rule.New(rule.Rule{ID: "RS-526", Field: "spec.serveService", Condition: "set with type NewClusterWithIncrementalUpgrade",
+	Remedy: "is ignored with NewClusterWithIncrementalUpgrade, where a Gateway leads to the Services of the clusters; remove it"})
+
 // checkServeService looks at the Service that users call.
 func checkServeService(out *rule.Report, s *service) {
 	svc := s.Spec.ServeService
@@ -182,22 +170,21 @@ func checkServeService(out *rule.Report, s *service) {
 		return
 	}
 	path := s.path.Child("serveService")
+	out.When(s.incremental() && s.cluster.Options.Enabled(rule.GateIncrementalUpgrade)).Forbidden(rs526, path)
 	switch name, path := svc.Name, path.Child("metadata", "name"); {
 	case name != "" && len(validation.IsDNS1035Label(name)) > 0:
 		out.Invalid(rs515, path, name, "use at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash")
 	case name == s.Name+"-head-svc":
 		out.Maybe().Invalid(rs515, path, name, "is the name of the head Service; use another")
 	}
-	cluster.CheckServicePorts(out, svc.Spec.Ports, path.Child("spec"))
+	cluster.CheckServicePorts(out, svc.Spec.Ports, path.Child("spec", "ports"))
 	if t := svc.Spec.Type; t != "" {
 		rule.OneOf(out, rs514, path.Child("spec", "type"), t, cluster.ServiceTypes...)
 	}
 	if len(svc.Spec.Ports) > 0 && !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return isServePort(p.Name) }) {
 		out.Maybe().Required(rs514, path.Child("spec", "ports"), "none is named serve, and ports of other names are dropped when the head lists a port named serve")
 	}
-	if len(svc.Spec.Selector) > 0 {
-		out.Maybe().Forbidden(rs514, path.Child("spec", "selector"), "is replaced by the operator; remove it")
-	}
+	out.When(len(svc.Spec.Selector) > 0).Maybe().Forbidden(rs514, path.Child("spec", "selector"), "is replaced by the operator; remove it")
 }
 
 var rs513 = rule.New(rule.Rule{ID: "RS-513", Field: "spec.serviceUnhealthySecondThreshold, .deploymentUnhealthySecondThreshold", Condition: "set", Remedy: "is read by nobody; remove it"})
@@ -215,15 +202,7 @@ var rs525 = rule.New(rule.Rule{ID: "RS-525", Field: "spec.rayClusterConfig.manag
 // checkServiceCluster tells of settings of the cluster that make no sense in a RayService.
 func checkServiceCluster(out *rule.Report, s *service) {
 	spec, path := &s.Spec.RayClusterSpec, s.clusterPath
-	if metadata.IsTrue(spec.HeadGroupSpec.EnableIngress) {
-		out.Invalid(rs519, path.Child("headGroupSpec", "enableIngress"), true)
-	}
-	if metadata.IsTrue(spec.Suspend) {
-		out.Invalid(rs524, path.Child("suspend"), true)
-	}
-	if m := spec.ManagedBy; m != nil && *m != cluster.Manager(s.Spec.ManagedBy) {
-		out.Invalid(rs525, path.Child("managedBy"), *m)
-	}
+	out.When(metadata.IsTrue(spec.HeadGroupSpec.EnableIngress)).Invalid(rs519, path.Child("headGroupSpec", "enableIngress"), true)
 	if s.Spec.ExcludeHeadPodFromServeSvc {
 		checkNoEndpoint(out, s)
 	}
@@ -273,9 +252,7 @@ var rs517 = rule.New(rule.Rule{ID: "RS-517", Field: "spec.rayClusterConfig.gcsFa
 
 // checkSharedState tells of state that two clusters side by side cannot share, or should not.
 func checkSharedState(out *rule.Report, s *service, f *rayv1.GcsFaultToleranceOptions, path *field.Path) {
-	if f.ExternalStorageNamespace != "" {
-		out.Invalid(rs517, path.Child("externalStorageNamespace"), f.ExternalStorageNamespace)
-	}
+	out.When(f.ExternalStorageNamespace != "").Invalid(rs517, path.Child("externalStorageNamespace"), f.ExternalStorageNamespace)
 	if !s.cluster.Rocksdb {
 		return
 	}

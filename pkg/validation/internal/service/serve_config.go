@@ -100,6 +100,7 @@ func (c *serveConfig) applications(config map[string]any) {
 		c.appName(app, names, where+".name")
 		c.routePrefix(app, prefixes, where+".route_prefix")
 		c.importPath(app, where+".import_path")
+		c.runtimeEnv(app, where)
 		c.deployments(app, where+".deployments")
 	}
 }
@@ -166,6 +167,14 @@ func (c *serveConfig) importPath(app map[string]any, where string) {
 	}
 }
 
+var rs527 = rule.New(rule.Rule{ID: "RS-527", Field: "spec.serveConfigV2", Condition: "runtime_env of an application, or of ray_actor_options of a deployment: working_dir or an entry of py_modules is no URI"})
+
+func (c *serveConfig) runtimeEnv(owner map[string]any, where string) {
+	metadata.LocalPackages(owner["runtime_env"], func(field, local string) {
+		c.warn(rs527, local, where+".runtime_env."+field, "must be a URI, as in https://example.com/app.zip or s3://bucket/app.zip; Ray Serve refuses folders and files")
+	})
+}
+
 // deploymentKeys are what Ray Serve knows of a deployment.
 var deploymentKeys = sets.New("name", "num_replicas", "max_ongoing_requests", "max_concurrent_queries", "max_queued_requests", "user_config",
 	"autoscaling_config", "graceful_shutdown_wait_loop_s", "graceful_shutdown_timeout_s", "health_check_period_s", "health_check_timeout_s",
@@ -202,6 +211,9 @@ func (c *serveConfig) deployments(app map[string]any, where string) {
 			names[name] = true
 		}
 		c.scaling(d, at)
+		if options, set := d["ray_actor_options"].(map[string]any); set {
+			c.runtimeEnv(options, at+".ray_actor_options")
+		}
 		for _, key := range slices.Sorted(maps.Keys(d)) {
 			if !deploymentKeys.Has(key) {
 				c.warn(rs507, key, at, "has a field that Ray Serve is not known to have; look for a misspelling")

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/internal/cluster"
@@ -40,79 +41,65 @@ func checkServiceUpgrade(out *rule.Report, s *service) {
 	}
 	if o := u.ClusterUpgradeOptions; o != nil && s.incremental() {
 		const stuck = "0 never moves the upgrade on; use at least 1"
-		if o.StepSizePercent != nil && *o.StepSizePercent == 0 {
-			out.Invalid(rs511, optionsPath.Child("stepSizePercent"), *o.StepSizePercent, stuck)
-		}
-		if o.MaxSurgePercent != nil && *o.MaxSurgePercent == 0 {
-			out.Invalid(rs511, optionsPath.Child("maxSurgePercent"), *o.MaxSurgePercent, stuck)
-		}
+		out.When(ptr.Deref(o.StepSizePercent, 1) == 0).Invalid(rs511, optionsPath.Child("stepSizePercent"), 0, stuck)
+		out.When(ptr.Deref(o.MaxSurgePercent, 1) == 0).Invalid(rs511, optionsPath.Child("maxSurgePercent"), 0, stuck)
 	}
 }
 
 var rs003 = rule.New(rule.Rule{ID: "RS-003", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent, .intervalSeconds, .gatewayClassName", Condition: "absent; of gatewayClassName only the schema can tell", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
+const (
+	stepMissing     = "give the share of the traffic to move in one step, from 0 to 100"
+	intervalMissing = "give the seconds between two steps"
+)
+
 // checkUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
 func checkUpgradeOptionsPresent(out *rule.Report, o *rayv1.ClusterUpgradeOptions, path *field.Path) {
-	if o == nil {
-		return
-	}
-	if o.StepSizePercent == nil {
-		out.Required(rs003, path.Child("stepSizePercent"), "give the share of the traffic to move in one step, from 0 to 100")
-	}
-	if o.IntervalSeconds == nil {
-		out.Required(rs003, path.Child("intervalSeconds"), "give the seconds between two steps")
+	if o != nil {
+		out.When(o.StepSizePercent == nil).Required(rs003, path.Child("stepSizePercent"), stepMissing)
+		out.When(o.IntervalSeconds == nil).Required(rs003, path.Child("intervalSeconds"), intervalMissing)
 	}
 }
 
-var rs018 = rule.New(rule.Rule{ID: "RS-018", Field: "spec.rayClusterConfig.enableInTreeAutoscaling", Condition: "with type NewClusterWithIncrementalUpgrade: not true (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
-	Remedy: "must be true with NewClusterWithIncrementalUpgrade, which lets the new cluster grow step by step"})
-var rs019 = rule.New(rule.Rule{ID: "RS-019", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "with type NewClusterWithIncrementalUpgrade: absent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"},
-	Remedy: "is needed with NewClusterWithIncrementalUpgrade: stepSizePercent, intervalSeconds and gatewayClassName"})
-var rs020 = rule.New(rule.Rule{ID: "RS-020", Field: "spec.upgradeStrategy.clusterUpgradeOptions.maxSurgePercent", Condition: "with type NewClusterWithIncrementalUpgrade: outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
-	Remedy: "must be from 0 to 100"})
-var rs021 = rule.New(rule.Rule{ID: "RS-021", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: absent or outside 0 to 100 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
-var rs022 = rule.New(rule.Rule{ID: "RS-022", Field: "spec.upgradeStrategy.clusterUpgradeOptions.stepSizePercent", Condition: "with type NewClusterWithIncrementalUpgrade: above maxSurgePercent (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
-var rs023 = rule.New(rule.Rule{ID: "RS-023", Field: "spec.upgradeStrategy.clusterUpgradeOptions.intervalSeconds", Condition: "with type NewClusterWithIncrementalUpgrade: absent or below 1 (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade"})
-var rs024 = rule.New(rule.Rule{ID: "RS-024", Field: "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName", Condition: "with type NewClusterWithIncrementalUpgrade: empty (warning with gate RayServiceIncrementalUpgrade off)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade",
-	Remedy: "name the GatewayClass that splits the traffic"})
+// inSteps is a rule on upgrades in steps. It warns where the gate is off, without which there are none.
+func inSteps(id, field, condition, remedy string) *rule.Rule {
+	return rule.New(rule.Rule{ID: id, Field: "spec." + field, Condition: "with type NewClusterWithIncrementalUpgrade: " + condition + " (warning with gate RayServiceIncrementalUpgrade off)",
+		Peer: rule.BySpec, Mixed: true, Depends: "gate RayServiceIncrementalUpgrade", Reads: []string{"spec.upgradeStrategy.type"}, Remedy: remedy})
+}
+
+const upgradeOptions = "upgradeStrategy.clusterUpgradeOptions"
+
+var rs018 = inSteps("RS-018", "rayClusterConfig.enableInTreeAutoscaling", "not true", "must be true with NewClusterWithIncrementalUpgrade, which lets the new cluster grow step by step")
+var rs019 = inSteps("RS-019", upgradeOptions, "absent", "is needed with NewClusterWithIncrementalUpgrade: stepSizePercent, intervalSeconds and gatewayClassName")
+var rs020 = inSteps("RS-020", upgradeOptions+".maxSurgePercent", "outside 0 to 100", "must be from 0 to 100")
+var rs021 = inSteps("RS-021", upgradeOptions+".stepSizePercent", "absent or outside 0 to 100", "must be from 0 to 100")
+var rs022 = inSteps("RS-022", upgradeOptions+".stepSizePercent", "above maxSurgePercent", "")
+var rs023 = inSteps("RS-023", upgradeOptions+".intervalSeconds", "absent or below 1", "must be above 0")
+var rs024 = inSteps("RS-024", upgradeOptions+".gatewayClassName", "empty", "name the GatewayClass that splits the traffic")
 
 // checkIncrementalUpgrade is an error where the operator upgrades in steps, and a warning where its gate is off.
 func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
-	if !s.cluster.Autoscaling {
-		out.Required(rs018, s.clusterPath.Child("enableInTreeAutoscaling"))
-	}
+	out.When(!s.cluster.Autoscaling).Required(rs018, s.clusterPath.Child("enableInTreeAutoscaling"))
 	o := s.Spec.UpgradeStrategy.ClusterUpgradeOptions
 	path = path.Child("clusterUpgradeOptions")
 	if o == nil {
 		out.Required(rs019, path)
 		return
 	}
-	surge := int32(100)
-	if o.MaxSurgePercent != nil {
-		surge = *o.MaxSurgePercent
-	}
-	if surge < 0 || surge > 100 {
-		out.Invalid(rs020, path.Child("maxSurgePercent"), surge)
-	}
-	stepPath := path.Child("stepSizePercent")
+	surge, stepPath, intervalPath := ptr.Deref(o.MaxSurgePercent, 100), path.Child("stepSizePercent"), path.Child("intervalSeconds")
+	out.When(surge < 0 || surge > 100).Invalid(rs020, path.Child("maxSurgePercent"), surge)
 	switch step := o.StepSizePercent; {
 	case step == nil:
-		out.Required(rs021, stepPath, "give the share of the traffic to move in one step, from 0 to 100")
+		out.Required(rs021, stepPath, stepMissing)
 	case *step < 0 || *step > 100:
-		out.Invalid(rs021, stepPath, *step, "must be from 0 to 100")
+		out.Invalid(rs021, stepPath, *step)
 	case *step > surge:
 		out.Invalid(rs022, stepPath, *step, fmt.Sprintf("must not exceed maxSurgePercent, which is %d", surge))
 	}
-	switch interval := o.IntervalSeconds; {
-	case interval == nil:
-		out.Required(rs023, path.Child("intervalSeconds"), "give the seconds between two steps")
-	case *interval <= 0:
-		out.Invalid(rs023, path.Child("intervalSeconds"), *interval, "must be above 0")
-	}
-	if o.GatewayClassName == "" {
-		out.Required(rs024, path.Child("gatewayClassName"))
-	}
+	out.When(o.IntervalSeconds == nil).Required(rs023, intervalPath, intervalMissing)
+	rule.AtLeast(out, rs023, intervalPath, o.IntervalSeconds, 1)
+	out.When(o.GatewayClassName == "").Required(rs024, path.Child("gatewayClassName"))
 }
 
 var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "set with another type than NewClusterWithIncrementalUpgrade",
@@ -128,17 +115,11 @@ func CheckTransition(out *rule.Report, rs, old *rayv1.RayService, o rule.Options
 	path := field.NewPath("spec")
 	clusterPath := path.Child("rayClusterConfig")
 	cluster.CheckManagerKept(out, rs004, rs.Spec.ManagedBy, old.Spec.ManagedBy, path.Child("managedBy"))
-	if upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.Enabled(rule.GateIncrementalUpgrade) {
-		out.Required(rs027, path.Child("upgradeStrategy", "clusterUpgradeOptions"))
-	}
+	out.When(upgrading(old) && hasUpgradeOptions(old) && !hasUpgradeOptions(rs) && newService(old, o).incremental() && o.Enabled(rule.GateIncrementalUpgrade)).Required(rs027, path.Child("upgradeStrategy", "clusterUpgradeOptions"))
 	cluster.CheckSpecTransition(out, &rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec, clusterPath)
 	s := newService(rs, o)
-	if !s.overlaps() && clusterDiffers(&rs.Spec.RayClusterSpec, &old.Spec.RayClusterSpec) {
-		out.Forbidden(rs521, clusterPath)
-	}
-	if upgrading(old) && !equality.Semantic.DeepEqual(rs.Spec.UpgradeStrategy, old.Spec.UpgradeStrategy) {
-		out.Forbidden(rs523, path.Child("upgradeStrategy"))
-	}
+	out.When(!s.overlaps() && !equality.Semantic.DeepEqual(hashedCluster(&rs.Spec.RayClusterSpec), hashedCluster(&old.Spec.RayClusterSpec))).Forbidden(rs521, clusterPath)
+	out.When(upgrading(old) && !equality.Semantic.DeepEqual(rs.Spec.UpgradeStrategy, old.Spec.UpgradeStrategy)).Forbidden(rs523, path.Child("upgradeStrategy"))
 	if n := metadata.IsTrue(rs.Spec.RayClusterSpec.Suspend); n != metadata.IsTrue(old.Spec.RayClusterSpec.Suspend) && !n {
 		out.Invalid(rs524, clusterPath.Child("suspend"), n)
 	}
@@ -157,13 +138,7 @@ var rs521 = rule.New(rule.Rule{ID: "RS-521", Field: "spec.rayClusterConfig", Con
 	Remedy: "has no effect on the cluster that runs, since upgrades are off; set upgradeStrategy.type to NewCluster"})
 var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Condition: "changed during an upgrade", Transition: true, Remedy: "is changed in the middle of an upgrade; wait for its end"})
 
-// clusterDiffers compares what a new cluster would be made for.
-func clusterDiffers(spec, old *rayv1.RayClusterSpec) bool {
-	a, b := hashedCluster(spec), hashedCluster(old)
-	return !equality.Semantic.DeepEqual(a, b)
-}
-
-// hashedCluster leaves out what may change in place, as the hash of the peer does.
+// hashedCluster is what a new cluster is made for: without what may change in place, as the hash of the peer has it.
 func hashedCluster(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
 	c := *spec
 	c.Suspend, c.UpgradeStrategy = nil, nil

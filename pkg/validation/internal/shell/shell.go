@@ -1,42 +1,89 @@
-// Package shell says what a shell makes of a text.
+// Package shell says what bash, by which the operator starts Ray and submits jobs, makes of a text.
 package shell
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// ReadShell calls visit for every character that a shell would read itself: those outside of quotes that no backslash
-// takes the meaning from. It tells what is open at the end of the text.
-func ReadShell(text string, visit func(rune)) (openQuote, openEscape bool) {
-	var quote rune
-	escaped := false
-	for _, r := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quote == '\'' && r != '\'':
-		case r == '\\':
-			escaped = true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		default:
-			visit(r)
-		}
-	}
-	return quote != 0, escaped
+// maxText bounds what is read: the parser goes as deep as a text nests, and looks at some nests again and again. Nothing is said about longer texts.
+const maxText = 4 << 10
+
+// Plain reports whether a shell takes the text as it stands, without quotes.
+func Plain(text string) bool {
+	quoted, err := syntax.Quote(text, syntax.LangBash)
+	return err == nil && quoted == text
 }
 
-// ByShell reports whether a shell makes something else of the value, so that nothing can be said about it before: it expands
-// variables and commands, and removes quotes.
-func ByShell(value string) bool { return strings.ContainsAny(value, "$`'\"\\") }
+// word reads the text as the value of a flag. Nil means that a shell cannot read it, or reads more than this one word.
+func word(text string) *syntax.Word {
+	const flag = "ray --flag="
+	file, err := syntax.NewParser().Parse(strings.NewReader(flag+text), "")
+	if err != nil || len(file.Stmts) != 1 || len(file.Stmts[0].Redirs) > 0 {
+		return nil
+	}
+	call, isCall := file.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !isCall || len(call.Args) != 2 || int(call.Args[1].End().Offset()) != len(flag+text) {
+		return nil
+	}
+	return call.Args[1]
+}
 
-// UnquotedMeta reports whether a shell would read part of the text as more than itself. Expansion of variables is wanted.
-func UnquotedMeta(text string) bool {
-	found := false
-	openQuote, openEscape := ReadShell(text, func(r rune) { found = found || strings.ContainsRune(" \t\n;&|<>()`*?#{}!~", r) })
-	return found || openQuote || openEscape
+var escaped = regexp.MustCompile(`\\.`)
+
+// OneWord reports whether a shell makes one word of the value of a flag, in which it expands variables and commands at most.
+func OneWord(value string) bool {
+	if Plain(value) || len(value) > maxText {
+		return true
+	}
+	w := word(value)
+	if w == nil {
+		return false
+	}
+	for _, part := range w.Parts {
+		if lit, isLit := part.(*syntax.Lit); isLit && strings.ContainsAny(escaped.ReplaceAllString(lit.Value, ""), "*?#{}!~") {
+			return false
+		}
+	}
+	return true
+}
+
+// Expands reports whether a shell makes something else of the value of a flag, so that nothing can be said about it before: it expands
+// variables and commands, and removes quotes.
+func Expands(value string) bool { return strings.ContainsAny(value, "$`'\"\\") }
+
+// Operator returns the first operator that ends the first command of a command line, in words, or empty, and an error if bash cannot
+// read the line.
+func Operator(line string) (string, error) {
+	if len(line) > maxText {
+		return "", nil
+	}
+	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil || len(file.Stmts) == 0 {
+		return "", err
+	}
+	operator := operatorOf(file.Stmts[0], line)
+	if operator == "\n" || operator == "" && len(file.Stmts) > 1 {
+		operator = "line break"
+	}
+	return operator, nil
+}
+
+func operatorOf(s *syntax.Stmt, line string) string {
+	if binary, isBinary := s.Cmd.(*syntax.BinaryCmd); isBinary {
+		return cmp.Or(operatorOf(binary.X, line), binary.Op.String())
+	}
+	if len(s.Redirs) > 0 {
+		return s.Redirs[0].Op.String()
+	}
+	if s.Semicolon.IsValid() {
+		return line[s.Semicolon.Offset():][:1]
+	}
+	if _, simple := s.Cmd.(*syntax.CallExpr); !simple { // as in for x in a; do b; done
+		return (line + ";")[strings.IndexAny(line+";", ";\n()"):][:1]
+	}
+	return ""
 }

@@ -2,16 +2,69 @@ package cluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+var rc006 = rule.New(rule.Rule{ID: "RC-006", Field: "authOptions.mode", Condition: "not disabled, token", Peer: rule.BySchema,
+	Marker: rule.InSchema})
+var rc095 = rule.New(rule.Rule{ID: "RC-095", Field: "authOptions.secretName", Condition: "set with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	Remedy: "is not used with enableK8sTokenAuth; keep one of the two",
+	CEL:    []rule.CEL{{Node: "authOptions", Field: ".secretName", Reason: rule.Forbidden, Valid: "!has(self.mode) || self.mode != 'token' || !has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth || !has(self.secretName) || self.secretName == ''"}}})
+var rc096 = rule.New(rule.Rule{ID: "RC-096", Field: "authOptions.mode", Condition: "not token with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	Remedy: "must be token with enableK8sTokenAuth",
+	CEL:    []rule.CEL{{Node: "authOptions", Field: ".mode", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth || (has(self.mode) && self.mode == 'token')"}}})
+
+func checkAuth(out *rule.Report, c *Spec, path *field.Path) {
+	o := c.Spec.AuthOptions
+	if o == nil {
+		return
+	}
+	authPath, byKubernetes := path.Child("authOptions"), metadata.IsTrue(o.EnableK8sTokenAuth)
+	if o.Mode == "" {
+		out.Required(rc572, authPath.Child("mode"))
+	} else {
+		rule.OneOf(out, rc006, authPath.Child("mode"), o.Mode, rayv1.AuthModeDisabled, rayv1.AuthModeToken)
+	}
+	if !c.tokenAuth {
+		out.When(byKubernetes).Invalid(rc096, authPath.Child("mode"), string(o.Mode))
+		return
+	}
+	// The later of two releases is named only when the earlier one is there.
+	versionPath := path.Child("rayVersion")
+	if checkFeatureVersion(out, c.Spec.RayVersion, versionPath, rayWithTokenAuth, "authOptions.mode token", [3]*rule.Rule{rc091, rc092, rc093}) && byKubernetes {
+		checkFeatureVersion(out, c.Spec.RayVersion, versionPath, rayWithK8sTokenAuth, "authOptions.enableK8sTokenAuth", [3]*rule.Rule{rc091, rc092, rc094})
+	}
+	secret := ptr.Deref(o.SecretName, "")
+	out.When(byKubernetes && secret != "").Invalid(rc095, authPath.Child("secretName"), secret)
+}
+
+var rc091 = rule.New(rule.Rule{ID: "RC-091", Field: "rayVersion", Condition: "empty with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, Valid: "!" + cel.TokenAuth + " || " + cel.HasVersion,
+		Says: cel.TokenNeeds}}})
+var rc092 = rule.New(rule.Rule{ID: "RC-092", Field: "rayVersion", Condition: "not a version with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !" + cel.HasVersion + " || " + cel.GoodVersion,
+		NoWorse: cel.SameVersion,
+		Says:    cel.TokenNeeds}}})
+var rc093 = rule.New(rule.Rule{ID: "RC-093", Field: "rayVersion", Condition: "below 2.52.0 with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !" + cel.HasVersion + " || !" + cel.GoodVersion + " || self.rayVersion.matches('" + cel.FromRay252 + "')",
+		NoWorse: cel.SameVersion,
+		Says:    cel.TokenNeeds}}})
+var rc094 = rule.New(rule.Rule{ID: "RC-094", Field: "rayVersion", Condition: "below 2.55.0 with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !has(self.authOptions.enableK8sTokenAuth) || !self.authOptions.enableK8sTokenAuth || !" + cel.HasVersion +
+		" || !self.rayVersion.matches('" + cel.FromRay252 + "') || self.rayVersion.matches('" + cel.FromRay255 + "')",
+		NoWorse: cel.SameVersion,
+		Says:    cel.NeedsVersion("authOptions.enableK8sTokenAuth", "2.55.0")}}})
+var rc572 = rule.New(rule.Rule{ID: "RC-572", Field: "authOptions.mode", Condition: "block present, mode unset", Remedy: "unset means disabled; set token to demand a token, or disabled to be clear",
+	Policies: []rule.Policy{{Field: ".authOptions.mode", Valid: "!has(cluster.authOptions) || has(cluster.authOptions.mode)"}}})
+
 // tlsEnv are the variables by which Ray finds its certificates.
-var tlsEnv = sets.New("RAY_USE_TLS", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+var tlsEnv = []string{"RAY_USE_TLS", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT"}
 
 // tlsRules are the ids of one set of rules at one place.
 type tlsRules struct{ env, mountName, mountPath *rule.Rule }
@@ -26,9 +79,7 @@ func checkTLS(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	tlsPath := path.Child("tlsOptions")
 	out.Without(rule.GateMTLS, c.Options).Forbidden(rc106, tlsPath, rule.GateMTLS.Missing()+", even where it says enabled: false")
-	if c.tls && c.Options.CertManagerMissing {
-		out.Invalid(rc119, tlsPath.Child("enabled"), true)
-	}
+	out.When(c.tls && c.Options.CertManagerMissing).Invalid(rc119, tlsPath.Child("enabled"), true)
 }
 
 var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
@@ -60,26 +111,14 @@ func checkTLSTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 		ids := tlsRules{env: g.rule(rc107, rc110), mountName: g.rule(rc108, rc111), mountPath: g.rule(rc109, rc112)}
 		checkTLSReserved(out, path.Child("containers").Index(0), container.Env, container.VolumeMounts, ids)
 	}
-	for i := range g.template.Spec.Volumes {
-		if g.template.Spec.Volumes[i].Name == rayv1.VolumeTLS {
-			out.Invalid(rc573, path.Child("volumes").Index(i).Child("name"), rayv1.VolumeTLS)
-		}
-	}
+	refuseVolume(out, rc573, &g.template.Spec, rayv1.VolumeTLS, path)
 }
 
 func checkTLSReserved(out *rule.Report, path *field.Path, env []corev1.EnvVar, mounts []corev1.VolumeMount, ids tlsRules) {
-	for i := range env {
-		if tlsEnv.Has(env[i].Name) {
-			out.Forbidden(ids.env, path.Child("env").Index(i).Child("name"), env[i].Name+" is set by the operator with tlsOptions.enabled; remove it")
-		}
-	}
+	forbidVariables(out, env, path.Child("env"), allTaken(ids.env, "is set by the operator with tlsOptions.enabled; remove it", tlsEnv...))
 	for i := range mounts {
 		p := path.Child("volumeMounts").Index(i)
-		if mounts[i].Name == rayv1.VolumeTLS {
-			out.Forbidden(ids.mountName, p.Child("name"), "the operator mounts "+rayv1.VolumeTLS+" with tlsOptions.enabled; remove it")
-		}
-		if mounts[i].MountPath == rayv1.VolumeTLSPath {
-			out.Forbidden(ids.mountPath, p.Child("mountPath"), "the operator mounts its certificates at "+rayv1.VolumeTLSPath+"; use another path")
-		}
+		out.When(mounts[i].Name == rayv1.VolumeTLS).Forbidden(ids.mountName, p.Child("name"), cel.TLSMountName)
+		out.When(mounts[i].MountPath == rayv1.VolumeTLSPath).Forbidden(ids.mountPath, p.Child("mountPath"), cel.TLSMountPath)
 	}
 }

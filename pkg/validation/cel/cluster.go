@@ -1,0 +1,157 @@
+package cel
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+// WaitForTLS keeps the name of the init container that waits for certificates out of a list of containers of the head.
+func WaitForTLS(list string) rule.CEL {
+	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
+		Valid: "!" + TLSOn + " || !" + InHeadPod(list, "x.name == 'wait-for-tls-ip-san'"),
+		Says:  "the operator adds an init container of this name with tlsOptions.enabled; use another name"}
+}
+
+// HeadContainers asks a list of containers of the head for good names.
+func HeadContainers(list string) rule.CEL {
+	return rule.CEL{Node: "headGroupSpec.template", Field: ".spec." + list, Partly: true,
+		Valid: "!has(self.spec) || !has(self.spec." + list + ") || self.spec." + list + ".all(c, " + containerNamed("c") + ")",
+		Says:  namesOfContainers}
+}
+
+// V2Variable is how the autoscaler v2 was asked for before there was a field.
+const V2Variable = "RAY_enable_autoscaler_v2"
+
+// ReservedAutoscaler keeps the name of the autoscaler out of a list of containers of the head.
+func ReservedAutoscaler(list string) rule.CEL {
+	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
+		Valid: "!" + Autoscaling + " || !" + InHeadPod(list, "x.name == 'autoscaler'"),
+		Says:  "the operator adds a container of this name with enableInTreeAutoscaling; use another name"}
+}
+
+// GCSNode is where fault tolerance of the GCS is described.
+const GCSNode = "gcsFaultToleranceOptions"
+
+// RedisVariable refuses a variable of the head in whose place there is an option.
+func RedisVariable(variable, option string) rule.CEL {
+	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
+		Valid: "!" + FTOptions + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions." + option}
+}
+
+// RocksVariable refuses a variable of the embedded store.
+func RocksVariable(variable string) rule.CEL {
+	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
+		Valid: "!" + RocksDB + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions"}
+}
+
+// OfRedis refuses an option of the backend redis next to the backend rocksdb.
+func OfRedis(option, absent string) rule.CEL {
+	return rule.CEL{Node: GCSNode, Field: "." + option, Reason: rule.Forbidden,
+		Valid: "!has(self.backend) || self.backend != 'rocksdb' || " + absent,
+		Says:  "belongs to the backend redis; remove it"}
+}
+
+// Credential lets an option give a value or where it comes from, not both.
+func Credential(option string) rule.CEL {
+	return rule.CEL{Node: GCSNode + "." + option, Reason: rule.Forbidden,
+		Valid: "!has(self.value) || self.value == '' || !has(self.valueFrom)",
+		Says:  "give value or valueFrom, not both"}
+}
+
+// StorageName asks an option for the name of an object of a kind.
+func StorageName(option, kind string) rule.CEL {
+	return rule.CEL{Node: GCSNode + ".storage." + option, Ratchet: rule.ByServer,
+		Valid: "self == '' || self.matches('" + dns1123Subdomain + "')",
+		Says:  "must be the name of a " + kind + ": lower-case letters, digits, dashes and dots"}
+}
+
+// Names in the options of the history server.
+const (
+	CollectorNode = "historyServerOptions.collectorOptions"
+	CollectorOwn  = "['POD_IP', 'FQ_RAY_IP', 'RAY_CLUSTER_NAME', 'RAY_CLUSTER_NAMESPACE', 'RAY_ROLE', 'OWNER_KIND', 'OWNER_NAME', 'EVENTS_PORT']"
+	Connection    = "AZURE_STORAGE_CONNECTION_STRING"
+	AccountURL    = "AZURE_STORAGE_ACCOUNT_URL"
+)
+
+// NotOn is true unless the storage is the one Given, in one of the ways in which people write it: CEL compares texts of any length with short
+// ones for nothing, and cannot afford to lower their case. Of repeated variables the last counts, which CEL cannot afford to find out either.
+// What it does not see is left to the Go package.
+func NotOn(backend string) string {
+	written := map[string]string{"AZUREBLOB": "AzureBlob", "ALIYUNOSS": "AliyunOSS"}[backend]
+	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || " +
+		"!(e.value in ['" + backend + "', '" + strings.ToLower(backend) + "', '" + cmp.Or(written, backend) + "'])))"
+}
+
+// Given is true of a list with the variable, with a value or where that comes from.
+func Given(variable string) string {
+	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
+}
+
+// AnyAuthMode is true if there is a text for the mode.
+const AnyAuthMode = "self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value != '')"
+
+// StorageNeeds demands a variable for a storage, in some modes of authentication or in all. The Go rule names the storage as the user wrote it.
+func StorageNeeds(backend string, modes []string, variable string) rule.CEL {
+	unless := NotOn(backend)
+	if len(modes) > 0 {
+		unless += " || !self.exists(e, e.name == 'AZURE_STORAGE_AUTH_MODE' && has(e.value) && e.value in ['" + strings.Join(modes, "', '") + "'])"
+	}
+	return rule.CEL{Node: CollectorNode + ".env", Reason: rule.Required, OwnWords: true, Ratchet: rule.ByServer,
+		Valid: unless + " || " + Given(variable),
+		Says:  variable + " must be among them for the storage " + backend}
+}
+
+// Messages about exceptions.
+const (
+	LetsIn  = "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll"
+	LetsOut = "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll"
+)
+
+// Exceptions refuses exceptions from a denial that the mode does not make, for the head or for workers.
+func Exceptions(of, list, mode, says string) rule.CEL {
+	return rule.CEL{Node: "networkPolicy", Field: "." + of + "." + list, Reason: rule.Forbidden,
+		Valid: "!has(self.mode) || self.mode != '" + mode + "' || !(" + Present("self", of+"."+list) + ") || size(self." + of + "." + list + ") == 0",
+		Says:  says}
+}
+
+// GroupExceptions is Exceptions for the groups of the policy.
+func GroupExceptions(list, mode, says string) rule.CEL {
+	none := "!has(g." + list + ") || size(g." + list + ") == 0"
+	return rule.CEL{Node: "networkPolicy", Field: ".workerGroups", Reason: rule.Forbidden,
+		Valid:   "!has(self.mode) || self.mode != '" + mode + "' || !has(self.workerGroups) || self.workerGroups.all(g, " + none + ")",
+		NoWorse: noMore("self.workerGroups", "g", none),
+		Says:    says}
+}
+
+// TokenNeeds is the message of the rules on versions for authentication by token.
+var TokenNeeds = NeedsVersion("authOptions.mode token", "2.52.0")
+
+// TLSNames are the variables by which Ray finds its certificates.
+const TLSNames = "['RAY_USE_TLS', 'RAY_TLS_SERVER_CERT', 'RAY_TLS_SERVER_KEY', 'RAY_TLS_CA_CERT']"
+
+// Messages about names that TLS needs.
+const (
+	TLSVariables = "RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT are set by the operator with tlsOptions.enabled; remove them"
+	TLSMountName = "the operator mounts ray-tls with tlsOptions.enabled; remove it"
+	TLSMountPath = "the operator mounts its certificates at /etc/ray/tls; use another path"
+)
+
+// TLSOnHead keeps free on the head what TLS needs.
+func TLSOnHead(broken, says string) rule.CEL {
+	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
+		Valid:    "!" + TLSOn + " || !" + broken,
+		Says:     says,
+		OwnWords: says == TLSVariables}
+}
+
+// TLSOnAutoscaler keeps free on the autoscaler what TLS needs.
+func TLSOnAutoscaler(list, broken, says string) rule.CEL {
+	return rule.CEL{Field: ".autoscalerOptions." + list, Reason: rule.Forbidden,
+		Valid:    "!" + TLSOn + " || !(" + Present("self", "autoscalerOptions."+list) + ") || !self.autoscalerOptions." + list + ".exists(x, " + broken + ")",
+		Says:     says,
+		OwnWords: says == TLSVariables}
+}

@@ -1,0 +1,125 @@
+// Package pods holds the rules on any Pod template: of the head, of workers, of the submitter of a RayJob.
+package pods
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+// Template is a Pod template, with what is known of the Pods that the operator makes from it.
+type Template struct {
+	*corev1.PodTemplateSpec
+	// Volumes are those that the operator adds.
+	Volumes []string
+	// Overwritten reports whether Pods get another value of a label than that of the template. Nil means that none is.
+	Overwritten func(label string) bool
+	// Reserved reports the name of a container at a path that is one of those that the operator adds. Nil means that it adds none.
+	Reserved func(name string, isInit bool, path *field.Path)
+}
+
+// Check finds what would make the API server refuse the Pods, as far as it can be said without a copy of the Pod validation: what
+// people get wrong, not all that can be.
+func (t Template) Check(out *rule.Report, path *field.Path) {
+	t.checkMetadata(out, path.Child("metadata"))
+	spec := path.Child("spec")
+	checkPodLists(out, &t.Spec, spec)
+	ordinary := t.checkNames(out, t.Spec.Containers, nil, spec.Child("containers"))
+	t.checkNames(out, t.Spec.InitContainers, ordinary, spec.Child("initContainers"))
+	volumes := t.AllVolumes()
+	check := func(containers []corev1.Container, path *field.Path) {
+		for i := range containers {
+			c, path := &containers[i], path.Index(i)
+			checkContainerLists(out, c, path)
+			checkPorts(out, c.Ports, path.Child("ports"))
+			CheckMounts(out, c.VolumeMounts, volumes, path.Child("volumeMounts"))
+			CheckResourceRequirements(out, &c.Resources, path.Child("resources"))
+		}
+	}
+	check(t.Spec.Containers, spec.Child("containers"))
+	check(t.Spec.InitContainers, spec.Child("initContainers"))
+}
+
+var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "metadata.labels, .annotations of Pod templates", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes,
+	Policies: cel.Templates(cel.LabelValues, cel.TemplateMetadata)})
+
+func (t Template) checkMetadata(out *rule.Report, path *field.Path) {
+	CheckLabels(out, t.Labels, rc530, rc530, t.Overwritten, path.Child("labels"))
+	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
+		// The key of an annotation may have upper-case letters in its prefix.
+		out.Malformed(rc530, path.Child("annotations").Key(key), key, validation.IsQualifiedName(strings.ToLower(key)))
+	}
+	if err := apivalidation.ValidateAnnotationsSize(t.Annotations); err != nil {
+		out.Invalid(rc530, path.Child("annotations"), field.OmitValueType{}, err.Error())
+	}
+}
+
+// CheckLabels looks at the keys of labels, and at their values but for those of labels that are overwritten.
+func CheckLabels(out *rule.Report, labels map[string]string, byKey, byValue *rule.Rule, overwritten func(string) bool, path *field.Path) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		out.Malformed(byKey, path.Key(key), key, validation.IsQualifiedName(key))
+		if overwritten == nil || !overwritten(key) {
+			out.Malformed(byValue, path.Key(key), labels[key], validation.IsValidLabelValue(labels[key]))
+		}
+	}
+}
+
+var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{
+		cel.HeadContainers("containers"),
+		cel.HeadContainers("initContainers"),
+	},
+	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
+
+// checkNames looks at the names in one of the two lists of containers and returns them. Before are those in containers, or nil for that list.
+func (t Template) checkNames(out *rule.Report, containers []corev1.Container, before map[string]bool, path *field.Path) map[string]bool {
+	names := make(map[string]bool, len(containers))
+	for i := range containers {
+		name, path := containers[i].Name, path.Index(i).Child("name")
+		switch {
+		case name == "":
+			out.Required(rc016, path, "give the container a name")
+			continue
+		case names[name]:
+			out.Duplicate(rc017, path, name, ownName)
+		case before[name]:
+			out.Duplicate(rc540, path, name, "is the name of an ordinary container too; give each a name of its own")
+		}
+		names[name] = true
+		out.When(len(validation.IsDNS1123Label(name)) > 0).Invalid(rc540, path, name, "use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
+		if t.Reserved != nil {
+			t.Reserved(name, before != nil, path)
+		}
+	}
+	return names
+}
+
+var rc549 = rule.New(rule.Rule{ID: "RC-549", Field: "volumeMounts[k].name of Pod templates and autoscalerOptions", Condition: "no such volume in the Pod",
+	Remedy: "must be the name of an entry of volumes of the Pod template"})
+
+// AllVolumes are the names that a mount may refer to.
+func (t Template) AllVolumes() sets.Set[string] {
+	names := sets.New(t.Volumes...)
+	for i := range t.Spec.Volumes {
+		names.Insert(t.Spec.Volumes[i].Name)
+	}
+	return names
+}
+
+// CheckMounts finds mounts of volumes that the Pod does not have.
+func CheckMounts(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set[string], path *field.Path) {
+	for i := range mounts {
+		if !volumes.Has(mounts[i].Name) {
+			out.Invalid(rc549, path.Index(i).Child("name"), mounts[i].Name)
+		}
+	}
+}
