@@ -18,7 +18,7 @@ var optional = map[string][]string{
 	"volcano":                   {"scheduling.volcano.sh/podgroups: create get list patch watch"},
 	"scheduler-plugins":         {"scheduling.x-k8s.io/podgroups: create get list patch watch"},
 	"workload-aware-scheduling": {"scheduling.k8s.io/podgroups: create delete get list patch watch", "scheduling.k8s.io/workloads: create delete get list patch watch"},
-	"device-admission":          {"/resourcequotas: get list watch"},
+	"device-admission":          {"/namespaces: get", "/resourcequotas: get list watch"},
 	"token-auth":                {"/secrets: create delete patch"},
 	"kubernetes-proxy":          {"/pods/proxy: get", "/services/proxy: create get"},
 }

@@ -87,6 +87,17 @@ type Vendor struct {
 // On reports whether the family is in use.
 func (v *Vendor) On() bool { return v.Enabled == nil || *v.Enabled }
 
+// FieldNames are the fields for which the family has a resource.
+func (v *Vendor) FieldNames() []string {
+	var names []string
+	for _, f := range Fields {
+		if v.Resources.Name(f) != "" {
+			names = append(names, string(f))
+		}
+	}
+	return names
+}
+
 // Resources are extended resources, or empty where the family has no such name.
 type Resources struct {
 	// Count is the number of devices, or of slices of them.
@@ -181,4 +192,13 @@ type Ray struct {
 	NumGPUs string `json:"numGPUs,omitempty"`
 	// Custom are Ray resources with Count or Cores, which says what their amount is.
 	Custom map[string]string `json:"custom,omitempty"`
+	// Totals are Ray resources with MemoryMiB or CorePercent, which are sums over the devices of a node. Ray does not know which device has how much:
+	// it may place a task that needs 6000 on a node with two devices of 4096. They can be relied on where a node has one device.
+	Totals map[string]string `json:"totals,omitempty"`
 }
+
+// Sums of Ray.Totals.
+const (
+	TotalMemoryMiB   = "MemoryMiB"
+	TotalCorePercent = "CorePercent"
+)

@@ -47,6 +47,9 @@ type Rule struct {
 	If *Condition `json:"if,omitempty"`
 	// UnlessAnnotation leaves the rule out for Pods with the annotation.
 	UnlessAnnotation *AnnotationValue `json:"unlessAnnotation,omitempty"`
+	// When limits the rule to containers for which an expression in CEL is true (see package condition), for what If and UnlessAnnotation cannot say.
+	// The amounts are those after the rules before this one.
+	When string `json:"when,omitempty"`
 
 	// Range is the least and the greatest amount.
 	Range []int64 `json:"range,omitempty"`
@@ -115,6 +118,8 @@ type Annotation struct {
 	If *Condition `json:"if,omitempty"`
 	// Unless leaves it out for Pods with another annotation.
 	Unless *AnnotationValue `json:"unless,omitempty"`
+	// When limits it to containers for which an expression in CEL is true.
+	When string `json:"when,omitempty"`
 }
 
 // What becomes of a variable that a container has already.
@@ -128,7 +133,7 @@ type Env struct {
 	Name string `json:"name"`
 	// Value may have ${count}, ${memory}, ${cores}, ${priority} and ${container} in it. A variable of which an amount is absent is left out.
 	Value string `json:"value"`
-	// When is HasPriority or empty, which means always.
+	// When is HasPriority, an expression in CEL, or empty, which means always.
 	When string `json:"when,omitempty"`
 	// Enabled is true if unset.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -138,6 +143,14 @@ type Env struct {
 
 // HasPriority is a container that asks for a priority.
 const HasPriority = "HasPriority"
+
+// Expression is When, empty if that is none in CEL.
+func (e *Env) Expression() string {
+	if e.When == HasPriority {
+		return ""
+	}
+	return e.When
+}
 
 // On reports whether the variable is in use.
 func (e *Env) On() bool { return e.Enabled == nil || *e.Enabled }

@@ -141,11 +141,28 @@ func validateRay(v *Vendor, path *field.Path) field.ErrorList {
 		} else if amount == AmountCount && v.Resources.Count == "" || amount == AmountCores && v.Resources.Cores == "" {
 			errs = append(errs, field.Invalid(at, amount, "is a field for which the family has no resource"))
 		}
-		if name == "" || name == "CPU" || name == "GPU" || name == "memory" || name == "object_store_memory" {
-			errs = append(errs, field.Invalid(at, name, "is no custom resource of Ray"))
+		errs = append(errs, validateCustomName(name, at)...)
+	}
+	for name, amount := range v.Ray.Totals {
+		at := path.Child("totals").Key(name)
+		if amount != TotalMemoryMiB && amount != TotalCorePercent {
+			errs = append(errs, field.NotSupported(at, amount, []string{TotalMemoryMiB, TotalCorePercent}))
+		} else if amount == TotalMemoryMiB && v.Resources.Memory == "" || amount == TotalCorePercent && v.Resources.Cores == "" {
+			errs = append(errs, field.Invalid(at, amount, "is of a field for which the family has no resource"))
 		}
+		if _, taken := v.Ray.Custom[name]; taken {
+			errs = append(errs, field.Duplicate(at, name))
+		}
+		errs = append(errs, validateCustomName(name, at)...)
 	}
 	return errs
+}
+
+func validateCustomName(name string, path *field.Path) field.ErrorList {
+	if name == "" || name == "CPU" || name == "GPU" || name == "memory" || name == "object_store_memory" {
+		return field.ErrorList{field.Invalid(path, name, "is no custom resource of Ray")}
+	}
+	return nil
 }
 
 // validateGroups holds families that share variables for containers without a device to the same ones.
@@ -163,7 +180,7 @@ func validateGroups(r *Registry) field.ErrorList {
 			continue
 		}
 		same := slices.EqualFunc(v.AbsentEnv, other.AbsentEnv, func(a, b Env) bool {
-			return a.Name == b.Name && a.Value == b.Value && a.On() == b.On() && a.Conflict == b.Conflict
+			return a.Name == b.Name && a.Value == b.Value && a.On() == b.On() && a.Conflict == b.Conflict && a.When == b.When
 		})
 		if !same {
 			errs = append(errs, field.Invalid(field.NewPath("vendors").Index(i).Child("absentEnv"), v.Name, "differs from that of "+other.Name+", which is of the same absentEnvGroup"))

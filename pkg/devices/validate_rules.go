@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/devices/condition"
 )
 
 // MaxAmount bounds all amounts, so that products of two stay in 64 bits.
@@ -16,6 +18,7 @@ func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {
 	if c := r.If; c != nil {
 		errs = append(errs, validateCondition(v, c, path.Child("if"))...)
 	}
+	errs = append(errs, validateWhen(v, r.When, path.Child("when"))...)
 	errs = append(errs, validateAmounts(r, path)...)
 	errs = append(errs, oneOf(path.Child("zero"), r.Zero, "", "Absent")...)
 	errs = append(errs, oneOf(path.Child("above"), r.Above, "", string(Deny), Clamp)...)
@@ -108,6 +111,17 @@ func validateCondition(v *Vendor, c *Condition, path *field.Path) field.ErrorLis
 	return errs
 }
 
+// validateWhen compiles an expression.
+func validateWhen(v *Vendor, text string, path *field.Path) field.ErrorList {
+	if text == "" {
+		return nil
+	}
+	if _, err := condition.Compile(text, v.FieldNames()); err != nil {
+		return field.ErrorList{field.Invalid(path, text, v.Name+": "+err.Error())}
+	}
+	return nil
+}
+
 func known(v *Vendor, f Field, path *field.Path) field.ErrorList {
 	if slices.Contains(Fields, f) && v.Resources.Name(f) != "" {
 		return nil
@@ -132,7 +146,7 @@ func validateEnv(v *Vendor, list []Env, path *field.Path) field.ErrorList {
 		}
 		seen[e.Name] = true
 		errs = append(errs, validateTemplate(v, e.Value, at.Child("value"))...)
-		errs = append(errs, oneOf(at.Child("when"), e.When, "", HasPriority)...)
+		errs = append(errs, validateWhen(v, e.Expression(), at.Child("when"))...)
 		errs = append(errs, oneOf(at.Child("conflict"), e.Conflict, "", Keep, Replace, string(Deny))...)
 		if e.When == HasPriority && v.Resources.Priority == "" {
 			errs = append(errs, field.Invalid(at.Child("when"), e.When, "needs resources.priority"))
@@ -142,7 +156,7 @@ func validateEnv(v *Vendor, list []Env, path *field.Path) field.ErrorList {
 }
 
 func validateAbsentEnv(v *Vendor, path *field.Path) field.ErrorList {
-	errs := validateEnv(&Vendor{}, v.AbsentEnv, path.Child("absentEnv"))
+	errs := validateEnv(&Vendor{Name: v.Name}, v.AbsentEnv, path.Child("absentEnv")) // without amounts
 	if v.AbsentEnvGroup != "" {
 		for _, problem := range validation.IsDNS1123Label(v.AbsentEnvGroup) {
 			errs = append(errs, field.Invalid(path.Child("absentEnvGroup"), v.AbsentEnvGroup, problem))
@@ -178,6 +192,7 @@ func validateAnnotations(v *Vendor, path *field.Path) field.ErrorList {
 		if a.If != nil {
 			errs = append(errs, validateCondition(v, a.If, at.Child("if"))...)
 		}
+		errs = append(errs, validateWhen(v, a.When, at.Child("when"))...)
 		if a.Unless != nil {
 			errs = append(errs, validateKey(a.Unless.Key, at.Child("unless", "key"))...)
 		}

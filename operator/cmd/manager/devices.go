@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +38,8 @@ type DeviceOptions struct {
 	Registry string
 	// Quota holds Pods to limits.<resource> of ResourceQuotas.
 	Quota bool
+	// QuotaConsistency is Relaxed or Strict: whether replicas share what they have admitted.
+	QuotaConsistency string
 	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
 	ExplicitZeroGPU bool
 
@@ -44,6 +50,7 @@ type DeviceOptions struct {
 func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator. With webhooks, Pods that ask for them are completed and held to quotas. The file is read again when it changes. Unset: off.")
 	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
+	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica knows what it has admitted, so that several may admit too much at the same moment, which device_quota_exceeded tells. Strict: they share it in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
 }
 
@@ -54,8 +61,17 @@ func (d *DeviceOptions) fill(o *pod.Options) {
 	}
 }
 
+// Values of QuotaConsistency.
+const (
+	relaxed = "Relaxed"
+	strict  = "Strict"
+)
+
 // complete reads the registry.
 func (d *DeviceOptions) complete() error {
+	if d.QuotaConsistency != relaxed && d.QuotaConsistency != strict {
+		return fmt.Errorf("--device-quota-consistency is %q, but must be %s or %s", d.QuotaConsistency, relaxed, strict)
+	}
 	switch d.Registry {
 	case "":
 		return nil
@@ -106,6 +122,10 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 			return fmt.Errorf("adding the quota: %w", err)
 		}
 		quota, collectors = engine, append(collectors, engine)
+		// The Service must not send the API server to a replica that does not know what is used.
+		if err := mgr.AddReadyzCheck("device-quota", func(*http.Request) error { return notReady(engine) }); err != nil {
+			return fmt.Errorf("adding the health check: %w", err)
+		}
 	}
 	for _, c := range collectors {
 		if err := ctrlmetrics.Registry.Register(c); err != nil {
@@ -114,6 +134,25 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 	}
 	deviceadmission.Register(server, d.live, quota, m)
 	return nil
+}
+
+// ledgerNamespace is that of the operator.
+func (o *Options) ledgerNamespace() (string, error) {
+	if o.Webhook.Namespace != "" {
+		return o.Webhook.Namespace, nil
+	}
+	data, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from; --device-quota-consistency=Strict needs it")
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+func notReady(engine *devicequota.Engine) error {
+	if engine.Ready() {
+		return nil
+	}
+	return errors.New("the Pods and quotas of the cluster are not known yet")
 }
 
 // addDeviceQuota watches all Pods, those of Ray and others, in a cache of their own that holds little of each.
@@ -133,7 +172,16 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	if err != nil {
 		return nil, err
 	}
-	engine := devicequota.New(devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}})
+	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
+	if o.Devices.QuotaConsistency == strict {
+		// Not the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
+		ns, err := o.ledgerNamespace()
+		if err != nil {
+			return nil, err
+		}
+		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
+	}
+	engine := devicequota.New(options)
 	if err := engine.Watch(ctx, c); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,22 @@ func TestDeviceRegistryOptions(t *testing.T) {
 	if o.Pod.Devices == nil || len(o.Pod.Devices.Program().Vendors()) < 20 || o.Pod.NoExplicitZeroGPU || !o.Devices.Quota {
 		t.Errorf("options %+v", o.Devices)
 	}
+	if o.Devices.QuotaConsistency != relaxed {
+		t.Errorf("consistency %s by default", o.Devices.QuotaConsistency)
+	}
+	if _, err := parse(t, []string{"--device-quota-consistency=eventual"}, nil); err == nil || !strings.Contains(err.Error(), "must be Relaxed or Strict") {
+		t.Errorf("a consistency that there is not: %v", err)
+	}
+	if o, err = parse(t, []string{"--device-quota-consistency=Strict"}, nil); err != nil || o.Devices.QuotaConsistency != strict {
+		t.Errorf("Strict: %v", err)
+	}
+	if _, err := o.ledgerNamespace(); err == nil || !strings.Contains(err.Error(), "--webhook-namespace") {
+		t.Errorf("Strict without a namespace: %v", err)
+	}
+	o.Webhook.Namespace = "system"
+	if ns, err := o.ledgerNamespace(); err != nil || ns != "system" {
+		t.Errorf("namespace %s, %v", ns, err)
+	}
 	file := filepath.Join(t.TempDir(), "registry.yaml")
 	if _, err := parse(t, []string{"--device-registry=" + file}, nil); err == nil || !strings.Contains(err.Error(), "--device-registry") {
 		t.Errorf("a file that is not there: %v", err)

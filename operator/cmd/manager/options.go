@@ -123,7 +123,7 @@ func NewOptions() *Options {
 		Logs:                   newLogOptions(),
 		Gates:                  features.New(),
 		Webhook:                newWebhookOptions(),
-		Devices:                DeviceOptions{Quota: true, ExplicitZeroGPU: true},
+		Devices:                DeviceOptions{Quota: true, QuotaConsistency: relaxed, ExplicitZeroGPU: true},
 		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}

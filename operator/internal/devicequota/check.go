@@ -1,6 +1,7 @@
 package devicequota
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,61 +25,82 @@ type Verdict struct {
 	Resources []string
 	// Warnings are for the user.
 	Warnings []string
+
+	limited bool // a quota limits what the Pod takes
 }
 
-// usage of one resource under one quota.
-type usage struct {
-	total                      int64
-	running, pending, reserved int
+// question is a Pod about which admission asks.
+type question struct {
+	program *plan.Program
+	pod     *corev1.Pod
+	demand  *plan.Demand
+	scopes  facts
+}
+
+// entry is the reservation for the Pod.
+func (a *question) entry() *entry {
+	return &entry{scopes: a.scopes, state: reserved, pod: planned(a.pod), totals: a.demand.Totals}
 }
 
 // Check says whether the Pod fits every quota that matches it, and reserves what it takes if it does and reserve is set. The program must be the one
-// that the demand was computed with.
-func (e *Engine) Check(program *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) Verdict {
+// that the demand was computed with. An error means that there is no verdict: the ledger could not be read or written.
+func (e *Engine) Check(ctx context.Context, program *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) (Verdict, error) {
 	n := e.namespace(pod.Namespace)
+	a := &question{program: program, pod: pod, demand: d, scopes: factsOf(pod)}
+	if e.o.Ledger != nil && reserve && len(d.Totals) > 0 {
+		return e.checkShared(ctx, n, a)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := e.o.Clock.Now()
+	v := n.decide(a, now)
+	if len(v.Exceeded) == 0 && reserve && len(d.Totals) > 0 && !n.sees(pod.UID) {
+		n.reserve(pod.UID, a.entry(), now.Add(e.o.TTL))
+	}
+	return v, nil
+}
+
+// decide says whether the Pod fits now.
+func (n *namespace) decide(a *question, now time.Time) Verdict {
 	n.expire(now)
-	asks := factsOf(pod)
+	n.use(a.program)
 	var v Verdict
 	for _, name := range slices.Sorted(maps.Keys(n.quotas)) {
-		q := n.quotas[name]
-		if asks.match(q) {
-			n.check(program, q, pod, d, &v)
+		if q := n.quotas[name]; a.scopes.match(q) {
+			n.check(a, q, &v)
 		}
-	}
-	if len(v.Exceeded) == 0 && reserve && len(d.Totals) > 0 && n.pods[pod.UID] == nil {
-		n.reserved[pod.UID] = &reservation{until: now.Add(e.o.TTL), entry: entry{scopes: asks, program: program, totals: d.Totals, pod: plan.FromPod(pod.Annotations, &pod.Spec)}}
 	}
 	return v
 }
 
-func (n *namespace) expire(now time.Time) {
-	maps.DeleteFunc(n.reserved, func(_ types.UID, r *reservation) bool { return !now.Before(r.until) })
+// sees reports whether the Pod itself is known, and not a reservation for it.
+func (n *namespace) sees(uid types.UID) bool {
+	t := n.entries[uid]
+	return t != nil && t.state != reserved
 }
 
-func (n *namespace) check(program *plan.Program, q *corev1.ResourceQuota, pod *corev1.Pod, d *plan.Demand, v *Verdict) {
+func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
 	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		resource, ours := strings.CutPrefix(string(key), hardPrefix)
 		if !ours {
 			continue
 		}
-		hard, exact, ok := program.Hard(resource, q.Spec.Hard[key])
+		hard, exact, ok := a.program.Hard(resource, q.Spec.Hard[key])
 		if !ok {
 			continue
 		}
-		unsized(q, resource, d, v)
-		wants := d.Totals[resource]
+		unsized(q, resource, a.demand, v)
+		wants := a.demand.Totals[resource]
 		if wants == 0 {
 			continue // a Pod that takes nothing fits, however much others have taken
 		}
+		v.limited = true
 		if !exact {
 			hardText := q.Spec.Hard[key]
 			v.Warnings = append(v.Warnings, fmt.Sprintf("quota %q: %s is %s, which was rounded down to whole units", q.Name, key, hardText.String()))
 		}
-		if used := n.used(program, q, resource, pod); used.total+wants > hard {
-			v.Exceeded = append(v.Exceeded, explain(program, q.Name, resource, d, used, hard))
+		if used := n.used(q, resource, a.pod.UID); used.total()+wants > hard {
+			v.Exceeded = append(v.Exceeded, explain(a.program, q.Name, resource, a.demand, &used, hard))
 			v.Resources = append(v.Resources, resource)
 		}
 	}
@@ -98,39 +120,9 @@ func unsized(q *corev1.ResourceQuota, resource string, d *plan.Demand, v *Verdic
 	}
 }
 
-// used is what other Pods under the quota take.
-func (n *namespace) used(program *plan.Program, q *corev1.ResourceQuota, resource string, except *corev1.Pod) usage {
-	var u usage
-	for uid, t := range n.pods {
-		if except != nil && uid == except.UID || !t.scopes.match(q) {
-			continue
-		}
-		amount := t.total(program, resource)
-		if amount == 0 {
-			continue
-		}
-		u.total += amount
-		if t.running {
-			u.running++
-		} else {
-			u.pending++
-		}
-	}
-	for uid, r := range n.reserved {
-		if except != nil && uid == except.UID || n.pods[uid] != nil || !r.scopes.match(q) {
-			continue
-		}
-		if amount := r.total(program, resource); amount > 0 {
-			u.total += amount
-			u.reserved++
-		}
-	}
-	return u
-}
-
 // explain is a line such as: quota "team-a": nvidia.com/gpumem requested 8192 MiB (container ray-worker: 2 × 4096), in use 6144 MiB (2 running, 1
 // pending), hard 8192 MiB, exceeds by 6144 MiB.
-func explain(program *plan.Program, quota, resource string, d *plan.Demand, u usage, hard int64) string {
+func explain(program *plan.Program, quota, resource string, d *plan.Demand, u *tally, hard int64) string {
 	unit := program.Unit(resource)
 	var parts []string
 	for _, c := range d.Charges {
@@ -144,18 +136,15 @@ func explain(program *plan.Program, quota, resource string, d *plan.Demand, u us
 		parts = append(parts, text)
 	}
 	var who []string
-	for _, s := range []struct {
-		n    int
-		what string
-	}{{u.running, "running"}, {u.pending, "pending"}, {u.reserved, "reserved"}} {
-		if s.n > 0 {
-			who = append(who, fmt.Sprint(s.n, " ", s.what))
+	for s := range states {
+		if u.pods[s] > 0 {
+			who = append(who, fmt.Sprint(u.pods[s], " ", s))
 		}
 	}
-	inUse := fmt.Sprintf("in use %d%s", u.total, unit)
+	inUse := fmt.Sprintf("in use %d%s", u.total(), unit)
 	if len(who) > 0 {
 		inUse += " (" + strings.Join(who, ", ") + ")"
 	}
 	return fmt.Sprintf("quota %q: %s requested %d%s (%s), %s, hard %d%s, exceeds by %d%s",
-		quota, resource, d.Totals[resource], unit, strings.Join(parts, ", "), inUse, hard, unit, u.total+d.Totals[resource]-hard, unit)
+		quota, resource, d.Totals[resource], unit, strings.Join(parts, ", "), inUse, hard, unit, u.total()+d.Totals[resource]-hard, unit)
 }

@@ -10,11 +10,13 @@ import (
 
 var (
 	hardDesc = prometheus.NewDesc("device_quota_hard", "What a quota allows of a resource: devices, cores, or MiB of memory.", []string{"namespace", "quota", "resource"}, nil)
-	usedDesc = prometheus.NewDesc("device_quota_used", "What Pods under a quota take of a resource.", []string{"namespace", "quota", "resource"}, nil)
-	podsDesc = prometheus.NewDesc("device_quota_pods", "Pods under a quota that take something of a resource, by state: running, pending (also ending ones), reserved.",
+	usedDesc = prometheus.NewDesc("device_quota_used", "What Pods under a quota take of a resource, by state: running, pending (also ending ones), reserved.",
+		[]string{"namespace", "quota", "resource", "state"}, nil)
+	podsDesc = prometheus.NewDesc("device_quota_pods", "Pods under a quota that take something of a resource, by state as in device_quota_used.",
 		[]string{"namespace", "quota", "resource", "state"}, nil)
 	overDesc = prometheus.NewDesc("device_quota_exceeded", "1 where Pods take more than a quota allows: it was lowered, they were there before it, or replicas admitted them at once.",
 		[]string{"namespace", "quota", "resource"}, nil)
+	syncedDesc = prometheus.NewDesc("device_webhook_cache_synced", "1 once all Pods and quotas are known. Until then Pods with devices are not answered about.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -23,9 +25,10 @@ func (e *Engine) Describe(ch chan<- *prometheus.Desc) {
 	ch <- usedDesc
 	ch <- podsDesc
 	ch <- overDesc
+	ch <- syncedDesc
 }
 
-// Collect implements prometheus.Collector. Sums are made at each scrape: what is used depends on the quota.
+// Collect implements prometheus.Collector.
 func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 	program := e.o.Registry.Program()
 	e.mu.Lock()
@@ -34,9 +37,11 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
+	gauge(syncedDesc, number(e.Ready()))
 	for name, n := range all {
 		n.mu.Lock()
 		n.expire(e.o.Clock.Now())
+		n.use(program)
 		for _, quota := range slices.Sorted(maps.Keys(n.quotas)) {
 			q := n.quotas[quota]
 			for key, limit := range q.Spec.Hard {
@@ -45,19 +50,22 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 				if !ours || !counts {
 					continue
 				}
-				u := n.used(program, q, resource, nil)
+				u := n.used(q, resource, "")
 				gauge(hardDesc, float64(hard), name, quota, resource)
-				gauge(usedDesc, float64(u.total), name, quota, resource)
-				gauge(podsDesc, float64(u.running), name, quota, resource, "running")
-				gauge(podsDesc, float64(u.pending), name, quota, resource, "pending")
-				gauge(podsDesc, float64(u.reserved), name, quota, resource, "reserved")
-				over := 0.0
-				if u.total > hard {
-					over = 1
+				for s := range states {
+					gauge(usedDesc, float64(u.amounts[s]), name, quota, resource, s.String())
+					gauge(podsDesc, float64(u.pods[s]), name, quota, resource, s.String())
 				}
-				gauge(overDesc, over, name, quota, resource)
+				gauge(overDesc, number(u.total() > hard), name, quota, resource)
 			}
 		}
 		n.mu.Unlock()
 	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package devicequota
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// TTL of reservations; 0 means DefaultTTL.
 	TTL time.Duration
+	// Ledger shares reservations with other replicas. Nil means that each replica knows its own only.
+	Ledger *Ledger
 }
 
 // Engine knows the Pods and quotas of all namespaces. It is fed by informers (see Watch) and safe for use by many at once.
@@ -39,24 +42,25 @@ func (e *Engine) Ready() bool { return e.synced != nil && e.synced() }
 
 // namespace is what is known of one. Whether a Pod fits, and its reservation, are one critical section.
 type namespace struct {
-	mu       sync.Mutex
-	pods     map[types.UID]*entry
-	quotas   map[string]*corev1.ResourceQuota
-	reserved map[types.UID]*reservation
+	mu      sync.Mutex
+	quotas  map[string]*corev1.ResourceQuota
+	entries map[types.UID]*entry // Pods and reservations
+	program *plan.Program        // that their totals were computed with
+	sums    sums                 // of the entries
+
+	// reserved says when reservations among the entries end.
+	reserved map[types.UID]time.Time
+	// gone says until when a record of the ledger for a Pod that has ended, or is no more, may still be there.
+	gone   map[types.UID]time.Time
+	shared shared
 }
 
-// entry is a Pod that takes part in a quota.
+// entry is a Pod that takes part in quotas, or a reservation for one.
 type entry struct {
-	scopes  facts
-	running bool
-	pod     *plan.Pod
-	program *plan.Program // that totals were computed with
-	totals  map[string]int64
-}
-
-type reservation struct {
-	entry
-	until time.Time
+	scopes facts
+	state  podState
+	pod    *plan.Pod // nil for a reservation of another replica
+	totals map[string]int64
 }
 
 // New returns an engine that knows of nothing yet.
@@ -72,7 +76,10 @@ func (e *Engine) namespace(name string) *namespace {
 	defer e.mu.Unlock()
 	n := e.namespaces[name]
 	if n == nil {
-		n = &namespace{pods: map[types.UID]*entry{}, quotas: map[string]*corev1.ResourceQuota{}, reserved: map[types.UID]*reservation{}}
+		n = &namespace{
+			quotas: map[string]*corev1.ResourceQuota{}, entries: map[types.UID]*entry{}, program: e.o.Registry.Program(), sums: sums{},
+			reserved: map[types.UID]time.Time{}, gone: map[types.UID]time.Time{}, shared: newShared(),
+		}
 		e.namespaces[name] = n
 	}
 	return n
@@ -80,26 +87,36 @@ func (e *Engine) namespace(name string) *namespace {
 
 // SetPod notes a Pod as it is now. One that has ended takes nothing; one that is being deleted still does.
 func (e *Engine) SetPod(pod *corev1.Pod) {
+	if !asksForDevices(pod) {
+		return
+	}
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		e.DeletePod(pod)
+		return
+	}
 	n := e.namespace(pod.Namespace)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.reserved, pod.UID)
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || !asksForDevices(pod) {
-		delete(n.pods, pod.UID)
-		return
+	t := &entry{scopes: factsOf(pod), state: pending, pod: planned(pod)}
+	if pod.Status.Phase == corev1.PodRunning {
+		t.state = running
 	}
-	t := &entry{scopes: factsOf(pod), running: pod.Status.Phase == corev1.PodRunning, pod: plan.FromPod(pod.Annotations, &pod.Spec)}
-	t.update(e.o.Registry.Program()) // here, and not in the first call of admission after a start
-	n.pods[pod.UID] = t
+	t.totals = n.program.Plan(t.pod).Demand.Totals
+	n.set(pod.UID, t)
 }
 
 // DeletePod notes that a Pod is gone.
 func (e *Engine) DeletePod(pod *corev1.Pod) {
+	if !asksForDevices(pod) {
+		return
+	}
 	n := e.namespace(pod.Namespace)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.reserved, pod.UID)
-	delete(n.pods, pod.UID)
+	n.remove(pod.UID)
+	if e.o.Ledger != nil {
+		n.gone[pod.UID] = e.o.Clock.Now().Add(e.o.TTL)
+	}
 }
 
 // SetQuota notes a quota as it is now.
@@ -127,14 +144,51 @@ func (e *Engine) Knows(q *corev1.ResourceQuota) bool {
 	return has != nil && equality.Semantic.DeepEqual(has.Spec, q.Spec)
 }
 
-// total is what the Pod takes by the registry of now.
-func (t *entry) total(p *plan.Program, resource string) int64 {
-	t.update(p)
-	return t.totals[resource]
+// planned is what plans read of a Pod.
+func planned(pod *corev1.Pod) *plan.Pod {
+	return plan.FromPod(pod.Annotations, &pod.Spec).WithLabels(pod.Labels)
 }
 
-func (t *entry) update(p *plan.Program) {
-	if t.program != p {
-		t.program, t.totals = p, p.Plan(t.pod).Demand.Totals
+// set puts an entry in the place of that with the UID, if there is one.
+func (n *namespace) set(uid types.UID, t *entry) {
+	n.remove(uid)
+	n.entries[uid] = t
+	n.sums.change(t, 1)
+}
+
+func (n *namespace) remove(uid types.UID) {
+	delete(n.reserved, uid)
+	if t := n.entries[uid]; t != nil {
+		delete(n.entries, uid)
+		n.sums.change(t, -1)
+	}
+}
+
+// reserve notes what a Pod takes that is not seen yet.
+func (n *namespace) reserve(uid types.UID, t *entry, until time.Time) {
+	n.set(uid, t)
+	n.reserved[uid] = until
+}
+
+func (n *namespace) expire(now time.Time) {
+	for uid, until := range n.reserved {
+		if !now.Before(until) {
+			n.remove(uid)
+		}
+	}
+	maps.DeleteFunc(n.gone, func(_ types.UID, until time.Time) bool { return !now.Before(until) })
+}
+
+// use makes the sums those of a registry.
+func (n *namespace) use(p *plan.Program) {
+	if n.program == p {
+		return
+	}
+	n.program, n.sums = p, sums{}
+	for _, t := range n.entries {
+		if t.pod != nil {
+			t.totals = p.Plan(t.pod).Demand.Totals
+		}
+		n.sums.change(t, 1)
 	}
 }

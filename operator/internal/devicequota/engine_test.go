@@ -63,7 +63,11 @@ func (s *state) check(p *corev1.Pod, reserve bool) Verdict {
 	s.t.Helper()
 	program := s.live.Program()
 	r := program.Plan(plan.FromPod(p.Annotations, &p.Spec))
-	return s.engine.Check(program, p, &r.Demand, reserve)
+	v, err := s.engine.Check(s.t.Context(), program, p, &r.Demand, reserve)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
 }
 
 func (s *state) fits(uid, asks string) bool {
@@ -230,8 +234,8 @@ func TestReloadRecounts(t *testing.T) {
 	if n := used(); n != 1280 {
 		t.Errorf("%v MiB are used after a change of the unit, want 1280", n)
 	}
-	if n := testutil.CollectAndCount(s.engine); n != 6 {
-		t.Errorf("%d metrics, want 6", n)
+	if n := testutil.CollectAndCount(s.engine); n != 9 { // of the quota: hard, exceeded, and three states of two; of the cache: synced
+		t.Errorf("%d metrics, want 9", n)
 	}
 }
 

@@ -7,20 +7,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// facts are what scopes of quotas ask of a Pod.
+// facts are what scopes of quotas ask of a Pod. The names of the fields in JSON are part of the ledger.
 type facts struct {
-	bestEffort     bool
-	terminating    bool // ends by itself at a time
-	crossNamespace bool // affinity to Pods of other namespaces
-	priorityClass  string
+	BestEffort     bool   `json:"bestEffort,omitempty"`
+	Terminating    bool   `json:"terminating,omitempty"`    // ends by itself at a time
+	CrossNamespace bool   `json:"crossNamespace,omitempty"` // affinity to Pods of other namespaces
+	PriorityClass  string `json:"priorityClass,omitempty"`
 }
 
 func factsOf(pod *corev1.Pod) facts {
 	return facts{
-		bestEffort:     bestEffort(&pod.Spec),
-		terminating:    pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0,
-		crossNamespace: crossNamespace(pod.Spec.Affinity),
-		priorityClass:  pod.Spec.PriorityClassName,
+		BestEffort:     bestEffort(&pod.Spec),
+		Terminating:    pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0,
+		CrossNamespace: crossNamespace(pod.Spec.Affinity),
+		PriorityClass:  pod.Spec.PriorityClassName,
 	}
 }
 
@@ -76,25 +76,25 @@ func (f *facts) match(q *corev1.ResourceQuota) bool {
 func (f *facts) in(r corev1.ScopedResourceSelectorRequirement) bool {
 	switch r.ScopeName {
 	case corev1.ResourceQuotaScopeBestEffort:
-		return f.bestEffort
+		return f.BestEffort
 	case corev1.ResourceQuotaScopeNotBestEffort:
-		return !f.bestEffort
+		return !f.BestEffort
 	case corev1.ResourceQuotaScopeTerminating:
-		return f.terminating
+		return f.Terminating
 	case corev1.ResourceQuotaScopeNotTerminating:
-		return !f.terminating
+		return !f.Terminating
 	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		return f.crossNamespace
+		return f.CrossNamespace
 	case corev1.ResourceQuotaScopePriorityClass:
 		switch r.Operator {
 		case corev1.ScopeSelectorOpIn:
-			return slices.Contains(r.Values, f.priorityClass)
+			return slices.Contains(r.Values, f.PriorityClass)
 		case corev1.ScopeSelectorOpNotIn:
-			return !slices.Contains(r.Values, f.priorityClass)
+			return !slices.Contains(r.Values, f.PriorityClass)
 		case corev1.ScopeSelectorOpDoesNotExist:
-			return f.priorityClass == ""
+			return f.PriorityClass == ""
 		default:
-			return f.priorityClass != ""
+			return f.PriorityClass != ""
 		}
 	default:
 		return false // a scope of Kubernetes that is not for Pods, or that this program does not know

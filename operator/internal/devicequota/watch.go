@@ -69,7 +69,7 @@ func Slim(obj any) (any, error) {
 	if !asksForDevices(pod) {
 		return out, nil
 	}
-	out.Annotations = pod.Annotations
+	out.Annotations, out.Labels = pod.Annotations, pod.Labels
 	out.Status.Phase = pod.Status.Phase
 	out.Spec = corev1.PodSpec{
 		InitContainers: slimContainers(pod.Spec.InitContainers), Containers: slimContainers(pod.Spec.Containers), Resources: pod.Spec.Resources,

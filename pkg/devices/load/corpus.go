@@ -78,7 +78,11 @@ func tryContainer(program *plan.Program, v *devices.Vendor, annotations map[stri
 	}
 	spec := &corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Limits: limits}}, {Name: "b"}}}
 	if r := program.Plan(plan.FromPod(annotations, spec)); r.RegistryFault {
-		return fmt.Errorf("refuses or changes what it made of a container with %s: its rules or variables undo each other", describe(v, asked))
+		var problems []string
+		for _, p := range r.Problems {
+			problems = append(problems, p.Text)
+		}
+		return fmt.Errorf("a container with %s: %s", describe(v, asked), strings.Join(problems, "; "))
 	}
 	return nil
 }

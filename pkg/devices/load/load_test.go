@@ -28,6 +28,12 @@ func TestShippedRegistryLoads(t *testing.T) {
 
 const head = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n"
 
+// rule is a registry with a condition in a rule of the family fam.
+func rule(condition string) string {
+	when, text, _ := strings.Cut(condition, ": ")
+	return head + "- {name: fam, resources: {count: a.io/x}, rules: [{field: count, range: [1, 2], " + when + ": \"" + text + "\"}]}"
+}
+
 // TestD31RefusedAtLoad: what cannot be meant is refused, with the place.
 func TestD31RefusedAtLoad(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
@@ -53,8 +59,19 @@ func TestD31RefusedAtLoad(t *testing.T) {
 		"policy that there is not":     {"defaults: {privileged: Allow}\n" + head + "- {name: a, resources: {count: a.io/x}}", "Unsupported value"},
 		"groups that differ": {head + "- {name: a, resources: {count: a.io/x}, absentEnvGroup: g, absentEnv: [{name: X, value: a}]}\n" +
 			"- {name: b, resources: {count: a.io/y}, absentEnvGroup: g, absentEnv: [{name: X, value: b}]}", "differs from that of a"},
-		"CPU of Ray": {head + "- {name: a, resources: {count: a.io/x}, ray: {custom: {CPU: Count}}}", "no custom resource"},
-		"too large":  {head + strings.Repeat("#", MaxBytes), "must be at most"},
+		"CPU of Ray":                   {head + "- {name: a, resources: {count: a.io/x}, ray: {custom: {CPU: Count}}}", "no custom resource"},
+		"GPU of Ray as a total":        {head + "- {name: a, resources: {memory: a.io/x}, ray: {totals: {GPU: MemoryMiB}}}", "no custom resource"},
+		"total without resource":       {head + "- {name: a, resources: {count: a.io/x}, ray: {totals: {x: MemoryMiB}}}", "no resource"},
+		"total that there is not":      {head + "- {name: a, resources: {memory: a.io/x}, ray: {totals: {x: Memory}}}", "Unsupported value"},
+		"condition with a fault":       {rule("when: request.count =="), "vendors[0].rules[0].when: Invalid value: \"request.count ==\": fam: "},
+		"condition on another field":   {rule("when: request.cores == 1"), "undeclared reference to 'request'"},
+		"condition of another type":    {rule("when: request.count + 1"), "fam: is of type int, but must be true or false"},
+		"condition that may cost much": {rule("when: annotations.exists(k, annotations[k].matches('a*b*'))"), "fam: may cost"},
+		"condition without answer":     {rule("when: labels['x'] == 'y'"), "condition of fam for container a: labels['x'] == 'y': no such key"},
+		"condition of a variable":      {head + "- {name: fam, resources: {count: a.io/x}, env: [{name: X, value: a, when: HasNothing}]}", "vendors[0].env[0].when: Invalid value: \"HasNothing\": fam: "},
+		"condition of an annotation":   {head + "- {name: fam, resources: {count: a.io/x}, annotations: [{key: x, default: a, when: '1'}]}", "vendors[0].annotations[0].when"},
+		"condition that undoes itself": {head + "- {name: fam, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, roundUpTo: [9], when: request.cores == 4}, {field: cores, roundUpTo: [4], when: request.cores < 4}]}", "undo each other"},
+		"too large":                    {head + strings.Repeat("#", MaxBytes), "must be at most"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,6 +36,25 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
+// FuzzRegistries: registries of a generator, of which most load, and any Pod. Random texts as in FuzzPlan are seldom a registry.
+func FuzzRegistries(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed, encode(f, randomPod(rand.New(rand.NewPCG(seed, 1)))))
+	}
+	f.Add(uint64(3), []byte(`{"spec":{"containers":[null,{"name":"c","env":null,"resources":{"limits":{"v0.io/c":1,"v0.io/m":"8Gi"},"requests":null}}],"initContainers":null}}`))
+	f.Fuzz(func(t *testing.T, seed uint64, raw []byte) {
+		p, err := load.Registry(randomRegistry(t, rand.New(rand.NewPCG(seed, 11))))
+		if err != nil {
+			return
+		}
+		var tree any
+		if json.Unmarshal(raw, &tree) != nil {
+			return
+		}
+		checkInvariants(t, p, encode(t, tree))
+	})
+}
+
 // FuzzAmounts: quantities as people write them, against all families that there are.
 func FuzzAmounts(f *testing.F) {
 	for _, text := range []string{"8Gi", "1e30", "-1", "500m", "3k", "0", "", "1e-30", "9223372036854775808", "0.5", "1E3", "2147483649", "1Ki"} {
@@ -175,7 +194,7 @@ func sameAsTyped(t *testing.T, p *plan.Program, raw, patched []byte) {
 		return // amounts that no API server would let pass
 	}
 	before := encode(t, in)
-	r := p.Plan(plan.FromPod(in.Annotations, &in.Spec))
+	r := p.Plan(plan.FromPod(in.Annotations, &in.Spec).WithLabels(in.Labels))
 	if !bytes.Equal(before, encode(t, in)) {
 		t.Fatal("planning changed the Pod")
 	}
@@ -246,6 +265,9 @@ func randomRule(r *rand.Rand) devices.Rule {
 	if r.IntN(4) == 0 {
 		rule.UnlessAnnotation = &devices.AnnotationValue{Key: "x.io/a"}
 	}
+	if r.IntN(3) == 0 {
+		rule.When = pick(r, "request.cores == 0", "request.count > 1", `annotations[?"x.io/b"].orValue("") != "2"`, `"team" in labels`, "container.sidecar || request.memory > 8")
+	}
 	return rule
 }
 
@@ -276,6 +298,9 @@ func randomPod(r *rand.Rand) m {
 		return list
 	}
 	p := m{"metadata": m{"name": "p"}, "spec": m{"schedulerName": pick(r, "", "default-scheduler", "s1", "other"), "initContainers": containers(r.IntN(2)), "containers": containers(1 + r.IntN(2))}}
+	if r.IntN(3) == 0 {
+		with(p, "metadata.labels", m{"team": "a"})
+	}
 	if r.IntN(3) == 0 {
 		with(p, "metadata.annotations", m{pick(r, "x.io/a", "x.io/b", "y"): pick(r, "fixed", "2", "z")})
 	}

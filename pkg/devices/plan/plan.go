@@ -109,6 +109,9 @@ func (w *planner) setAbsentEnv(c *container, env *variables, present map[int]boo
 		}
 		for i := range g.env {
 			e := &g.env[i]
+			if !w.evaluate(g.conditions, e.Expression(), g.vendor, c, nil) {
+				continue
+			}
 			if problem := env.set(e, strings.ReplaceAll(e.Value, "${container}", c.name)); problem != "" {
 				w.problem(Problem{Container: c.name, Text: problem})
 			}

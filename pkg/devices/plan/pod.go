@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/json"
 )
 
@@ -15,12 +16,44 @@ const mirrorAnnotation = corev1.MirrorPodAnnotationKey
 type Pod struct {
 	annotations    map[string]string
 	labels         map[string]string
+	identity       Identity
 	hasMetadata    bool
 	hasAnnotations bool
 	runtimeClass   string
 	scheduler      string
 	node           string
 	containers     []container // init containers first
+}
+
+// Identity is what logs say of a Pod.
+type Identity struct {
+	Name, GenerateName string
+	// Controller is kind and name of the owner that made it, empty if there is none.
+	Controller string
+}
+
+// IdentityOf reads it of metadata.
+func IdentityOf(meta *metav1.ObjectMeta) Identity {
+	return identity(meta.Name, meta.GenerateName, meta.OwnerReferences)
+}
+
+func identity(name, generateName string, owners []metav1.OwnerReference) Identity {
+	id := Identity{Name: name, GenerateName: generateName}
+	for i := range owners {
+		if o := &owners[i]; o.Controller != nil && *o.Controller {
+			id.Controller = o.Kind + "/" + o.Name
+		}
+	}
+	return id
+}
+
+// Identity is that of a Pod that was read by FromJSON; empty otherwise.
+func (p *Pod) Identity() Identity { return p.identity }
+
+// HasLabel reports whether the Pod has the label, with whatever value.
+func (p *Pod) HasLabel(key string) bool {
+	_, ok := p.labels[key]
+	return ok
 }
 
 type container struct {
@@ -70,8 +103,11 @@ func (a *amountText) UnmarshalJSON(data []byte) error {
 
 type rawPod struct {
 	Metadata *struct {
-		Annotations map[string]string `json:"annotations"`
-		Labels      map[string]string `json:"labels"`
+		Name            string                  `json:"name"`
+		GenerateName    string                  `json:"generateName"`
+		OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+		Annotations     map[string]string       `json:"annotations"`
+		Labels          map[string]string       `json:"labels"`
 	} `json:"metadata"`
 	Spec *struct {
 		RuntimeClassName *string         `json:"runtimeClassName"`
@@ -109,6 +145,7 @@ func FromJSON(data []byte) (*Pod, error) {
 	if m := raw.Metadata; m != nil {
 		p.hasMetadata, p.hasAnnotations = true, m.Annotations != nil
 		p.annotations, p.labels = m.Annotations, m.Labels
+		p.identity = identity(m.Name, m.GenerateName, m.OwnerReferences)
 	}
 	if s := raw.Spec; s != nil {
 		p.scheduler, p.node = s.SchedulerName, s.NodeName
@@ -155,7 +192,7 @@ func texts(list map[string]amountText) map[string]string {
 	return out
 }
 
-// FromPod reads a Pod, or the template of one.
+// FromPod reads a Pod, or the template of one. It has no labels, which conditions of a registry may ask for: see WithLabels.
 func FromPod(annotations map[string]string, spec *corev1.PodSpec) *Pod {
 	p := &Pod{hasMetadata: true, annotations: annotations, hasAnnotations: annotations != nil, scheduler: spec.SchedulerName, node: spec.NodeName}
 	if spec.RuntimeClassName != nil {
@@ -163,6 +200,12 @@ func FromPod(annotations map[string]string, spec *corev1.PodSpec) *Pod {
 	}
 	p.addTyped(initContainers, spec.InitContainers)
 	p.addTyped(appContainers, spec.Containers)
+	return p
+}
+
+// WithLabels gives a Pod that was read by FromPod the labels, and returns it.
+func (p *Pod) WithLabels(labels map[string]string) *Pod {
+	p.labels = labels
 	return p
 }
 

@@ -228,6 +228,17 @@ func TestEnvConflicts(t *testing.T) {
 	}
 }
 
+// TestCorePolicy: the variable of the core policy is in the shipped registry, to be enabled.
+func TestCorePolicy(t *testing.T) {
+	text := strings.Replace(string(mustRead(t)), "{name: GPU_CORE_UTILIZATION_POLICY, value: force, enabled: false}", "{name: GPU_CORE_UTILIZATION_POLICY, value: force}", 1)
+	if got := env(apply(t, registry(t, text), pod(limits("ray", "nvidia.com/gpu=1"))), "0"); got != "GPU_CORE_UTILIZATION_POLICY=force" {
+		t.Errorf("variables %s", got)
+	}
+	if got := env(apply(t, hami(t), pod(limits("ray", "nvidia.com/gpu=1"))), "0"); got != "" {
+		t.Errorf("variables %s by default", got)
+	}
+}
+
 // TestAbsentEnvOfGroup: once, and only where no member is asked for. HAMi adds one for each chip.
 func TestAbsentEnvOfGroup(t *testing.T) {
 	text := strings.ReplaceAll(string(mustRead(t)), `{name: ASCEND_VISIBLE_DEVICES, value: "", enabled: false}`, `{name: ASCEND_VISIBLE_DEVICES, value: ""}`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/raygate/raygate/pkg/devices"
+	"github.com/raygate/raygate/pkg/devices/condition"
 )
 
 // Program is a registry, ready to be carried out. It is never changed and may be used by many at once.
@@ -31,12 +32,15 @@ type vendor struct {
 	toMiB      int64
 	privileged devices.Policy
 	scheduler  string // empty if any does
+	conditions map[string]*condition.Condition
 }
 
-// absentGroup are variables of containers without a device of the members.
+// absentGroup are variables of containers without a device of the members, and the conditions of these variables.
 type absentGroup struct {
-	members []int
-	env     []devices.Env
+	vendor     string // the first member
+	members    []int
+	env        []devices.Env
+	conditions map[string]*condition.Condition
 }
 
 // Compile prepares a registry that devices.Validate has no complaint about. Families that are not enabled are left out.
@@ -52,6 +56,7 @@ func Compile(r *devices.Registry, hash string) *Program {
 		if r.Defaults.Scheduler.When != devices.Never && v.Scheduler.When != devices.Never {
 			v.scheduler = cmp.Or(v.Scheduler.Name, r.Defaults.Scheduler.Name)
 		}
+		v.conditions = v.compile()
 		p.vendors = append(p.vendors, v)
 	}
 	slices.SortFunc(p.vendors, func(a, b vendor) int { return strings.Compare(a.Name, b.Name) })
@@ -71,11 +76,41 @@ func Compile(r *devices.Registry, hash string) *Program {
 		if !shared || v.AbsentEnvGroup == "" {
 			at = len(p.absent)
 			groups[v.AbsentEnvGroup] = at
-			p.absent = append(p.absent, absentGroup{env: env})
+			p.absent = append(p.absent, absentGroup{vendor: v.Name, env: env, conditions: compileEnv(env, nil)})
 		}
 		p.absent[at].members = append(p.absent[at].members, i)
 	}
 	return p
+}
+
+// compile prepares all expressions of the family.
+func (v *vendor) compile() map[string]*condition.Condition {
+	out := compileEnv(v.Env, v.FieldNames())
+	for i := range v.Rules {
+		put(out, v.Rules[i].When, v.FieldNames())
+	}
+	for i := range v.Annotations {
+		put(out, v.Annotations[i].When, v.FieldNames())
+	}
+	return out
+}
+
+func compileEnv(list []devices.Env, fields []string) map[string]*condition.Condition {
+	out := map[string]*condition.Condition{}
+	for i := range list {
+		put(out, list[i].Expression(), fields)
+	}
+	return out
+}
+
+// put compiles an expression. One that cannot be is no condition, of which evaluating it tells.
+func put(to map[string]*condition.Condition, text string, fields []string) {
+	if text == "" || to[text] != nil {
+		return
+	}
+	if c, err := condition.Compile(text, fields); err == nil {
+		to[text] = c
+	}
 }
 
 // Owned are the names of all resources of the registry, sorted.

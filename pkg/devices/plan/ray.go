@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/raygate/raygate/pkg/devices"
@@ -48,5 +50,54 @@ func (v *vendor) counted(d *Device) RayCounts {
 	if v.Ray.NumGPUs == "" && len(v.Ray.Custom) == 0 {
 		put(strings.ToUpper(v.Name), d.Count)
 	}
+	for name, amount := range v.Ray.Totals {
+		if amount == devices.TotalCorePercent {
+			put(name, d.TotalCores)
+		} else {
+			put(name, mul(d.MemoryMiB, max(1, d.Count))) // of a percentage none is known
+		}
+	}
 	return out
+}
+
+// RayWarnings are about devices of a Pod of Ray that do not count as one might think. The Ray container is the first app container; Ray sees no other.
+func (p *Program) RayWarnings(devices []Device) []string {
+	var warnings, families []string
+	for i := range devices {
+		d := &devices[i]
+		switch {
+		case d.Init || d.Index != 0:
+			warnings = append(warnings, fmt.Sprintf("container %s is not that of Ray: what it asks for of %s counts against quotas, and is no resource of Ray", d.Container, d.Vendor))
+		case p.Ray(d).GPUs > 0:
+			families = append(families, d.Vendor)
+		}
+	}
+	if len(families) > 1 {
+		warnings = append(warnings, fmt.Sprintf("the Ray container asks for GPUs of %s: a Ray node has those of one vendor, so that they are not counted", strings.Join(families, " and ")))
+	}
+	return warnings
+}
+
+// Labels of Ray nodes that say how large the devices of the Ray container are. Ray's counts do not: one GPU means different hardware in different groups.
+const (
+	LabelVendor             = "devices.ray.io/vendor"
+	LabelSliceMemoryMiB     = "devices.ray.io/slice-memory-mib"
+	LabelSliceMemoryPercent = "devices.ray.io/slice-memory-percent"
+	LabelSliceCores         = "devices.ray.io/slice-cores"
+	LabelShared             = "devices.ray.io/shared"
+)
+
+// RayLabels are labels for the Ray node with the devices, by which tasks can be placed. Nothing is said of a size that is not known before a device is
+// chosen. Nil for a container that has no device.
+func (d *Device) RayLabels() map[string]string {
+	if d.Count == 0 {
+		return nil
+	}
+	labels := map[string]string{LabelVendor: d.Vendor, LabelShared: strconv.FormatBool(d.Shared)}
+	for name, n := range map[string]int64{LabelSliceMemoryMiB: d.MemoryMiB, LabelSliceMemoryPercent: d.MemoryPercent, LabelSliceCores: d.Cores} {
+		if n > 0 {
+			labels[name] = strconv.FormatInt(n, 10)
+		}
+	}
+	return labels
 }

@@ -95,7 +95,8 @@ func (w *planner) fill(a *request) {
 	}
 	v := a.vendor
 	if a.get(devices.Count) == 0 {
-		if n := v.Defaults.Count; n > 0 {
+		// A count that is written as zero was meant: HAMi adds cores to it, which must not make a device of it.
+		if n := v.Defaults.Count; n > 0 && !a.zeros[devices.Count] {
 			a.set(devices.Count, n)
 			w.warn("container %s: %s was set to %d, because it asks for a part of a device without a number of devices", a.c.name, v.Resources.Count, n)
 		} else if v.Resources.Count != "" && v.Resources.Count != v.Resources.Cores {
@@ -176,7 +177,7 @@ func (a *request) put(out *map[string]string, has map[string]string, name, text 
 func (a *request) setEnv(env *variables) {
 	for i := range a.vendor.Env {
 		e := &a.vendor.Env[i]
-		if !e.On() || e.When == devices.HasPriority && a.get(devices.Priority) == 0 {
+		if !e.On() || e.When == devices.HasPriority && a.get(devices.Priority) == 0 || !a.when(e.Expression()) {
 			continue
 		}
 		value, complete := a.expand(e.Value)
@@ -210,7 +211,7 @@ func (a *request) expand(template string) (value string, complete bool) {
 func (a *request) wantAnnotations() {
 	for i := range a.vendor.Annotations {
 		x := &a.vendor.Annotations[i]
-		if x.If != nil && !a.holds(x.If) || x.Unless != nil && a.w.pod.has(x.Unless) {
+		if x.If != nil && !a.holds(x.If) || x.Unless != nil && a.w.pod.has(x.Unless) || !a.when(x.When) {
 			continue
 		}
 		if value, complete := a.expand(x.Default); complete {

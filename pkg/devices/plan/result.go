@@ -19,7 +19,7 @@ type Result struct {
 	// Vendors are the families that the Pod asks for, sorted; not those of containers that are passed over.
 	Vendors []string
 
-	// RegistryFault says that the problem is one of the registry: planning twice would change the Pod again.
+	// RegistryFault says that a problem is one of the registry: planning twice would change the Pod again, or a condition cannot be evaluated.
 	RegistryFault bool
 
 	pod     *Pod

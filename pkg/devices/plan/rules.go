@@ -10,7 +10,7 @@ import (
 
 // carryOut applies a rule. The problem is what follows the amount in a message, empty if the rule holds.
 func (a *request) carryOut(r *devices.Rule) (problem string) {
-	if r.If != nil && !a.holds(r.If) || r.UnlessAnnotation != nil && a.w.pod.has(r.UnlessAnnotation) {
+	if r.If != nil && !a.holds(r.If) || r.UnlessAnnotation != nil && a.w.pod.has(r.UnlessAnnotation) || !a.when(r.When) {
 		return ""
 	}
 	if problem := a.compute(r); problem != "" || a.get(r.Field) == 0 {

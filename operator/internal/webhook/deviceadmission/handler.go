@@ -36,6 +36,7 @@ type answer struct {
 	admission.Response
 	outcome, reason string
 	vendors         []string
+	pod             plan.Identity // for the log
 }
 
 // hook is one of the webhooks: what they have in common.
@@ -43,7 +44,7 @@ type hook struct {
 	name     string
 	registry Registry
 	metrics  *Metrics
-	handle   func(context.Context, admission.Request, *plan.Program, *plan.Pod) answer
+	handle   func(context.Context, admission.Request, *plan.Program) answer
 }
 
 // Handle implements admission.Handler.
@@ -58,21 +59,16 @@ func (h *hook) answer(ctx context.Context, req admission.Request) answer {
 	if req.SubResource != "" || req.Operation != admissionv1.Create || req.Kind.Group != corev1.GroupName || req.Kind.Kind != "Pod" {
 		return allowed(outcomeNothing) // not registered; somebody else's configuration sent it here
 	}
-	pod, err := plan.FromJSON(req.Object.Raw)
-	if err != nil {
-		return answer{Response: admission.Errored(http.StatusBadRequest, err), outcome: outcomeDenied, reason: "undecodable"}
-	}
 	program := h.registry.Program()
-	a := h.handle(ctx, req, program, pod)
-	if a.outcome == outcomeNothing {
+	a := h.handle(ctx, req, program)
+	if a.outcome == outcomeNothing || a.outcome == outcomeFailed {
 		return a
 	}
 	a.AuditAnnotations = map[string]string{"registry": program.Hash, "vendors": strings.Join(a.vendors, ","), "decision": a.outcome}
-	meta := metadata(req.Object.Raw)
-	values := []any{"webhook", h.name, "outcome", a.outcome, "namespace", req.Namespace, "generateName", meta.GenerateName, "name", meta.Name,
+	values := []any{"webhook", h.name, "outcome", a.outcome, "namespace", req.Namespace, "generateName", a.pod.GenerateName, "name", a.pod.Name,
 		"uid", req.UID, "vendors", a.vendors, "registry", program.Hash}
-	if owner := metav1.GetControllerOfNoCopy(&meta); owner != nil {
-		values = append(values, "owner", owner.Kind+"/"+owner.Name)
+	if a.pod.Controller != "" {
+		values = append(values, "owner", a.pod.Controller)
 	}
 	if a.Result != nil {
 		values = append(values, "reason", a.Result.Message)
@@ -90,6 +86,11 @@ func allowed(outcome string, warnings ...string) answer {
 		clipped[i] = report.Clip(w, report.MaxWarning)
 	}
 	return answer{outcome: outcome, Response: admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: clipped}}}
+}
+
+// undecodable answers about what is no Pod.
+func undecodable(err error) answer {
+	return answer{Response: admission.Errored(http.StatusBadRequest, err), outcome: outcomeDenied, reason: "undecodable"}
 }
 
 // refused answers with all problems, a line each: 422 for what is wrong in itself, 403 if only policies are against it.
@@ -152,7 +153,43 @@ func (o *outer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	o.inner.ServeHTTP(w, r)
+	c := &call{ResponseWriter: w}
+	o.inner.ServeHTTP(c, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	if c.failure != nil {
+		klog.FromContext(r.Context()).Error(c.failure, "Webhook has no answer", "webhook", o.name)
+		http.Error(w, "no answer: "+c.failure.Error(), http.StatusServiceUnavailable)
+	}
+}
+
+// call is a response that is not written once there is no answer.
+type call struct {
+	http.ResponseWriter
+	failure error
+}
+
+type callKey struct{}
+
+// Write implements http.ResponseWriter.
+func (c *call) Write(data []byte) (int, error) {
+	if c.failure != nil {
+		return len(data), nil
+	}
+	return c.ResponseWriter.Write(data)
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *call) WriteHeader(code int) {
+	if c.failure == nil {
+		c.ResponseWriter.WriteHeader(code)
+	}
+}
+
+// unanswered makes a failed call of this one.
+func unanswered(ctx context.Context, err error) answer {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.failure = err
+	}
+	return answer{Response: admission.Errored(http.StatusServiceUnavailable, err), outcome: outcomeFailed, reason: "unavailable"}
 }
 
 // maxReview is above what the API server takes of a client, for an object and its predecessor.

@@ -2,7 +2,9 @@ package deviceadmission_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -31,10 +33,10 @@ type mux map[string]http.Handler
 func (m mux) Register(path string, h http.Handler) { m[path] = h }
 
 // quotaFunc is a quota that is always ready.
-type quotaFunc func() devicequota.Verdict
+type quotaFunc func() (devicequota.Verdict, error)
 
 func (quotaFunc) Ready() bool { return true }
-func (f quotaFunc) Check(*plan.Program, *corev1.Pod, *plan.Demand, bool) devicequota.Verdict {
+func (f quotaFunc) Check(context.Context, *plan.Program, *corev1.Pod, *plan.Demand, bool) (devicequota.Verdict, error) {
 	return f()
 }
 
@@ -183,10 +185,27 @@ func TestPanicIsAFailedCall(t *testing.T) {
 	}
 }
 
+// TestNoVerdictIsAFailedCall: neither is there an answer without a ledger.
+func TestNoVerdictIsAFailedCall(t *testing.T) {
+	m, metrics := serve(t, shippedRegistry(t), quotaFunc(func() (devicequota.Verdict, error) { return devicequota.Verdict{}, errors.New("out of reach") }))
+	rec, r := ask(t, m[deviceadmission.ValidatePath], review(t, gpuPod, nil))
+	if rec.Code != http.StatusServiceUnavailable || r != nil || !strings.Contains(rec.Body.String(), "out of reach") {
+		t.Errorf("HTTP %d %s", rec.Code, rec.Body)
+	}
+	const want = `
+# HELP device_webhook_requests_total Pods that the webhooks (mutate, validate) answered about, by outcome (nothing, patched, allowed, denied, failed), reason, and families of devices.
+# TYPE device_webhook_requests_total counter
+device_webhook_requests_total{outcome="failed",reason="unavailable",vendor="",webhook="validate"} 1
+`
+	if err := testutil.CollectAndCompare(metrics.Collectors()[0], strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefusals: all problems at once, with the code of the worst.
 func TestRefusals(t *testing.T) {
-	m, _ := serve(t, shippedRegistry(t), quotaFunc(func() devicequota.Verdict {
-		return devicequota.Verdict{Exceeded: []string{"one", "two"}, Resources: []string{"a", "a"}}
+	m, _ := serve(t, shippedRegistry(t), quotaFunc(func() (devicequota.Verdict, error) {
+		return devicequota.Verdict{Exceeded: []string{"one", "two"}, Resources: []string{"a", "a"}}, nil
 	}))
 	bad := `{"spec":{"containers":[{"name":"a","resources":{"limits":{"nvidia.com/gpumem":"8Gi","amd.com/gpu":"1m"}}},{"name":"b","resources":{"limits":{"nvidia.com/gpucores":"101"}}}]}}`
 	_, r := ask(t, m[deviceadmission.MutatePath], review(t, bad, nil))

@@ -5,16 +5,27 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-	"sigs.k8s.io/json"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
 // complete answers with what the Pod lacks.
-func complete(_ context.Context, _ admission.Request, program *plan.Program, pod *plan.Pod) answer {
+func complete(_ context.Context, req admission.Request, program *plan.Program) answer {
+	pod, err := plan.FromJSON(req.Object.Raw)
+	if err != nil {
+		return undecodable(err)
+	}
 	r := program.Plan(pod)
+	if pod.HasLabel(rayv1.LabelNodeType) {
+		r.Warnings = append(r.Warnings, program.RayWarnings(r.Devices)...)
+	}
+	a := completed(r)
+	a.pod = pod.Identity()
+	return a
+}
+
+func completed(r *plan.Result) answer {
 	if r.Refused() {
 		return refused(r)
 	}
@@ -32,11 +43,4 @@ func complete(_ context.Context, _ admission.Request, program *plan.Program, pod
 		a.Patches = append(a.Patches, jsonpatch.NewOperation(op.Op, op.Path, op.Value))
 	}
 	return a
-}
-
-// metadata is that of a Pod that was read already.
-func metadata(raw []byte) metav1.PartialObjectMetadata {
-	var meta metav1.PartialObjectMetadata
-	_ = json.UnmarshalCaseSensitivePreserveInts(raw, &meta) // it is for the log
-	return meta
 }

@@ -80,24 +80,52 @@ func TestD18Burst(t *testing.T) {
 	}
 }
 
-// TestD19TwoReplicas: each grants what it does not see of the other, and no more than that; the excess shows in a metric.
-func TestD19TwoReplicas(t *testing.T) {
+// TestD19TwoReplicasRelaxed: each grants what it does not see of the other, and no more than that; the excess shows in a metric.
+func TestD19TwoReplicasRelaxed(t *testing.T) {
 	w := newWorld(t, settings{replicas: 2})
-	q := w.quota("q", "limits.nvidia.com/gpumem=8192")
-	admitted, _ := w.burst(20, "nvidia.com/gpu=1 nvidia.com/gpumem=4096")
-	if n := len(admitted); n < 2 || n > 4 {
-		t.Errorf("%d admitted, want 2 to 4", n)
+	w.quota("q", "limits.nvidia.com/gpumem=8192")
+	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem=4096"
+	// The second sees nothing from here on, which is the worst that can be between two replicas.
+	w.replicas[1].stop()
+	admitted, _ := w.burst(20, asks)
+	if n := len(admitted); n != 4 {
+		t.Errorf("%d admitted, want 2 by each replica", n)
 	}
-	// The excess of replicas cannot be forced; a quota that is lowered looks the same.
-	before := q.DeepCopy()
-	q.Spec.Hard["limits.nvidia.com/gpumem"] = resource.MustParse("1")
-	if err := w.Client.Patch(t.Context(), q, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
-	w.awaitQuota(q)
 	w.Eventually("the metric of the excess", func() bool { return w.metric(0, "device_quota_exceeded") == 1 })
-	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem=1"); code(err) != http.StatusForbidden {
-		t.Errorf("admitted beyond the quota: %v", err)
+	w.replicas[1] = w.startReplica(controlPlane.Env(t), settings{}, true)
+	if err := w.admits(asks); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "in use 16384 MiB (4 pending)") {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// TestD19TwoReplicasStrict: replicas that share reservations admit together what fits, however many Pods come at once and however little they see.
+func TestD19TwoReplicasStrict(t *testing.T) {
+	w := newWorld(t, settings{replicas: 2, strict: true})
+	w.quota("q", "limits.nvidia.com/gpumem=8192")
+	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem=4096"
+	for range 3 {
+		if err := w.admits(asks); err != nil {
+			t.Fatalf("dry-run left a trace: %v", err)
+		}
+	}
+	admitted, refusal := w.burst(20, asks)
+	if len(admitted) != 2 {
+		t.Fatalf("%d admitted, want 2", len(admitted))
+	}
+	if !strings.Contains(refusal.Error(), "hard 8192 MiB, exceeds by 4096 MiB") {
+		t.Errorf("refusal %v", refusal)
+	}
+	// What is gone takes nothing, though the ledger has it for some time.
+	w.remove(admitted[0])
+	w.Eventually("what a deleted Pod took to come back in both replicas", func() bool { return w.admits(asks) == nil && w.admits(asks) == nil })
+	// A replica that sees nothing knows the reservations of the other.
+	w.replicas[1].stop()
+	if admitted, _ := w.burst(20, asks); len(admitted) != 1 {
+		t.Errorf("%d admitted, want 1", len(admitted))
+	}
+	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "raygate-device-reservations." + w.Namespace}}
+	if !w.Read(table) || len(table.OwnerReferences) != 1 || table.OwnerReferences[0].Name != w.Namespace {
+		t.Errorf("the ledger is %+v", table)
 	}
 }
 
@@ -209,7 +237,7 @@ func TestD29Restart(t *testing.T) {
 	w.Create(unlabelled)
 
 	env := controlPlane.Env(t)
-	blind := w.startReplica(env, 0, false)
+	blind := w.startReplica(env, settings{}, false)
 	w.replicas[0] = blind
 	if err := w.Client.Create(t.Context(), w.pod("early", "nvidia.com/gpu=1")); code(err) != http.StatusInternalServerError {
 		t.Errorf("a replica without knowledge admits: %v", err)
@@ -220,7 +248,7 @@ func TestD29Restart(t *testing.T) {
 	if rec.Code != http.StatusServiceUnavailable {
 		t.Errorf("it answers %d, want 503", rec.Code)
 	}
-	w.replicas[0] = w.startReplica(env, 0, true)
+	w.replicas[0] = w.startReplica(env, settings{}, true)
 	if err := w.admits("nvidia.com/gpu=1"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "in use 2 (2 pending)") {
 		t.Errorf("after the restart: %v", err)
 	}
@@ -273,4 +301,71 @@ func (w *world) metric(replica int, name string) float64 {
 		}
 	}
 	return greatest
+}
+
+// TestD26ContainersLive: a sidecar runs next to the app, an init container before it.
+func TestD26ContainersLive(t *testing.T) {
+	w := newWorld(t, settings{})
+	w.quota("q", "limits.nvidia.com/gpumem=5000")
+	asks := func(sidecar bool, memory string) error {
+		pod := w.pod("dry", "nvidia.com/gpu=1 nvidia.com/gpumem=2001")
+		init := container("init", "nvidia.com/gpu=1 nvidia.com/gpumem="+memory)
+		if sidecar {
+			init.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+		}
+		pod.Spec.InitContainers = []corev1.Container{init}
+		return w.dryRun(pod)
+	}
+	if err := asks(true, "3000"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "requested 5001 MiB (container init: 3000, container ray-worker: 2001)") {
+		t.Errorf("sidecar and app: %v", err)
+	}
+	if err := asks(true, "2999"); err != nil {
+		t.Errorf("sidecar and app that fit: %v", err)
+	}
+	if err := asks(false, "5000"); err != nil {
+		t.Errorf("init container that takes all: %v", err)
+	}
+	if err := asks(false, "5001"); code(err) != http.StatusForbidden {
+		t.Errorf("init container that takes more: %v", err)
+	}
+}
+
+// TestD27PercentLive: shares of a device whose memory is not known, where there is a quota for memory.
+func TestD27PercentLive(t *testing.T) {
+	w := newWorld(t, settings{})
+	w.quota("q", "limits.nvidia.com/gpumem=499")
+	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"
+	for policy, want := range map[string]struct {
+		code    int32
+		message string
+	}{
+		"Warn":                         {message: "which is not charged"},
+		"Deny":                         {http.StatusForbidden, "whose memory is not known"},
+		"Assume, wholeDeviceMiB: 1000": {http.StatusForbidden, "requested 500 MiB (container ray-worker: 500), in use 0 MiB, hard 499 MiB"},
+		"Assume, wholeDeviceMiB: 998":  {},
+	} {
+		w.use(head + "vendors:\n- name: a\n  resources: {count: nvidia.com/gpu, memory: nvidia.com/gpumem, memoryPercent: nvidia.com/gpumem-percentage}\n  quota: {percent: " + policy + "}\n")
+		w.warnings.take()
+		err := w.admits(asks)
+		text := w.warnings.take()
+		if err != nil {
+			text = err.Error()
+		}
+		if code(err) != want.code || !strings.Contains(text, want.message) {
+			t.Errorf("%s: %v %s", policy, err, text)
+		}
+	}
+}
+
+// TestD28IluvatarLive: two cards are 200 cores; HAMi needs 400.
+func TestD28IluvatarLive(t *testing.T) {
+	w := newWorld(t, settings{})
+	w.quota("q", "limits.iluvatar.ai/MR-V100.vCore=200")
+	if err := w.admits("iluvatar.ai/MR-V100-vgpu=3"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "requested 300 (") {
+		t.Errorf("three cards: %v", err)
+	}
+	w.Create(w.pod("two", "iluvatar.ai/MR-V100-vgpu=2"))
+	if err := w.admits("iluvatar.ai/MR-V100-vgpu=1 iluvatar.ai/MR-V100.vCore=1"); code(err) != http.StatusForbidden {
+		t.Errorf("beyond two cards: %v", err)
+	}
 }

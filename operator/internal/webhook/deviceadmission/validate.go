@@ -20,7 +20,8 @@ import (
 type Quota interface {
 	// Ready reports whether all Pods and quotas are known.
 	Ready() bool
-	Check(p *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) devicequota.Verdict
+	// Check gives a verdict, or an error if there is none.
+	Check(ctx context.Context, p *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) (devicequota.Verdict, error)
 }
 
 // validator looks at Pods as they will be stored.
@@ -37,8 +38,18 @@ func (v *validator) ready() error {
 	return errors.New("the Pods and quotas of the cluster are not known yet")
 }
 
-func (v *validator) handle(_ context.Context, req admission.Request, program *plan.Program, pod *plan.Pod) answer {
-	r := program.Plan(pod)
+func (v *validator) handle(ctx context.Context, req admission.Request, program *plan.Program) answer {
+	var pod corev1.Pod
+	if err := json.UnmarshalCaseSensitivePreserveInts(req.Object.Raw, &pod); err != nil {
+		return undecodable(err)
+	}
+	a := v.check(ctx, req, program, &pod)
+	a.pod = plan.IdentityOf(&pod.ObjectMeta)
+	return a
+}
+
+func (v *validator) check(ctx context.Context, req admission.Request, program *plan.Program, pod *corev1.Pod) answer {
+	r := program.Plan(plan.FromPod(pod.Annotations, &pod.Spec).WithLabels(pod.Labels))
 	if r.Refused() {
 		r.Warnings = nil // the other webhook gave them
 		return refused(r)
@@ -46,16 +57,15 @@ func (v *validator) handle(_ context.Context, req admission.Request, program *pl
 	if len(r.Devices) == 0 || v.quota == nil {
 		return allowed(outcomeNothing)
 	}
-	var typed corev1.Pod
-	if err := json.UnmarshalCaseSensitivePreserveInts(req.Object.Raw, &typed); err != nil {
-		return answer{Response: admission.Errored(http.StatusBadRequest, err), outcome: outcomeDenied, reason: "undecodable"}
-	}
-	typed.Namespace = req.Namespace
-	if typed.UID == "" {
-		typed.UID = req.UID // an API server that asks before it has given one
+	pod.Namespace = req.Namespace
+	if pod.UID == "" {
+		pod.UID = req.UID // an API server that asks before it has given one
 	}
 	dryRun := req.DryRun != nil && *req.DryRun
-	verdict := v.quota.Check(program, &typed, &r.Demand, !dryRun)
+	verdict, err := v.quota.Check(ctx, program, pod, &r.Demand, !dryRun)
+	if err != nil {
+		return unanswered(ctx, err)
+	}
 	if len(verdict.Exceeded) == 0 {
 		a := allowed(outcomeAllowed, verdict.Warnings...)
 		a.vendors = r.Vendors

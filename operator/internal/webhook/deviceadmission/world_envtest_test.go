@@ -83,9 +83,11 @@ func (r *replica) count(path string) int64 {
 }
 
 type settings struct {
-	registry string // empty means the shipped one
-	replicas int    // 0 means 1
+	registry string     // empty means the shipped one
+	live     *load.Live // in place of registry
+	replicas int        // 0 means 1
 	ttl      time.Duration
+	strict   bool                         // replicas share reservations
 	edit     func(webhook map[string]any) // changes the registration
 }
 
@@ -94,20 +96,24 @@ func newWorld(t *testing.T, s settings) *world {
 	if s.registry == "" {
 		s.registry = string(shipped.HAMi)
 	}
-	p, err := load.Registry([]byte(s.registry))
-	if err != nil {
-		t.Fatal(err)
+	if s.live == nil {
+		p, err := load.Registry([]byte(s.registry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.live = load.NewLive(p)
 	}
 	env := controlPlane.Env(t)
-	w := &world{World: env.World(t, "devices-"), warnings: &envtest.Warnings{}, registry: load.NewLive(p),
+	w := &world{World: env.World(t, "devices-"), warnings: &envtest.Warnings{}, registry: s.live,
 		next: map[string]*atomic.Int64{deviceadmission.MutatePath: {}, deviceadmission.ValidatePath: {}, "/neighbour": {}}}
 	config := rest.CopyConfig(env.Config)
 	config.WarningHandler = w.warnings
+	var err error
 	if w.Client, err = client.New(config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		t.Fatal(err)
 	}
 	for range max(1, s.replicas) {
-		w.replicas = append(w.replicas, w.startReplica(env, s.ttl, true))
+		w.replicas = append(w.replicas, w.startReplica(env, s, true))
 	}
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		r := w.replicas[int(w.next[req.URL.Path].Add(1))%len(w.replicas)] // by turns
@@ -120,7 +126,7 @@ func newWorld(t *testing.T, s settings) *world {
 }
 
 // startReplica starts one; it knows all Pods and quotas when this returns, if it has to.
-func (w *world) startReplica(env *envtest.Env, ttl time.Duration, wait bool) *replica {
+func (w *world) startReplica(env *envtest.Env, s settings, wait bool) *replica {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)
@@ -130,8 +136,11 @@ func (w *world) startReplica(env *envtest.Env, ttl time.Duration, wait bool) *re
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	r := &replica{metrics: deviceadmission.NewMetrics(), stop: cancel,
-		engine: devicequota.New(devicequota.Options{Registry: w.registry, Clock: clock.RealClock{}, TTL: ttl})}
+	o := devicequota.Options{Registry: w.registry, Clock: clock.RealClock{}, TTL: s.ttl}
+	if s.strict {
+		o.Ledger = &devicequota.Ledger{Reader: w.Client, Writer: w.Client, Namespace: "default"}
+	}
+	r := &replica{metrics: deviceadmission.NewMetrics(), stop: cancel, engine: devicequota.New(o)}
 	if err := r.engine.Watch(ctx, c); err != nil {
 		w.T.Fatal(err)
 	}

@@ -1,0 +1,116 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+)
+
+// MaxCost bounds a condition in units of CEL's cost model, both as it is estimated for the largest Pod there can be and as it is evaluated. All of it
+// takes some tens of milliseconds, what conditions usually cost a microsecond (BenchmarkHolds).
+const MaxCost = 30_000
+
+// MaxLength bounds the text of a condition, in bytes.
+const MaxLength = 4096
+
+// Input is what a condition is about.
+type Input struct {
+	// Container is the name of the container.
+	Container string
+	// Init is an init container that ends, Sidecar one that goes on running.
+	Init, Sidecar, Privileged bool
+	// Limits and Requests are those of the container, as they are written.
+	Limits, Requests map[string]string
+	// Labels and Annotations are those of the Pod.
+	Labels, Annotations map[string]string
+	// Amount is what the container asks for of a field, 0 for nothing. Nil means nothing of all.
+	Amount func(field string) int64
+}
+
+// Names of variables. Amounts are requestPrefix and the name of the field.
+const (
+	containerName       = "container.name"
+	containerInit       = "container.init"
+	containerSidecar    = "container.sidecar"
+	containerPrivileged = "container.privileged"
+	containerLimits     = "container.limits"
+	containerRequests   = "container.requests"
+	podLabels           = "labels"
+	podAnnotations      = "annotations"
+	requestPrefix       = "request."
+)
+
+// Condition is one that was compiled. It may be used by many at once.
+type Condition struct {
+	text    string
+	program cel.Program
+}
+
+// environment is that of families without fields. The optional types are for keys that may be missing: annotations[?"key"].orValue("").
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	texts := cel.MapType(cel.StringType, cel.StringType)
+	return cel.NewEnv(
+		cel.OptionalTypes(),
+		cel.ParserExpressionSizeLimit(MaxLength),
+		cel.Variable(containerName, cel.StringType),
+		cel.Variable(containerInit, cel.BoolType),
+		cel.Variable(containerSidecar, cel.BoolType),
+		cel.Variable(containerPrivileged, cel.BoolType),
+		cel.Variable(containerLimits, texts),
+		cel.Variable(containerRequests, texts),
+		cel.Variable(podLabels, texts),
+		cel.Variable(podAnnotations, texts),
+	)
+})
+
+// Compile reads a condition that may name the amounts of these fields. The error says what is wrong with it.
+func Compile(text string, fields []string) (*Condition, error) {
+	if len(text) > MaxLength {
+		return nil, fmt.Errorf("is %d bytes, but must be at most %d", len(text), MaxLength)
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	amounts := make([]cel.EnvOption, len(fields))
+	for i, f := range fields {
+		amounts[i] = cel.Variable(requestPrefix+f, cel.IntType)
+	}
+	if env, err = env.Extend(amounts...); err != nil {
+		return nil, err
+	}
+	ast, issues := env.Compile(text)
+	if err := issues.Err(); err != nil {
+		return nil, err
+	}
+	if !ast.OutputType().IsExactType(cel.BoolType) {
+		return nil, fmt.Errorf("is of type %s, but must be true or false", ast.OutputType())
+	}
+	cost, err := env.EstimateCost(ast, sizes{})
+	if err != nil {
+		return nil, fmt.Errorf("estimating the cost: %w", err)
+	}
+	if cost.Max > MaxCost {
+		return nil, fmt.Errorf("may cost %d for a large Pod, but must cost at most %d: look at single keys, and not at all of them", cost.Max, MaxCost)
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(MaxCost))
+	if err != nil {
+		return nil, err
+	}
+	return &Condition{text: text, program: program}, nil
+}
+
+// Holds reports whether the condition is met. It is an error if it cannot be said, such as of a key that is not there.
+func (c *Condition) Holds(in *Input) (bool, error) {
+	out, _, err := c.program.Eval(variables{in})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", c.text, err)
+	}
+	holds, ok := out.Value().(bool)
+	if !ok {
+		return false, errors.New(c.text + ": is neither true nor false")
+	}
+	return holds, nil
+}
