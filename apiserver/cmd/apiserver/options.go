@@ -55,12 +55,15 @@ type Options struct {
 
 	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
 	UseKubernetesProxy bool
-	FeatureGates       []string
-	Logging            *logsapi.LoggingConfiguration
+	// DeviceRegistry is a file with families of shared accelerators, or "shipped", that diagnoses plan Pods with; empty for none.
+	DeviceRegistry string
+	FeatureGates   []string
+	Logging        *logsapi.LoggingConfiguration
 
 	restConfig   *rest.Config
 	pageTokenKey []byte
 	gates        map[validation.Gate]bool
+	devices      deviceRegistry
 }
 
 // V1Options are about KubeRay's V1 API.
@@ -146,6 +149,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
+	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
@@ -157,6 +161,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 // Complete fills in what was left out and reads files.
 func (o *Options) Complete(fs *pflag.FlagSet) error {
+	if err := o.devices.open(o.DeviceRegistry); err != nil {
+		return err
+	}
 	if o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone {
 		// An address that was not chosen moves to loopback; one that was is checked by Validate.
 		for flag, address := range map[string]*string{"grpc-address": &o.GRPCAddress, "http-address": &o.HTTPAddress, "metrics-address": &o.MetricsAddress} {

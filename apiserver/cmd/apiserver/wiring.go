@@ -100,11 +100,12 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
+	o.devices.follow(stop)
 	resources := make([]*resource.Resource, len(kinds))
 	for i, kind := range kinds {
 		resources[i] = resource.New(kind, resource.Options{
 			In: a.stores[i].in, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates},
-			Warn: interceptor.AddWarning, Core: core, Views: views,
+			Warn: interceptor.AddWarning, Core: core, Views: views, Devices: o.devices.registry(),
 		})
 	}
 	for _, server := range []grpc.ServiceRegistrar{services, inProcess} {

@@ -129,8 +129,9 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 // look goes through the places where something may be wrong, the most decisive first.
 func (e *evidence) look() {
 	for _, at := range []func(*evidence){
-		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation,
+		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation, (*evidence).lookAtClusterDevices,
 		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtDashboard, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
+		(*evidence).lookAtDeviceWarnings,
 	} {
 		at(e)
 	}
@@ -194,6 +195,11 @@ func (e *evidence) lookAtCreation() {
 	if status, reason, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure); status == "True" {
 		finding, remedy := "PodsRefused", "change what is refused, or ask who refuses it"
 		switch {
+		case ofDevices(message):
+			finding, remedy = refusedDevices, remedyDevices
+			if strings.Contains(message, "exceeded quota") {
+				finding, remedy = "DeviceQuotaExceeded", "ask for fewer or smaller devices, or for a larger ResourceQuota"
+			}
 		case strings.Contains(message, "exceeded quota"):
 			finding, remedy = "QuotaExceeded", "make the cluster smaller, or ask for a larger ResourceQuota"
 		case strings.Contains(message, "serviceaccount"):
@@ -228,6 +234,8 @@ func (e *evidence) lookAtEvents() {
 		case "Unhealthy":
 			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
 		case "FailedScheduling": // said by the Pod's condition, and better
+		case "FailedToCreateHeadPod", "FailedToCreateWorkerPod":
+			e.lookAtRefusal(ev)
 		default:
 			if kind == e.item.Kind && strings.HasPrefix(ev.Reason, "Failed") {
 				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)

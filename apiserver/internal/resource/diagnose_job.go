@@ -49,6 +49,9 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 	state := job.Status.JobDeploymentStatus
 	e.lookAtIntent()
 	e.lookAtRules(r)
+	if name := job.Status.RayClusterName; name == "" && !state.IsTerminal() {
+		e.lookAtDevices(job) // else its cluster is asked
+	}
 	e.lookAtEnd()
 	e.lookAtPods(job.Status.Reason == rayv1.AppFailed)
 	e.lookAtEvents()
@@ -209,6 +212,7 @@ func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resour
 		e.lookAtSchedule(cj)
 	}
 	ready = len(e.findings) == 0
+	e.lookAtDevices(cj)
 	e.lookAtEvents()
 	return ready, e.findings, e.lookAtLastRun(ctx, jobs)
 }

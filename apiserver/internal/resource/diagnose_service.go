@@ -37,6 +37,9 @@ func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Re
 	ready = e.is(rayv1.RayServiceReady)
 	e.lookAtIntent()
 	e.lookAtRules()
+	if len(e.used()) == 0 {
+		e.lookAtDevices(rs) // else its clusters are asked
+	}
 	e.lookAtTimeout()
 	e.lookAtStall()
 	for _, of := range e.used() {

@@ -7,10 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/devices/load"
+	"github.com/raygate/raygate/pkg/devices/shipped"
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
 
@@ -37,6 +40,18 @@ func TestDiagnose(t *testing.T) {
 		return func(rc *rayv1.RayCluster) {
 			rc.Status.Conditions = []metav1.Condition{{Type: name, Status: metav1.ConditionTrue, Reason: reason, Message: message}}
 		}
+	}
+	refusal := func(message string) []corev1.Event {
+		return []corev1.Event{{InvolvedObject: corev1.ObjectReference{Kind: "RayCluster", Name: "demo"}, Type: corev1.EventTypeWarning, Reason: "FailedToCreateWorkerPod", Message: message}}
+	}
+	asks := func(name, amount string) func(*rayv1.RayCluster) {
+		return func(rc *rayv1.RayCluster) {
+			rc.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Resources.Limits[corev1.ResourceName(name)] = apiresource.MustParse(amount)
+		}
+	}
+	registry, err := load.Registry(shipped.HAMi)
+	if err != nil {
+		t.Fatal(err)
 	}
 	withHead := func(rc *rayv1.RayCluster) { rc.Status.Head.ServiceName = "demo-head-svc" }
 	readyPod := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
@@ -91,6 +106,15 @@ func TestDiagnose(t *testing.T) {
 		"overcome":                              {pods: head(corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}), events: warning("Pod", "demo-head", "Unhealthy")},
 		"a failure":                             {pods: head(corev1.PodStatus{}), events: warning("RayCluster", "demo", "FailedToCreateService"), want: []string{"WARNING FailedToCreateService"}},
 		"scheduling":                            {pods: head(corev1.PodStatus{}), events: warning("Pod", "demo-head", "FailedScheduling")},
+		"devices refused":                       {change: condition(rayv1.RayClusterReplicaFailure, "FailedCreateWorkerPod", `creating workers of group gpu: admission webhook "devices-check.pod.ray.io" denied the request: container ray-worker`), want: []string{"ERROR DevicesRefused"}},
+		"quota of devices":                      {change: condition(rayv1.RayClusterReplicaFailure, "FailedCreateWorkerPod", `admission webhook "devices-check.pod.ray.io" denied the request: exceeded quota: quota "q"`), want: []string{"ERROR DeviceQuotaExceeded"}},
+		"devices were refused":                  {pods: head(corev1.PodStatus{}), events: refusal(`admission webhook "devices.pod.ray.io" denied the request`), want: []string{"WARNING DevicesRefused"}},
+		"a worker was refused":                  {pods: head(corev1.PodStatus{}), events: refusal("no"), want: []string{"WARNING FailedToCreateWorkerPod"}},
+		"devices to be refused":                 {change: asks("nvidia.com/gpumem", "8Gi"), pods: head(corev1.PodStatus{}), want: []string{"ERROR DevicesRefused"}},
+		"the next of a group": {change: asks("nvidia.com/gpumem", "8Gi"), pods: append(head(corev1.PodStatus{}), corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "w", Labels: map[string]string{rayv1.LabelGroup: examples.Base().Spec.WorkerGroupSpecs[0].GroupName}},
+		}), want: []string{"WARNING DevicesRefused"}},
+		"a warning about devices": {change: asks("nvidia.com/gpumem", "3000"), pods: head(corev1.PodStatus{}), want: []string{"INFO DeviceWarning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rc := examples.Base()
@@ -106,7 +130,7 @@ func TestDiagnose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &evidence{Resource: clusters(Options{}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }, dashboard: func(string) error { return tc.dashboard }}
+			e := &evidence{Resource: clusters(Options{Devices: load.NewLive(registry)}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }, dashboard: func(string) error { return tc.dashboard }}
 			e.look()
 			var got []string
 			for _, f := range e.findings {

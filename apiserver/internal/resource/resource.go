@@ -14,6 +14,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -41,9 +42,14 @@ type Options struct {
 	Views *document.Cache
 	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
 	Core rest.Interface
+	// Devices is the registry of shared accelerators that diagnoses plan Pods with, the one of now. Nil means that they plan none.
+	Devices Registry
 	// Warn tells the client of something that does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
 }
+
+// Registry is that of families of shared accelerators.
+type Registry interface{ Program() *plan.Program }
 
 // Resource implements the methods of one kind.
 type Resource struct {

@@ -21,9 +21,11 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
+	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
+	"github.com/raygate/raygate/pkg/raydevices"
 )
 
 // shippedRegistry stands for the registry that comes with the operator, in place of a file.
@@ -42,6 +44,8 @@ type DeviceOptions struct {
 	QuotaConsistency string
 	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
 	ExplicitZeroGPU bool
+	// AutoscalerFacts stores in RayClusters what their autoscaler cannot read elsewhere.
+	AutoscalerFacts bool
 
 	live *deviceload.Live // nil when it is off
 	file *deviceload.File // nil for the shipped registry
@@ -52,6 +56,7 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
 	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica knows what it has admitted, so that several may admit too much at the same moment, which device_quota_exceeded tells. Strict: they share it in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
+	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store in RayClusters with autoscaling what the autoscaler has to know of devices of --device-registry and can read nowhere else, in rayStartParams or resources of groups, as the field manager raygate-devices. false removes what is stored.")
 }
 
 // fill gives the builders what they need of it.
@@ -66,6 +71,14 @@ const (
 	relaxed = "Relaxed"
 	strict  = "Strict"
 )
+
+// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off.
+func (d *DeviceOptions) forWebhooks() *webhook.Devices {
+	if d.live == nil {
+		return nil
+	}
+	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
+}
 
 // complete reads the registry.
 func (d *DeviceOptions) complete() error {

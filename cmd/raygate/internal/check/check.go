@@ -74,13 +74,13 @@ type Header struct {
 	Findings   []Finding
 }
 
-// Document checks one document. It never fails: whatever is wrong is a finding.
-func Document(doc manifest.Document, o validation.Options) Result {
+// Document checks one document. It never fails: whatever is wrong is a finding. Without devices nothing is said of device admission.
+func Document(doc manifest.Document, o validation.Options, devices *Devices) Result {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {
 		return Result{Unreadable: h.Unreadable, Findings: r.findings}
 	}
-	apply(r, checks, doc, o)
+	apply(r, checks, doc, o, devices)
 	return Result{Checked: true, Findings: r.findings}
 }
 
@@ -135,7 +135,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 }
 
 // apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.
-func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options) {
+func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options, devices *Devices) {
 	object, form, err := decode(checks, doc)
 	if err != nil {
 		r.add(Error, "", err.Error(), "")
@@ -152,6 +152,9 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	}
 	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Warnings)[len(form):]) {
 		r.add(Warning, v.Field, v.Message, v.Rule)
+	}
+	if len(form) == 0 {
+		devices.check(r, object)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
 	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -19,6 +20,8 @@ type validateOptions struct {
 	output           string
 	warningsAsErrors bool
 	featureGates     []string
+	registry         registryFlag
+	facts            bool
 }
 
 func newValidate() *cobra.Command {
@@ -32,6 +35,10 @@ Each object is decoded strictly (misspelt and repeated fields are errors), gets 
 defaults that the API server would fill in, and is checked by the rules that the operator,
 the webhook and the gateway apply. All problems are reported at once, each with the path
 of the field, what would be right, and the id of the rule, which docs/validation.md lists.
+
+Pods that ask for shared accelerators are planned as device admission would: those that it
+refuses are named. That is an error with --device-registry, which says that the cluster has
+device admission with this registry, and gives its warnings too; otherwise it is a warning.
 
 Files may hold several documents and lists. Objects that are not of Ray are skipped.
 
@@ -49,9 +56,13 @@ Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or J
   raygate validate -f cluster.yaml -o json --warnings-as-errors
 
   # For an operator that runs with a feature gate
-  raygate validate -f cluster.yaml --feature-gates RayClusterNetworkPolicy=true`,
+  raygate validate -f cluster.yaml --feature-gates RayClusterNetworkPolicy=true
+
+  # For a cluster with device admission
+  raygate validate -f cluster.yaml --device-registry shipped`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = append(o.files, args...)
+			o.registry.given = cmd.Flags().Changed(registryName)
 			return o.run(cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
@@ -60,6 +71,8 @@ Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or J
 	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
 	f.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "let warnings decide about the exit code too")
 	f.StringSliceVar(&o.featureGates, "feature-gates", nil, "feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true")
+	o.registry.add(f)
+	f.BoolVar(&o.facts, "device-autoscaler-facts", false, "the operator runs with this flag, so that autoscalers know what they cannot see")
 	return cmd
 }
 
@@ -67,6 +80,14 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	gates, err := validation.ParseGates(o.featureGates...)
 	if err != nil {
 		return err
+	}
+	program, err := o.registry.read()
+	if err != nil {
+		return err
+	}
+	var devices *check.Devices
+	if program != nil {
+		devices = &check.Devices{Program: program, Installed: o.registry.given, Options: raydevices.Options{Facts: o.facts}}
 	}
 	if len(o.files) == 0 {
 		return errors.New("name files with -f, or - for standard input")
@@ -78,7 +99,7 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := newReport(sources, validation.Options{Gates: gates})
+	report := newReport(sources, validation.Options{Gates: gates}, devices)
 	print := report.printText
 	if o.output == "json" {
 		print = report.printJSON
@@ -107,11 +128,11 @@ type report struct {
 	unreadable bool
 }
 
-func newReport(sources []manifest.Source, o validation.Options) *report {
+func newReport(sources []manifest.Source, o validation.Options, devices *check.Devices) *report {
 	r := &report{Findings: []check.Finding{}}
 	for _, source := range sources {
 		for _, document := range manifest.Documents(source) {
-			result := check.Document(document, o)
+			result := check.Document(document, o, devices)
 			if result.Checked {
 				r.Objects++
 			}

@@ -1,16 +1,13 @@
 package pod
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/raygate/raygate/operator/internal/build/resources"
 	"github.com/raygate/raygate/pkg/devices/plan"
+	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
 // DeviceRegistry is the registry of families of shared accelerators as it is now. Building one Pod asks once.
@@ -40,39 +37,20 @@ func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequireme
 	if n.program == nil {
 		return
 	}
-	custom := map[string]int64{}
-	gpus, families := int64(0), 0
-	found := false
-	for i := range n.devices {
-		d := &n.devices[i]
-		if d.Init || d.Index != 0 {
-			continue // Ray sees its own container only
-		}
-		found = true
-		counts := n.program.Ray(d)
-		if counts.GPUs > 0 {
-			gpus += counts.GPUs
-			families++
-		}
-		maps.Copy(custom, counts.Custom)
-	}
-	mig := migDevices(ray)
+	c := raycount.Of(n.program, n.devices, ray.Limits)
 	switch {
-	case families > 1: // Ray has one kind of GPU on a node; what KubeRay finds is as good as anything
-	case families == 1:
-		addMissing(params, map[string]string{paramGPUs: strconv.FormatInt(gpus, 10)})
-	case mig > 0:
-		addMissing(params, map[string]string{paramGPUs: strconv.FormatInt(mig, 10)})
-	case !found && !n.o.NoExplicitZeroGPU && !asksForGPU(ray):
+	case c.GPUs != nil:
+		addMissing(params, map[string]string{paramGPUs: strconv.FormatInt(*c.GPUs, 10)})
+	case !c.Devices && !n.o.NoExplicitZeroGPU && !asksForGPU(ray):
 		// Images that see all cards would have them counted.
 		addMissing(params, map[string]string{paramGPUs: "0"})
 	}
-	addCustom(params, custom)
+	addCustom(params, c.Custom)
 }
 
 // addCustom adds resources to the parameter of that name. A text that cannot be parsed stays as it is.
 func addCustom(params map[string]string, add map[string]int64) {
-	has, ok := parseResources(params[paramResources])
+	has, ok := raycount.ParseResources(params[paramResources])
 	if !ok || len(add) == 0 {
 		return
 	}
@@ -85,17 +63,6 @@ func addCustom(params map[string]string, add map[string]int64) {
 	if changed {
 		params[paramResources] = quoteResources(has)
 	}
-}
-
-// migDevices sums the profiles: each is a device of its own. KubeRay counts the first.
-func migDevices(ray corev1.ResourceRequirements) (sum int64) {
-	for _, name := range slices.SortedFunc(maps.Keys(ray.Limits), cmp.Compare[corev1.ResourceName]) {
-		if strings.HasPrefix(string(name), "nvidia.com/mig-") && resources.IsGPU(string(name)) {
-			q := ray.Limits[name]
-			sum += max(0, q.Value())
-		}
-	}
-	return sum
 }
 
 func asksForGPU(ray corev1.ResourceRequirements) bool {

@@ -15,12 +15,13 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/resources"
+	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
 // Names of start parameters that the operator sets or reads.
 const (
-	paramResources       = "resources"
-	paramGPUs            = "num-gpus"
+	paramResources       = raycount.ParamResources
+	paramGPUs            = raycount.ParamGPUs
 	paramAgentListenPort = "dashboard-agent-listen-port"
 	paramDashboardPort   = "dashboard-port"
 )
@@ -131,7 +132,7 @@ var accelerators = []struct {
 // addAccelerator adds the first accelerator among the limits to the parameter "resources", unless the user's already
 // has one. A text that cannot be parsed stays as it is.
 func addAccelerator(params map[string]string, limits corev1.ResourceList) {
-	custom, ok := parseResources(params[paramResources])
+	custom, ok := raycount.ParseResources(params[paramResources])
 	if !ok {
 		return
 	}
@@ -149,22 +150,6 @@ func addAccelerator(params map[string]string, limits corev1.ResourceList) {
 			return
 		}
 	}
-}
-
-// parseResources reads the parameter "resources": a JSON object of numbers that people wrap in quotes for the shell,
-// or escape as "{\"A\": 1}". Empty text is an empty object.
-func parseResources(text string) (map[string]float64, bool) {
-	text = strings.Trim(text, "'\"` \t\r\n")
-	if text == "" {
-		return map[string]float64{}, true
-	}
-	for _, candidate := range []string{text, strings.ReplaceAll(text, `\"`, `"`)} {
-		var custom map[string]float64
-		if err := json.Unmarshal([]byte(candidate), &custom); err == nil && custom != nil {
-			return custom, true
-		}
-	}
-	return nil, false
 }
 
 // quoteResources writes the parameter "resources" in single quotes. A single quote in a name is written as a JSON

@@ -345,9 +345,9 @@ func TestD27PercentLive(t *testing.T) {
 		"Assume, wholeDeviceMiB: 998":  {},
 	} {
 		w.use(head + "vendors:\n- name: a\n  resources: {count: nvidia.com/gpu, memory: nvidia.com/gpumem, memoryPercent: nvidia.com/gpumem-percentage}\n  quota: {percent: " + policy + "}\n")
-		w.warnings.take()
+		w.warned()
 		err := w.admits(asks)
-		text := w.warnings.take()
+		text := w.warned()
 		if err != nil {
 			text = err.Error()
 		}

@@ -1,0 +1,74 @@
+package resource
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/raydevices"
+)
+
+const (
+	refusedDevices = "DevicesRefused"
+	remedyDevices  = "change what the message names; `raygate explain -f` shows what device admission makes of the Pods"
+)
+
+// ofDevices reports whether a refusal is one of device admission, whose webhooks have these names wherever they are registered.
+func ofDevices(message string) bool {
+	return strings.Contains(message, `"devices.pod.ray.io"`) || strings.Contains(message, `"devices-check.pod.ray.io"`)
+}
+
+// lookAtClusterDevices finds Pods that device admission would refuse.
+func (e *evidence) lookAtClusterDevices() { e.lookAtDevices(e.cluster) }
+
+// lookAtDevices plans the Pods of a Ray object as device admission does. One that was refused already is named by lookAtCreation. Pods that are there have
+// passed it; the next of their group will not.
+func (e *evidence) lookAtDevices(object runtime.Object) {
+	if e.Devices == nil || e.item.DeletionTimestamp != nil {
+		return
+	}
+	for _, f := range raydevices.Check(e.Devices.Program(), object, raydevices.Options{}) {
+		switch {
+		case !f.Refused:
+		case e.runs(f.Group):
+			e.addSelf(severityWarning, refusedDevices, remedyDevices, "device admission will refuse the next Pod of group %s: %s: %s", f.Group, f.Field, f.Message)
+		default:
+			e.addSelf(severityError, refusedDevices, remedyDevices, "device admission refuses the Pods of group %s: %s: %s", f.Group, f.Field, f.Message)
+		}
+	}
+}
+
+// lookAtDeviceWarnings finds what device admission warns of. Whether the operator tells the autoscaler about devices is not known here.
+func (e *evidence) lookAtDeviceWarnings() {
+	if e.Devices == nil || e.item.DeletionTimestamp != nil {
+		return
+	}
+	for _, f := range raydevices.Check(e.Devices.Program(), e.cluster, raydevices.Options{Facts: true}) {
+		if !f.Refused {
+			e.addSelf(severityInfo, "DeviceWarning", "", "%s: %s", f.Field, f.Message)
+		}
+	}
+}
+
+// runs reports whether there are Pods of the group.
+func (e *evidence) runs(group string) bool {
+	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return p.Labels[rayv1.LabelGroup] == group })
+}
+
+// lookAtRefusal finds in an event a Pod that could not be created, unless the condition tells it already.
+func (e *evidence) lookAtRefusal(ev *corev1.Event) {
+	reason, remedy := ev.Reason, ""
+	if ofDevices(ev.Message) {
+		reason, remedy = refusedDevices, remedyDevices
+	}
+	status, _, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure)
+	if reason == refusedDevices && status == "True" && ofDevices(message) {
+		return
+	}
+	if kind := ev.InvolvedObject.Kind; kind == e.item.Kind {
+		e.add(severityWarning, reason, kind, ev.InvolvedObject.Name, remedy, "%s", ev.Message)
+	}
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const deviceCluster = `apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo, namespace: team}
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template: {spec: {containers: [{name: ray-head, image: "rayproject/ray:2.52.0"}]}}
+  workerGroupSpecs:
+  - groupName: gpu
+    minReplicas: 2
+    maxReplicas: 2
+    replicas: 2
+    rayStartParams: {}
+    template:
+      spec:
+        containers:
+        - name: ray-worker
+          image: rayproject/ray:2.52.0
+          resources: {limits: {cpu: "1", memory: 2Gi, ASKED}, requests: {cpu: "1", memory: 2Gi}}
+`
+
+func asking(asks string) string { return strings.Replace(deviceCluster, "ASKED", asks, 1) }
+
+func run(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = Run(args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// TestValidateDevices: Pods that device admission would refuse are named with field and remedy. It is an error where device admission is known to be.
+func TestValidateDevices(t *testing.T) {
+	registry := filepath.Join(t.TempDir(), "registry.yaml")
+	const own = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: a.io/x}, rules: [{field: count, oneOf: [1, 2]}]}\n"
+	if err := os.WriteFile(registry, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const wrongUnit = "spec.workerGroupSpecs[0].template.spec.containers[0].resources.limits[nvidia.com/gpumem]: device admission"
+	for name, tc := range map[string]struct {
+		asks string
+		args []string
+		code int
+		want []string
+		not  string
+	}{
+		"unknown whether it is installed":      {asks: "nvidia.com/gpumem: 8Gi", want: []string{"warning: " + wrongUnit + ", where it is installed, refuses the Pods of gpu", "8192"}},
+		"as warnings, then":                    {asks: "nvidia.com/gpumem: 8Gi", args: []string{"--warnings-as-errors"}, code: 1},
+		"installed":                            {asks: "nvidia.com/gpumem: 8Gi", args: []string{"--device-registry", "shipped"}, code: 1, want: []string{"error: " + wrongUnit + " refuses the Pods of gpu", "8192"}},
+		"no warnings where nobody knows":       {asks: `nvidia.com/gpumem: "3000"`, want: []string{"0 errors, 0 warnings"}},
+		"its warnings":                         {asks: `nvidia.com/gpumem: "3000"`, args: []string{"--device-registry=shipped"}, want: []string{"warning: spec.workerGroupSpecs[0].template: container ray-worker: nvidia.com/gpu was set to 1"}},
+		"none":                                 {asks: "nvidia.com/gpumem: 8Gi", args: []string{"--device-registry=none"}, want: []string{"0 errors, 0 warnings"}},
+		"a file":                               {asks: `a.io/x: "3"`, args: []string{"--device-registry", registry}, code: 1, want: []string{"limits[a.io/x]", "1, 2"}},
+		"a file that knows no other resources": {asks: "nvidia.com/gpumem: 8Gi", args: []string{"--device-registry", registry}, want: []string{"0 errors"}},
+		"a file that is not there":             {asks: `a.io/x: "3"`, args: []string{"--device-registry", registry + "x"}, code: 2},
+		"a file that is none":                  {asks: `a.io/x: "3"`, args: []string{"--device-registry", "testdata/valid.in.yaml"}, code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := run(asking(tc.asks), append([]string{"validate", "-f", "-"}, tc.args...)...)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d: %s%s", code, tc.code, out, errs)
+			}
+			if tc.code == 2 && !strings.Contains(errs, "--device-registry") {
+				t.Errorf("standard error: %s", errs)
+			}
+			for _, text := range tc.want {
+				if !strings.Contains(out, text) {
+					t.Errorf("output lacks %q:\n%s", text, out)
+				}
+			}
+		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	const pod = `apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: team}
+spec:
+  containers:
+  - {name: main, image: i, resources: {limits: {nvidia.com/gpu: "2", nvidia.com/gpumem: "4096", nvidia.com/gpucores: "30"}}}
+`
+	const quota = `---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: team-a, namespace: team}
+spec: {hard: {limits.nvidia.com/gpumem: "8191"}}
+`
+	for name, tc := range map[string]struct {
+		stdin string
+		args  []string
+		code  int
+		want  []string
+	}{
+		"a Pod":                     {stdin: pod, want: []string{"-:1 Pod team/p", "container main: nvidia × 2, 4096 MiB, 30 cores, shared", "takes of quotas: nvidia.com/gpumem 8192 MiB", `add /spec/schedulerName: "hami-scheduler"`}},
+		"a quota that is too small": {stdin: pod + quota, code: 1, want: []string{`exceeds: quota "team-a": nvidia.com/gpumem requested 8192 MiB, hard 8191 MiB`}},
+		"a cluster": {stdin: asking(`nvidia.com/gpumem: "3000"`), want: []string{
+			"RayCluster team/demo, gpu (spec.workerGroupSpecs[0].template)", `add /spec/containers/0/resources/limits/nvidia.com~1gpu: "1"`, "Ray: num-gpus 1", "warning: spec.workerGroupSpecs[0].template: container ray-worker: nvidia.com/gpu was set to 1, because"}},
+		"a family that is no GPU": {stdin: asking(`huawei.com/Ascend910C: "1"`), want: []string{"Ray: NPU 2"}},
+		"the user's number":       {stdin: strings.Replace(asking(`nvidia.com/gpu: "1"`), "replicas: 2\n    rayStartParams: {}", "replicas: 2\n    rayStartParams: {num-gpus: '4'}", 1), want: []string{"Ray: num-gpus 4 (the user's)"}},
+		"refused":                 {stdin: asking("nvidia.com/gpumem: 8Gi"), code: 1, want: []string{"refused: container ray-worker: nvidia.com/gpumem:", "8192"}},
+		"nothing":                 {stdin: asking(`cpu: "1"`), code: 1, want: []string{"the key is there twice"}},
+		"no devices":              {stdin: strings.Replace(asking("X"), ", X", "", 1), want: []string{"no Pods that ask for shared accelerators"}},
+		"a Pod without any":       {stdin: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}", want: []string{"stays as it is"}},
+		"a mistake":               {stdin: strings.Replace(pod, "name: main", "nane: main", 1), code: 1, want: []string{"nane"}},
+		"no YAML":                 {stdin: "a: [", code: 2},
+		"no registry":             {stdin: pod, args: []string{"--device-registry=none"}, code: 2},
+		"an unknown form":         {stdin: pod, args: []string{"-o", "xml"}, code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := run(tc.stdin, append([]string{"explain", "-f", "-"}, tc.args...)...)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d: %s%s", code, tc.code, out, errs)
+			}
+			for _, text := range tc.want {
+				if !strings.Contains(out, text) {
+					t.Errorf("output lacks %q:\n%s", text, out)
+				}
+			}
+		})
+	}
+	_, out, _ := run(pod, "explain", "-f", "-", "-o", "json")
+	var report struct {
+		Pods []struct {
+			Changes []struct{ Op, Path string }
+			Demand  map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Pods) != 1 || report.Pods[0].Demand["nvidia.com/gpu"] != "2" || len(report.Pods[0].Changes) == 0 {
+		t.Errorf("JSON: %v\n%s", err, out)
+	}
+}
+
+// FuzzExplain holds that no bytes in a file end the program in another way than by an exit code.
+func FuzzExplain(f *testing.F) {
+	f.Add([]byte(asking("nvidia.com/gpumem: 8Gi")))
+	f.Add([]byte("apiVersion: v1\nkind: Pod\nspec: {containers: [null, {resources: {limits: {nvidia.com/gpu: 1e-999999999}}}]}"))
+	f.Add([]byte("apiVersion: v1\nkind: ResourceQuota\nspec: {hard: {limits.nvidia.com/gpumem: -1}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var stdout, stderr bytes.Buffer
+		if code := Run([]string{"explain", "-f", "-"}, bytes.NewReader(data), &stdout, &stderr); code < 0 || code > 2 || strings.Contains(stderr.String(), "panic") {
+			t.Errorf("exit code %d: %s", code, stderr.String())
+		}
+	})
+}

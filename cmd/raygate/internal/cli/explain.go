@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/explain"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+)
+
+type explainOptions struct {
+	files    []string
+	output   string
+	registry registryFlag
+}
+
+func newExplain() *cobra.Command {
+	o := &explainOptions{}
+	cmd := &cobra.Command{
+		Use:   "explain -f FILE...",
+		Short: "Show what device admission makes of Pods that ask for shared accelerators",
+		Long: `Show what device admission makes of the Pods in YAML or JSON files, without a cluster: what
+it adds and why, what the devices are and what they count as in Ray, what they take of
+quotas, and why a Pod is refused.
+
+Files may hold Pods and Ray objects, of which every template is a Pod. Each ResourceQuota
+among them is compared with what one Pod takes, as if nothing else were in use; its scopes
+are not looked at.
+
+Exit code: 0 every Pod passes, 1 one is refused or does not fit a quota, 2 wrong use or
+unreadable input.`,
+		Example: `  # A Pod, by the registry that comes with the operator
+  raygate explain -f pod.yaml
+
+  # All groups of a cluster and a quota, by a registry of one's own
+  raygate explain -f cluster.yaml -f quota.yaml --device-registry registry.yaml
+
+  # For a program
+  raygate explain -f cluster.yaml -o json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			return o.run(cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories; - is standard input")
+	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
+	o.registry.add(f)
+	return cmd
+}
+
+func (o *explainOptions) run(stdin io.Reader, stdout io.Writer) error {
+	program, err := o.registry.read()
+	if err != nil {
+		return err
+	}
+	if program == nil {
+		return fmt.Errorf("--%s: name a registry; without one there is nothing to explain", registryName)
+	}
+	if len(o.files) == 0 {
+		return errors.New("name files with -f, or - for standard input")
+	}
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("unknown output %q: use text or json", o.output)
+	}
+	sources, err := manifest.Read(o.files, stdin)
+	if err != nil {
+		return err
+	}
+	report := explain.Of(program, sources)
+	if err := o.print(stdout, report); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	switch {
+	case report.Unreadable:
+		return errUnreadable
+	case report.Failed():
+		return errFindings
+	}
+	return nil
+}
+
+func (o *explainOptions) print(w io.Writer, report *explain.Report) error {
+	if o.output == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(report)
+	}
+	_, err := io.WriteString(w, report.Text())
+	return err
+}

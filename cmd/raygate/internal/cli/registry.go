@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/raygate/raygate/pkg/devices/load"
+	"github.com/raygate/raygate/pkg/devices/plan"
+	"github.com/raygate/raygate/pkg/devices/shipped"
+)
+
+// Names of registries that are no files, and of the flag.
+const (
+	registryName    = "device-registry"
+	shippedRegistry = "shipped"
+	noRegistry      = "none"
+)
+
+// registryFlag is the registry of families of shared accelerators.
+type registryFlag struct {
+	source string
+	// given says that somebody named it.
+	given bool
+}
+
+func (r *registryFlag) add(f *pflag.FlagSet) {
+	f.StringVar(&r.source, registryName, shippedRegistry, "file with families of shared accelerators, as the operator's flag of this name has it; shipped is the one that comes with the operator, none is none")
+}
+
+// read returns nil for none.
+func (r *registryFlag) read() (*plan.Program, error) {
+	data := shipped.HAMi
+	switch r.source {
+	case noRegistry, "":
+		return nil, nil
+	case shippedRegistry:
+	default:
+		var err error
+		if data, err = os.ReadFile(r.source); err != nil {
+			return nil, fmt.Errorf("--%s: %w", registryName, err)
+		}
+	}
+	p, err := load.Registry(data)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", registryName, r.source, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,243 @@
+// Package explain plans the Pods of manifests as device admission does, and says what comes of it and why.
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/check"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/pkg/devices/plan"
+	"github.com/raygate/raygate/pkg/devices/raycount"
+	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/raydevices"
+)
+
+// Report is about all Pods of the manifests.
+type Report struct {
+	// Registry is the hash of the registry.
+	Registry string `json:"registry"`
+	Pods     []Pod  `json:"pods"`
+	// Findings are why a document was not looked at.
+	Findings []check.Finding `json:"findings"`
+	// Unreadable tells that some document is no YAML or JSON.
+	Unreadable bool `json:"-"`
+}
+
+// Pod is what becomes of one, or of all that a template makes.
+type Pod struct {
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Group and Path are of templates: which group, and where in the object the changes are made.
+	Group string `json:"group,omitempty"`
+	Path  string `json:"path,omitempty"`
+	// AtLeast is how many Pods there are of a group at least.
+	AtLeast int64 `json:"atLeast,omitempty"`
+
+	// Refused are the reasons why the Pod is refused.
+	Refused []string `json:"refused,omitempty"`
+	// Warnings are those of device admission, with the reasons for what is added, and those about Ray.
+	Warnings []string `json:"warnings,omitempty"`
+	// Changes are what is added, as a JSON patch below Path.
+	Changes []plan.Operation `json:"changes,omitempty"`
+	// Devices are what the containers get.
+	Devices []Device `json:"devices,omitempty"`
+	// Ray is what the Ray container is started with because of them; nil for Pods without Ray, or without devices.
+	Ray *Ray `json:"ray,omitempty"`
+	// Demand is what one Pod takes of quotas, by resource.
+	Demand map[string]string `json:"demand,omitempty"`
+	// Quotas are those of the manifests that the Pod does not fit.
+	Quotas []string `json:"exceeds,omitempty"`
+}
+
+// Device is what one container gets of one family.
+type Device struct {
+	Container string `json:"container"`
+	Family    string `json:"family"`
+	Count     int64  `json:"count"`
+	// MemoryMiB, MemoryPercent and Cores are those of each device; 0 if nothing is said.
+	MemoryMiB     int64 `json:"memoryMiB,omitempty"`
+	MemoryPercent int64 `json:"memoryPercent,omitempty"`
+	Cores         int64 `json:"cores,omitempty"`
+	// Shared reports whether others may use the rest of the device.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// Ray are numbers that Ray is started with.
+type Ray struct {
+	GPUs *int64 `json:"numGPUs,omitempty"`
+	// Kept says that the number is the user's.
+	Kept      bool             `json:"kept,omitempty"`
+	Resources map[string]int64 `json:"resources,omitempty"`
+}
+
+// Failed reports whether a Pod is refused, does not fit a quota, or a document is at fault.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.Pods, func(p Pod) bool { return len(p.Refused)+len(p.Quotas) > 0 }) ||
+		slices.ContainsFunc(r.Findings, func(f check.Finding) bool { return f.Severity == check.Error })
+}
+
+// explainer is a report under way.
+type explainer struct {
+	*Report
+	program *plan.Program
+	quotas  []corev1.ResourceQuota
+}
+
+// Of plans every Pod of the sources.
+func Of(p *plan.Program, sources []manifest.Source) *Report {
+	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p}
+	var documents []manifest.Document
+	for _, s := range sources {
+		documents = append(documents, manifest.Documents(s)...)
+	}
+	documents = slices.DeleteFunc(documents, e.takeQuota)
+	for _, doc := range documents {
+		e.document(doc)
+	}
+	return e.Report
+}
+
+// takeQuota keeps a ResourceQuota, and reports whether the document is one.
+func (e *explainer) takeQuota(doc manifest.Document) bool {
+	u := unstructured.Unstructured{Object: doc.Tree}
+	if doc.Unreadable || u.GetAPIVersion() != "v1" || u.GetKind() != "ResourceQuota" {
+		return false
+	}
+	var q corev1.ResourceQuota
+	if wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, &q, nil)); len(wrong) > 0 {
+		e.fault(doc, &u, wrong)
+		return true
+	}
+	e.quotas = append(e.quotas, q)
+	return true
+}
+
+func (e *explainer) fault(doc manifest.Document, u *unstructured.Unstructured, wrong field.ErrorList) {
+	for _, w := range wrong {
+		e.Findings = append(e.Findings, check.Finding{
+			File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
+			Severity: check.Error, Field: w.Field, Message: w.ErrorBody(),
+		})
+	}
+}
+
+func (e *explainer) document(doc manifest.Document) {
+	u := unstructured.Unstructured{Object: doc.Tree}
+	base := Pod{File: doc.Source, Line: doc.Line, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
+	if !doc.Unreadable && u.GetAPIVersion() == "v1" && u.GetKind() == "Pod" {
+		var pod corev1.Pod
+		if wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, &pod, nil)); len(wrong) > 0 {
+			e.fault(doc, &u, wrong)
+			return
+		}
+		e.pod(base, &pod)
+		return
+	}
+	object, result := check.Object(doc)
+	e.Unreadable = e.Unreadable || result.Unreadable
+	e.Findings = append(e.Findings, result.Findings...)
+	if object == nil {
+		return
+	}
+	said := map[string][]string{}
+	for _, f := range raydevices.Check(e.program, object, raydevices.Options{}) {
+		if !f.Refused {
+			said[f.Group] = append(said[f.Group], f.Field.String()+": "+f.Message)
+		}
+	}
+	for _, g := range raydevices.Groups(object) {
+		out := base
+		out.Group, out.Path, out.AtLeast = g.Name, g.TemplatePath.String(), g.Pods
+		r := e.program.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec))
+		e.add(&out, r)
+		if out.Warnings = said[g.Name]; g.Ray {
+			out.Ray = e.ray(r, &g)
+		}
+		if len(out.Devices)+len(out.Refused)+len(out.Warnings)+len(out.Changes) > 0 {
+			e.Pods = append(e.Pods, out)
+		}
+	}
+}
+
+func (e *explainer) pod(out Pod, pod *corev1.Pod) {
+	data, err := json.Marshal(pod)
+	if err != nil {
+		return // not reached: it was read from JSON
+	}
+	read, err := plan.FromJSON(data)
+	if err != nil {
+		return // not reached either
+	}
+	r := e.program.Plan(read)
+	e.add(&out, r)
+	out.Warnings = r.Warnings
+	e.Pods = append(e.Pods, out)
+}
+
+// add notes what a plan says.
+func (e *explainer) add(out *Pod, r *plan.Result) {
+	for _, p := range r.Problems {
+		out.Refused = append(out.Refused, p.String())
+	}
+	out.Changes = r.Operations()
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		out.Devices = append(out.Devices, Device{d.Container, d.Vendor, d.Count, d.MemoryMiB, d.MemoryPercent, d.Cores, d.Shared})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Demand.Totals)) {
+		if out.Demand == nil {
+			out.Demand = map[string]string{}
+		}
+		out.Demand[name] = fmt.Sprint(r.Demand.Totals[name]) + e.program.Unit(name)
+	}
+	if len(out.Refused) == 0 {
+		e.compare(out, &r.Demand)
+	}
+}
+
+// compare finds quotas that are too small for the Pod alone.
+func (e *explainer) compare(out *Pod, d *plan.Demand) {
+	for i := range e.quotas {
+		q := &e.quotas[i]
+		if q.Namespace != out.Namespace && q.Namespace != "" && out.Namespace != "" {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
+			name, ours := strings.CutPrefix(string(key), "limits.")
+			hard, _, ok := e.program.Hard(name, q.Spec.Hard[key])
+			if wants := d.Totals[name]; ours && ok && wants > hard {
+				unit := e.program.Unit(name)
+				out.Quotas = append(out.Quotas, fmt.Sprintf("quota %q: %s requested %d%s, hard %d%s", q.Name, name, wants, unit, hard, unit))
+			}
+		}
+	}
+}
+
+// ray is what Ray is started with, nil if that has nothing to do with devices.
+func (e *explainer) ray(r *plan.Result, g *raydevices.Group) *Ray {
+	if len(g.Template.Spec.Containers) == 0 || r.Refused() {
+		return nil
+	}
+	container := g.Template.Spec.Containers[0].Resources
+	counts := raycount.Of(e.program, r.Devices, container.Limits)
+	if !counts.Devices && counts.GPUs == nil {
+		return nil
+	}
+	user := raycount.Group{StartParams: g.StartParams, Resources: g.Resources, Container: container}
+	out := &Ray{GPUs: counts.GPUs, Resources: counts.Custom}
+	if n, ok := user.UserGPUs(); ok {
+		out.GPUs, out.Kept = &n, true
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package raycount
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/raygate/raygate/pkg/devices/plan"
+)
+
+// Counts are what the devices of a Ray container count as in Ray.
+type Counts struct {
+	// GPUs are handles, entries in the list of visible devices; nil where the registry says nothing, so that what KubeRay finds counts.
+	GPUs *int64
+	// Custom are other resources of Ray; nil for none.
+	Custom map[string]int64
+	// Families are those whose devices are GPUs to Ray, sorted. Ray has one kind of GPU on a node, so that of several none is counted.
+	Families []string
+	// Profiles are the MIG profiles, sorted. Each instance is a handle.
+	Profiles []string
+	// Devices reports whether the container asks for any family of the registry.
+	Devices bool
+}
+
+// migProfile is a resource of the device plugin of NVIDIA.
+var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
+
+// Of counts the devices of the Ray container, which is the first app container of the Pod: Ray sees its own container only. The devices are
+// those of a plan of p, limits those of the container.
+func Of(p *plan.Program, devices []plan.Device, limits corev1.ResourceList) Counts {
+	var c Counts
+	gpus, instances := int64(0), int64(0)
+	for i := range devices {
+		d := &devices[i]
+		if d.Init || d.Index != 0 {
+			continue
+		}
+		c.Devices = true
+		counted := p.Ray(d)
+		if counted.GPUs > 0 {
+			gpus += counted.GPUs
+			c.Families = append(c.Families, d.Vendor)
+		}
+		if c.Custom == nil && len(counted.Custom) > 0 {
+			c.Custom = map[string]int64{}
+		}
+		maps.Copy(c.Custom, counted.Custom)
+	}
+	for name, q := range limits {
+		if migProfile.MatchString(string(name)) && q.Value() > 0 {
+			instances += q.Value()
+			c.Profiles = append(c.Profiles, string(name))
+		}
+	}
+	slices.Sort(c.Profiles)
+	switch {
+	case len(c.Families) == 1:
+		c.GPUs = &gpus
+	case len(c.Families) == 0 && instances > 0:
+		c.GPUs = &instances
+	}
+	return c
+}

@@ -1,0 +1,74 @@
+package raydevices
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// Group are Pods that one template makes.
+type Group struct {
+	// Name is that of the group, as in the label ray.io/group.
+	Name string
+	// Path is that of the group, Template that of its template.
+	Path, TemplatePath *field.Path
+	Template           *corev1.PodTemplateSpec
+	// Pods is how many there are at least.
+	Pods int64
+	// Ray reports whether Ray runs in the first container. StartParams and Resources are for it.
+	Ray                    bool
+	StartParams, Resources map[string]string
+	// Autoscaled reports whether an autoscaler makes Pods of the group.
+	Autoscaled bool
+}
+
+// Groups are those of a Ray object, the head first; none of another kind of object.
+func Groups(object runtime.Object) []Group {
+	spec := field.NewPath("spec")
+	switch o := object.(type) {
+	case *rayv1.RayCluster:
+		return ofCluster(&o.Spec, spec)
+	case *rayv1.RayService:
+		return ofCluster(&o.Spec.RayClusterSpec, spec.Child("rayClusterConfig"))
+	case *rayv1.RayJob:
+		return ofJob(&o.Spec, spec)
+	case *rayv1.RayCronJob:
+		return ofJob(&o.Spec.JobTemplate, spec.Child("jobTemplate"))
+	}
+	return nil
+}
+
+func ofJob(s *rayv1.RayJobSpec, path *field.Path) []Group {
+	var groups []Group
+	if s.RayClusterSpec != nil {
+		groups = ofCluster(s.RayClusterSpec, path.Child("rayClusterSpec"))
+	}
+	if s.SubmitterPodTemplate != nil {
+		p := path.Child("submitterPodTemplate")
+		groups = append(groups, Group{Name: rayv1.SubmitterGroupName, Path: p, TemplatePath: p, Template: s.SubmitterPodTemplate, Pods: 1})
+	}
+	return groups
+}
+
+func ofCluster(s *rayv1.RayClusterSpec, path *field.Path) []Group {
+	autoscaled := s.EnableInTreeAutoscaling != nil && *s.EnableInTreeAutoscaling
+	h, at := &s.HeadGroupSpec, path.Child("headGroupSpec")
+	groups := []Group{{
+		Name: rayv1.HeadGroupName, Path: at, TemplatePath: at.Child("template"), Template: &h.Template, Pods: 1,
+		Ray: true, StartParams: h.RayStartParams, Resources: h.Resources,
+	}}
+	for i := range s.WorkerGroupSpecs {
+		g, at := &s.WorkerGroupSpecs[i], path.Child("workerGroupSpecs").Index(i)
+		pods := int64(0)
+		if g.MinReplicas != nil {
+			pods = max(0, int64(*g.MinReplicas)) * max(1, int64(g.NumOfHosts))
+		}
+		groups = append(groups, Group{
+			Name: g.GroupName, Path: at, TemplatePath: at.Child("template"), Template: &g.Template, Pods: pods,
+			Ray: true, StartParams: g.RayStartParams, Resources: g.Resources, Autoscaled: autoscaled,
+		})
+	}
+	return groups
+}
