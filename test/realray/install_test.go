@@ -71,7 +71,7 @@ func TestCoreInstall(t *testing.T) {
 		}
 	})
 
-	i.helm("rollback", "raygate", "1", "--wait", "--force-conflicts")
+	i.helm("rollback", "raygate", "1", "--wait", "--server-side=false")
 	i.conversion(apiextensionsv1.NoneConverter)
 	w.run("webhooks are gone", func(w *world) {
 		rc := invalid(w.ns)
