@@ -43,6 +43,25 @@ ray-image: ## Make the image of Ray for real nodes (Debian, root)
 localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes the first time)
 	@hack/build-localcluster.sh
 
+##@ Release
+
+IMAGES    ?= bin/images
+PLATFORMS ?= linux/amd64,linux/arm64
+REGISTRY  ?=
+RELEASE   := $(GO) -C hack/release run .
+
+.PHONY: images
+images: ## Make the container images in bin/images; REGISTRY=registry.example.com/ray pushes them, too
+	@$(RELEASE) images -source '$(CURDIR)' -out '$(abspath $(IMAGES))' -version '$(VERSION)' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
+
+.PHONY: charts
+charts: ## Pack the Helm chart into bin/charts
+	@$(RELEASE) charts -source '$(CURDIR)' -out '$(CURDIR)/bin/charts' -version '$(VERSION)' -registry '$(REGISTRY)'
+
+.PHONY: release
+release: ## Make a release of the tag that is checked out in dist: programs, images, chart, manifests, checksums
+	@$(RELEASE) all -source '$(CURDIR)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
+
 ##@ Run
 
 .PHONY: run

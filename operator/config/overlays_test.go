@@ -120,7 +120,7 @@ func names(objects []*unstructured.Unstructured) []string {
 var (
 	always = []string{
 		"ClusterRole raygate-operator", "ClusterRole raygate-operator-token-auth",
-		"ClusterRoleBinding raygate-operator", "ClusterRoleBinding raygate-operator-token-auth", "Deployment raygate-system/raygate-operator", "Namespace raygate-system",
+		"ClusterRoleBinding raygate-operator", "ClusterRoleBinding raygate-operator-token-auth", "Deployment raygate-system/raygate-operator", "Namespace raygate-system", "NetworkPolicy raygate-system/raygate-operator",
 		"PodDisruptionBudget raygate-system/raygate-operator", "Role raygate-system/raygate-operator-leader-election",
 		"RoleBinding raygate-system/raygate-operator-leader-election", "Service raygate-system/raygate-operator-metrics", "ServiceAccount raygate-system/raygate-operator",
 	}

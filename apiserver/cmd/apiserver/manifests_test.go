@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,11 +104,13 @@ func TestManifests(t *testing.T) {
 		overlay, kustomization string
 		mode                   authn.Mode
 		namespaces             []string
+		plain                  bool
 	}{
-		"default":       {"default", "", authn.Passthrough, nil},
-		"with-operator": {"with-operator", "", authn.Passthrough, nil},
-		"namespaced":    {"namespaced", "", authn.Passthrough, []string{"$(NAMESPACE)"}},
-		"components":    {"default", everything, authn.Impersonate, nil},
+		"default":       {"default", "", authn.Passthrough, nil, false},
+		"with-operator": {"with-operator", "", authn.Passthrough, nil, false},
+		"namespaced":    {"namespaced", "", authn.Passthrough, []string{"$(NAMESPACE)"}, false},
+		"components":    {"default", everything, authn.Impersonate, nil, false},
+		"plain text":    {"default", "resources: [../deployment, ../rbac]\ncomponents: [../components/plain-text]\n", authn.Passthrough, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := render(t, tc.overlay, tc.kustomization)
@@ -117,12 +121,13 @@ func TestManifests(t *testing.T) {
 			if err := flags.Parse(container.Args); err != nil {
 				t.Fatal(err)
 			}
-			if o.Authentication != string(tc.mode) || !slices.Equal(o.Namespaces, tc.namespaces) || o.TLSCertFile == "" {
+			if o.Authentication != string(tc.mode) || !slices.Equal(o.Namespaces, tc.namespaces) || (o.TLSCertFile == "") != tc.plain || len(d.Spec.Template.Spec.Volumes) == 0 != tc.plain {
 				t.Errorf("the arguments %v mean %s, %v", container.Args, o.Authentication, o.Namespaces)
 			}
 			if *d.Spec.Replicas < 2 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.String() != "0" {
 				t.Errorf("%d replicas, %v", *d.Spec.Replicas, d.Spec.Strategy)
 			}
+			reached(t, d, find[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")[0], find[corev1.Service](t, objects, "Service"))
 			if grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds; float64(grace) <= (o.DrainDelay + o.DrainTimeout).Seconds() {
 				t.Errorf("the Pod has %d s to end, and draining takes %s", grace, o.DrainDelay+o.DrainTimeout)
 			}
@@ -150,6 +155,34 @@ func TestManifests(t *testing.T) {
 				t.Error("a gateway of one namespace has rights on the cluster")
 			}
 		})
+	}
+}
+
+// reached demands that Services select the Pods and name their ports, and that the NetworkPolicy lets just these ports through.
+func reached(t *testing.T, d *appsv1.Deployment, policy *networkingv1.NetworkPolicy, services []*corev1.Service) {
+	t.Helper()
+	if !maps.Equal(policy.Spec.PodSelector.MatchLabels, d.Spec.Template.Labels) {
+		t.Errorf("the NetworkPolicy is for Pods with %v, and they have %v", policy.Spec.PodSelector.MatchLabels, d.Spec.Template.Labels)
+	}
+	var allowed, served []int32
+	for _, p := range policy.Spec.Ingress[0].Ports {
+		allowed = append(allowed, p.Port.IntVal)
+	}
+	names := map[string]bool{}
+	for _, p := range d.Spec.Template.Spec.Containers[0].Ports {
+		served = append(served, p.ContainerPort)
+		names[p.Name] = true
+	}
+	slices.Sort(served)
+	if !slices.Equal(allowed, served) {
+		t.Errorf("ports %v are served, and the NetworkPolicy lets %v through", served, allowed)
+	}
+	for _, s := range services {
+		for _, p := range s.Spec.Ports {
+			if !names[p.TargetPort.StrVal] || !maps.Equal(s.Spec.Selector, d.Spec.Template.Labels) {
+				t.Errorf("Service %s leads to port %s of Pods with %v", s.Name, &p.TargetPort, s.Spec.Selector)
+			}
+		}
 	}
 }
 

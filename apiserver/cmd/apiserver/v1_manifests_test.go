@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,6 +49,7 @@ func TestKubeRayManifests(t *testing.T) {
 		t.Errorf("the Pods have the labels %v", d.Spec.Template.Labels)
 	}
 	container := d.Spec.Template.Spec.Containers[0]
+	reached(t, d, find[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy")[0], nil)
 	ports := map[string]int32{}
 	for _, p := range container.Ports {
 		ports[p.Name] = p.ContainerPort

@@ -1,0 +1,95 @@
+{{- /* The labels by which Services and others find the Pods of a component ("operator" or "apiserver"). They must never change: selectors of Deployments cannot. */ -}}
+{{- define "raygate.selector" -}}
+app.kubernetes.io/name: {{ .root.Values.nameOverride }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- /* Labels of all objects of a component. */ -}}
+{{- define "raygate.labels" -}}
+{{ include "raygate.selector" . }}
+{{ include "raygate.chartLabels" .root }}
+{{- end }}
+
+{{- define "raygate.chartLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | trunc 63 | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
+{{- end }}
+
+{{- define "raygate.serviceAccountName" -}}
+{{ .Values.serviceAccount.name }}
+{{- end }}
+
+{{- /* Reference of an image: .root and .image. */ -}}
+{{- define "raygate.image" -}}
+{{- with .root.Values.imageRegistry }}{{ . | trimSuffix "/" }}/{{ end }}
+{{- .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+
+{{- /* "true" with webhooks, else empty. */ -}}
+{{- define "raygate.webhooks" -}}
+{{- if ne .Values.webhooks.mode "none" }}true{{ end }}
+{{- end }}
+
+{{- /* "true" if the feature gate .gate is turned on, else empty. */ -}}
+{{- define "raygate.gate" -}}
+{{- $on := "" }}
+{{- range .root.Values.featureGates }}{{ if eq .name $.gate }}{{ $on = ternary "true" "" .enabled }}{{ end }}{{ end }}
+{{- $on }}
+{{- end }}
+
+{{- define "raygate.batchScheduler" -}}
+{{- .Values.batchScheduler.name | default (ternary "volcano" "" .Values.batchScheduler.enabled) }}
+{{- end }}
+
+{{- /* The namespaces to look at, by comma; empty for all. */ -}}
+{{- define "raygate.namespaces" -}}
+{{- $given := join "," .Values.watchNamespace }}
+{{- $given | default (ternary .Release.Namespace "" .Values.singleNamespaceInstall) }}
+{{- end }}
+
+{{- /* Names of the sets of rules of the operator (raygate.rules.*), by comma. */ -}}
+{{- define "raygate.ruleSets" -}}
+{{- $sets := list "operator" }}
+{{- if .Values.rbac.tokenAuth }}{{ $sets = append $sets "token-auth" }}{{ end }}
+{{- if .Values.rbac.routes }}{{ $sets = append $sets "routes" }}{{ end }}
+{{- if .Values.useKubernetesProxy }}{{ $sets = append $sets "kubernetes-proxy" }}{{ end }}
+{{- if .Values.deviceAdmission.enabled }}{{ $sets = append $sets "device-admission" }}{{ end }}
+{{- if include "raygate.gate" (dict "root" . "gate" "RayClusterMTLS") }}{{ $sets = append $sets "mtls" }}{{ end }}
+{{- if include "raygate.gate" (dict "root" . "gate" "KubernetesWAS") }}{{ $sets = append $sets "workload-aware-scheduling" }}{{ end }}
+{{- $scheduler := include "raygate.batchScheduler" . }}
+{{- if has $scheduler (list "volcano" "scheduler-plugins") }}{{ $sets = append $sets $scheduler }}{{ end }}
+{{- join "," $sets }}
+{{- end }}
+
+{{- /* What the schema of the values cannot say. */ -}}
+{{- define "raygate.check" -}}
+{{- if and .Values.deviceAdmission.enabled (not (include "raygate.webhooks" .)) }}
+{{- fail "deviceAdmission.enabled needs webhooks: set webhooks.mode to self-managed or cert-manager" }}
+{{- end }}
+{{- if and .Values.singleNamespaceInstall (eq .Values.webhooks.mode "self-managed") }}
+{{- fail "webhooks.mode self-managed needs rights on the whole cluster, which singleNamespaceInstall leaves out: use cert-manager, or none" }}
+{{- end }}
+{{- if and .Values.policies.enabled (include "raygate.webhooks" .) }}
+{{- fail "policies.enabled and webhooks.mode hold objects to the same rules: choose one" }}
+{{- end }}
+{{- end }}
+
+{{- /* Annotations of a CRD, besides its own. */ -}}
+{{- define "raygate.crd.annotations" -}}
+{{- if .Values.crds.keep }}
+helm.sh/resource-policy: keep
+{{- end }}
+{{- if eq .Values.webhooks.mode "cert-manager" }}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/raygate-webhook-cert
+{{- end }}
+{{- end }}
+
+{{- define "raygate.crd.conversion" -}}
+{{- if include "raygate.webhooks" . }}
+{{- include "raygate.conversion.webhook" . }}
+{{- else }}
+strategy: None
+{{- end }}
+{{- end }}

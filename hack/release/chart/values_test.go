@@ -1,0 +1,316 @@
+package chart
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// everything turns on all that goes together.
+const everything = `
+replicas: 3
+imageRegistry: registry.example.com/ray/
+image: {tag: v1.2.3}
+imagePullSecrets: [{name: pull}]
+labels: {team: ray}
+annotations: {note: here}
+nodeSelector: {pool: system}
+tolerations: [{key: system, operator: Exists}]
+priorityClassName: system-cluster-critical
+logging: {stdoutEncoder: console, baseDir: /logs, fileName: operator.log, sizeLimit: 1Gi}
+batchScheduler: {name: volcano}
+configuration: {enabled: true, defaultPodLabels: {team: research}}
+featureGates: [{name: RayClusterMTLS, enabled: true}, {name: RayCronJob, enabled: true}, {name: RayJobDeletionPolicy, enabled: false}]
+metrics: {enabled: false, serviceMonitor: {enabled: true, additionalLabels: {release: prometheus}}}
+useKubernetesProxy: true
+leaderElectionEnabled: false
+reconcileConcurrency: 4
+kubeClient: {qps: 20.5, burst: 40}
+watchNamespace: [team-a, team-b]
+env: [{name: CLUSTER_DOMAIN, value: example.org}]
+extraArgs: [--v=2]
+webhooks: {mode: self-managed, failurePolicy: Fail, stage: Warn, refuseGroupRemoval: true}
+deviceAdmission: {enabled: true}
+gateway: {enabled: true, replicas: 3, extraArgs: [--v=2], image: {tag: v1.2.3}}
+`
+
+func operatorOf(t *testing.T, objects []*unstructured.Unstructured) (*appsv1.Deployment, corev1.Container) {
+	t.Helper()
+	d := find[appsv1.Deployment](t, objects, "Deployment", "raygate-operator")
+	return d, d.Spec.Template.Spec.Containers[0]
+}
+
+// Each value reaches the operator.
+func TestEverything(t *testing.T) {
+	objects := render(t, everything)
+	d, c := operatorOf(t, objects)
+	want := []string{
+		"--logging-format=text", "--log-file-path=/logs/operator.log", "--log-file-encoder=json", "--config=/etc/raygate/config.yaml",
+		"--feature-gates=RayClusterMTLS=true,RayCronJob=true,RayJobDeletionPolicy=false", "--batch-scheduler=volcano", "--enable-metrics=false",
+		"--use-kubernetes-proxy", "--leader-elect=false", "--reconcile-concurrency=4", "--kube-api-qps=20.5", "--kube-api-burst=40",
+		"--watch-namespace=team-a,team-b", "--webhook-self-managed-certs", "--webhook-stage=Warn", "--webhook-refuse-group-removal", "--device-registry=shipped", "--v=2",
+	}
+	if diff := cmp.Diff(want, c.Args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if c.Image != "registry.example.com/ray/raygate-operator:v1.2.3" {
+		t.Errorf("image %s", c.Image)
+	}
+	if *d.Spec.Replicas != 3 || d.Spec.Template.Labels["team"] != "ray" || d.Spec.Template.Annotations["note"] != "here" ||
+		d.Spec.Template.Spec.NodeSelector["pool"] != "system" || len(d.Spec.Template.Spec.Tolerations) != 1 || d.Spec.Template.Spec.PriorityClassName == "" || len(d.Spec.Template.Spec.ImagePullSecrets) != 1 {
+		t.Errorf("Deployment %+v", d.Spec)
+	}
+	config := find[corev1.ConfigMap](t, objects, "ConfigMap", "raygate-operator-config").Data["config.yaml"]
+	if !strings.Contains(config, "kind: Configuration\n") || !strings.Contains(config, "team: research") {
+		t.Errorf("configuration:\n%s", config)
+	}
+	for _, set := range []string{"mtls", "volcano", "kubernetes-proxy", "device-admission", "token-auth"} {
+		role := find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-operator-"+set)
+		binding := find[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "raygate-operator-"+set)
+		if len(role.Rules) == 0 || binding.RoleRef.Name != role.Name || binding.Subjects[0].Name != "raygate-operator" || binding.Subjects[0].Namespace != namespace {
+			t.Errorf("%s: %v, %+v", set, role.Rules, binding)
+		}
+	}
+	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver")
+	if args := gateway.Spec.Template.Spec.Containers[0].Args; *gateway.Spec.Replicas != 3 || !slices.Contains(args, "--namespaces=team-a,team-b") || !slices.Contains(args, "--v=2") {
+		t.Errorf("gateway: %d replicas, %v", *gateway.Spec.Replicas, args)
+	}
+	for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
+		if !has(objects, "ServiceMonitor", name) {
+			t.Errorf("no ServiceMonitor %s", name)
+		}
+	}
+}
+
+// Every argument that the chart gives is a flag of the programs, as their documentation lists them; every name of a value is used.
+func TestArgumentsAreFlags(t *testing.T) {
+	flags, err := os.ReadFile(filepath.Join(root, "docs/operator.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, c := operatorOf(t, render(t, everything))
+	for _, arg := range c.Args {
+		name, _, _ := strings.Cut(arg, "=")
+		if !strings.Contains(string(flags), "| `"+name+"` |") {
+			t.Errorf("the operator has no flag %s", name)
+		}
+	}
+}
+
+// One namespace: no object of the whole cluster but the CRDs.
+func TestSingleNamespace(t *testing.T) {
+	for values, want := range map[string][]string{
+		"{singleNamespaceInstall: true, gateway: {enabled: true}}":                             {namespace},
+		"{singleNamespaceInstall: true, gateway: {enabled: true}, watchNamespace: [one, two]}": {"one", "two"},
+	} {
+		objects := render(t, values)
+		roles := map[string][]string{}
+		for _, o := range objects {
+			if o.GetNamespace() == "" && o.GetKind() != "CustomResourceDefinition" {
+				t.Errorf("%s: %s", values, key(o))
+			}
+			if o.GetKind() == "Role" {
+				roles[o.GetName()] = append(roles[o.GetName()], o.GetNamespace())
+			}
+		}
+		for _, name := range []string{"raygate-operator", "raygate-operator-token-auth", "raygate-apiserver"} {
+			if !slices.Equal(roles[name], want) {
+				t.Errorf("%s: Role %s is in %v, want %v", values, name, roles[name], want)
+			}
+		}
+		if _, c := operatorOf(t, objects); !slices.Contains(c.Args, "--watch-namespace="+strings.Join(want, ",")) {
+			t.Errorf("%s: arguments %v", values, c.Args)
+		}
+	}
+}
+
+// The ServiceAccount has another name everywhere, the match conditions of the webhooks included, or its own writes would be refused.
+func TestServiceAccountName(t *testing.T) {
+	objects := render(t, "{serviceAccount: {name: other}, webhooks: {mode: self-managed}}")
+	for _, o := range objects {
+		data, err := o.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range []string{`"serviceAccountName":"raygate-operator"`, ":raygate-operator'", `"kind":"ServiceAccount","name":"raygate-operator"`} {
+			if strings.Contains(string(data), wrong) {
+				t.Errorf("%s has %s", key(o), wrong)
+			}
+		}
+	}
+	if !has(objects, "ServiceAccount", "other") {
+		t.Error("the ServiceAccount has another name")
+	}
+}
+
+// What leaves something out leaves it out.
+func TestLeftOut(t *testing.T) {
+	for values, kinds := range map[string][]string{
+		"crds: {enabled: false}":                           {"CustomResourceDefinition"},
+		"rbacEnable: false":                                {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+		"podDisruptionBudget: {enabled: false}":            {"PodDisruptionBudget"},
+		"networkPolicy: {enabled: false}":                  {"NetworkPolicy"},
+		"{serviceAccount: {create: false}}":                {"ServiceAccount"},
+		"{rbac: {userRoles: false}}":                       {},
+		"{webhooks: {mode: none}, gateway: {enabled: no}}": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Certificate", "Secret", "ServiceMonitor", "ConfigMap", "ValidatingAdmissionPolicy"},
+	} {
+		for _, o := range render(t, values) {
+			if slices.Contains(kinds, o.GetKind()) {
+				t.Errorf("%s: %s", values, key(o))
+			}
+			if strings.HasPrefix(o.GetName(), "raygate-ray") && strings.Contains(values, "userRoles") {
+				t.Errorf("%s: %s", values, key(o))
+			}
+		}
+	}
+	for values, want := range map[string]string{"": "keep", "crds: {keep: false}": ""} {
+		for _, o := range render(t, values) {
+			if got := o.GetAnnotations()["helm.sh/resource-policy"]; o.GetKind() == "CustomResourceDefinition" && got != want {
+				t.Errorf("%q: %s has the policy %q, want %q", values, key(o), got, want)
+			}
+		}
+	}
+}
+
+// Mistakes in values are refused, with what is wrong.
+func TestRefused(t *testing.T) {
+	for values, want := range map[string]string{
+		"replica: 2":                                                     "replica",
+		"webhooks: {mode: on}":                                           "mode",
+		"reconcileConcurrency: 0":                                        "reconcileConcurrency",
+		"kubeClient: {burst: -1}":                                        "burst",
+		"featureGates: {RayCronJob: true}":                               "featureGates",
+		"watchNamespace: [a b]":                                          "watchNamespace",
+		"gateway: {tls: {mode: maybe}}":                                  "mode",
+		"batchScheduler: {name: vulcano}":                                "batchScheduler",
+		"deviceAdmission: {enabled: true}":                               "webhooks.mode",
+		"{policies: {enabled: true}, webhooks: {mode: cert-manager}}":    "choose one",
+		"{singleNamespaceInstall: true, webhooks: {mode: self-managed}}": "singleNamespaceInstall",
+	} {
+		if _, err := template(t, values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", values, err, want)
+		}
+	}
+}
+
+// A file of values for KubeRay's chart goes on to work: its names, with what it has by default, and some others.
+func TestValuesOfKubeRay(t *testing.T) {
+	data, err := os.ReadFile("testdata/kuberay-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, c := operatorOf(t, render(t, string(data)))
+	if d.Labels["app.kubernetes.io/component"] != "kuberay-operator" {
+		t.Errorf("labels %v: kubectl ray version finds no operator", d.Labels)
+	}
+	for _, arg := range []string{"--reconcile-concurrency=1", "--kube-api-qps=100", "--kube-api-burst=200", "--watch-namespace=ray", "--batch-scheduler=yunikorn"} {
+		if !slices.Contains(c.Args, arg) {
+			t.Errorf("arguments %v lack %s", c.Args, arg)
+		}
+	}
+}
+
+func TestLint(t *testing.T) {
+	for _, values := range []string{"", everything} {
+		given := decode(t, []byte(values)).Object
+		for _, m := range lint.RunAll(folder, given, namespace).Messages {
+			if m.Severity > support.InfoSev {
+				t.Errorf("helm lint: %v", m)
+			}
+		}
+	}
+}
+
+// Helm keeps a release in a Secret, which holds a MiB: chart, values and all that is rendered.
+func TestReleaseFitsIntoSecret(t *testing.T) {
+	for _, values := range []string{"policies: {enabled: true}", everything} {
+		files, err := template(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release := releasev1.Release{Name: "raygate", Chart: load(t)}
+		for name, content := range files {
+			if !strings.HasSuffix(name, ".txt") {
+				release.Manifest += "---\n# Source: " + name + "\n" + content + "\n"
+			}
+		}
+		plain, err := json.Marshal(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var packed bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if _, err := w.Write(plain); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Close()
+		size := base64.StdEncoding.EncodedLen(packed.Len())
+		t.Logf("the record of a release takes %d of %d bytes", size, corev1.MaxSecretSize)
+		if size > corev1.MaxSecretSize*3/4 {
+			t.Errorf("%d bytes of %d leave no room", size, corev1.MaxSecretSize)
+		}
+	}
+}
+
+// The Pods pass the restricted Pod security standard.
+func TestRestrictedPodSecurity(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	for _, values := range []string{"gateway: {enabled: true}", everything} {
+		objects := render(t, values)
+		for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
+			template := find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template
+			if r := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec)); !r.Allowed {
+				t.Errorf("%s: %s", name, r.ForbiddenDetail())
+			}
+			for _, c := range template.Spec.Containers {
+				if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+					t.Errorf("%s can write to the file system of its image", name)
+				}
+			}
+			template.Spec.SecurityContext.RunAsNonRoot = nil // or this test could not fail
+			if policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec)).Allowed {
+				t.Errorf("%s is allowed as root", name)
+			}
+		}
+	}
+}
+
+// Each value stands in values.yaml with a default, and some template uses it.
+func TestValuesAreUsed(t *testing.T) {
+	var text strings.Builder
+	for _, f := range load(t).Templates {
+		text.Write(f.Data)
+	}
+	for _, dep := range load(t).Dependencies() {
+		for _, f := range dep.Templates {
+			text.Write(f.Data)
+		}
+	}
+	for name := range load(t).Values {
+		if !regexp.MustCompile(`(Values|\$v)\.`+name+`\b`).MatchString(text.String()) && name != "manifests" && name != "global" {
+			t.Errorf("no template uses %s", name)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+// Command program is what the tests make an image of.
+package main
+
+var version string
+
+func main() { println(version) }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readRepository sets the commit and its time. For a release it demands a tag, whose version it takes, and that nothing is changed.
+func (o *options) readRepository(ctx context.Context, release bool) error {
+	revision, err := o.git(ctx, "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	seconds, err := o.git(ctx, "log", "-1", "--format=%ct")
+	if err != nil {
+		return err
+	}
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return fmt.Errorf("reading time of the commit: %w", err)
+	}
+	o.revision, o.created = revision, time.Unix(at, 0).UTC()
+	if !release {
+		if o.version == "" {
+			return fmt.Errorf("-version is needed")
+		}
+		return nil
+	}
+	changed, err := o.git(ctx, "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		return fmt.Errorf("a release is made of what is committed, and these files are not:\n%s", changed)
+	}
+	version, err := o.git(ctx, "describe", "--exact-match", "--tags", "--match", "v[0-9]*", "HEAD")
+	if err != nil {
+		return fmt.Errorf("a release is made of a tag like v1.2.3, and the commit has none: %w", err)
+	}
+	if o.version != "" && o.version != version {
+		return fmt.Errorf("-version is %s, and the tag is %s", o.version, version)
+	}
+	o.version = version
+	return nil
+}
+
+func (o *options) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = o.source
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

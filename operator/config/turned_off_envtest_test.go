@@ -1,0 +1,82 @@
+package config_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/raygate/raygate/operator/internal/webhook/certs"
+	"github.com/raygate/raygate/test/envtest"
+)
+
+// Webhooks can be turned off as docs/webhooks.md says, although the operator, or cert-manager, has written a CA into the conversion of the CRDs: server-side apply
+// takes out what it has put in, and the CA without the rest is refused, so that the patch comes first.
+func TestWebhooksAreTurnedOff(t *testing.T) {
+	ctrllog.SetLogger(logr.Discard())
+	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.New(env.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, build(t, "with-webhooks-self-managed", nil))
+	for _, name := range certs.CRDs {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := c.Get(t.Context(), client.ObjectKey{Name: name}, &crd); err != nil {
+			t.Fatal(err)
+		}
+		crd.Spec.Conversion.Webhook.ClientConfig.CABundle = authority(t)
+		if err := c.Update(t.Context(), &crd, client.FieldOwner("raygate-operator")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range certs.CRDs {
+		patch := client.RawPatch(types.MergePatchType, []byte(documentedPatch(t)))
+		if err := c.Patch(t.Context(), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(t, c, build(t, "default", nil))
+	checkConversion(t, c, false)
+	apply(t, c, build(t, "with-webhooks-self-managed", nil))
+	checkConversion(t, c, true)
+}
+
+// documentedPatch is the one of docs/webhooks.md.
+func documentedPatch(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`kubectl patch crd .* --type=merge -p '(\{"spec".*\})'`).FindSubmatch(data)
+	if found == nil {
+		t.Fatal("docs/webhooks.md names no patch")
+	}
+	return string(found[1])
+}
+
+// authority is the certificate of some CA.
+func authority(t *testing.T) []byte {
+	t.Helper()
+	certificate, _, err := cert.GenerateSelfSignedCertKey("authority.example.org", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate
+}

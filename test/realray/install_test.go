@@ -1,0 +1,270 @@
+package realray
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/test/programs"
+)
+
+// helmTimeout bounds a command of Helm. A new webhook waits for its kubelet to mount the certificate.
+const helmTimeout = "5m"
+
+// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
+// by an upgrade, goes back, and uninstalls all while Ray goes on. It runs before all others, which wait since they are parallel, and without the operator of
+// the others: two would reconcile the same objects.
+func TestCoreInstall(t *testing.T) {
+	product.operator.Stop()
+	t.Cleanup(func() {
+		if err := product.operator.Start(); err != nil {
+			t.Errorf("starting the operator of the other tests: %v", err)
+		}
+	})
+	w := newWorld(t)
+	i := newInstallation(w)
+
+	i.helm("install", "raygate", "../../charts/raygate", "--wait", "--take-ownership", "--set", "gateway.enabled=true")
+	i.podsRestricted("raygate-operator", "raygate-apiserver")
+	w.cluster("by-kubectl", 1)
+	i.createThroughGateway("by-gateway")
+
+	// While Ray starts.
+	i.helm("upgrade", "raygate", "../../charts/raygate", "--wait", "--reuse-values", "--set", "webhooks.mode=self-managed", "--set", "reconcileConcurrency=8")
+	i.podsRestricted("raygate-operator")
+	i.conversion(apiextensionsv1.WebhookConverter)
+	w.ready(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "by-kubectl", Namespace: w.ns}})
+	w.ready(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "by-gateway", Namespace: w.ns}})
+	w.joined("by-kubectl", 1)
+	before := i.rayPods()
+
+	w.run("webhooks refuse", func(w *world) {
+		err := product.client.Create(w.t.Context(), invalid(w.ns))
+		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(fmt.Sprint(err), "admission webhook") {
+			w.t.Errorf("the error is %v, want that of a webhook", err)
+		}
+	})
+	w.run("v1alpha1 is converted", func(w *world) {
+		if out := w.kubectl("get", "rayclusters.v1alpha1.ray.io", "by-kubectl", "-o", "jsonpath={.apiVersion}"); out != "ray.io/v1alpha1" {
+			w.t.Errorf("apiVersion is %q", out)
+		}
+	})
+
+	i.helm("rollback", "raygate", "1", "--wait", "--server-side=false")
+	i.conversion(apiextensionsv1.NoneConverter)
+	w.run("webhooks are gone", func(w *world) {
+		rc := invalid(w.ns)
+		if err := product.client.Create(w.t.Context(), rc); err != nil {
+			w.t.Errorf("without webhooks: %v", err)
+		}
+		_ = product.client.Delete(w.t.Context(), rc)
+	})
+	i.helm("uninstall", "raygate", "--wait")
+	if after := i.rayPods(); !maps.Equal(before, after) {
+		t.Errorf("Ray's Pods were %v, and are %v", before, after)
+	}
+	w.joined("by-kubectl", 1)
+	if err := product.client.Get(t.Context(), client.ObjectKey{Namespace: i.ns, Name: "raygate-operator"}, &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the operator is still there: %v", err)
+	}
+}
+
+// installation is a release of the chart in a namespace that enforces the restricted Pod security standard.
+type installation struct {
+	w  *world
+	ns string
+	// roots are what clients of the gateway trust.
+	roots *x509.CertPool
+}
+
+func newInstallation(w *world) *installation {
+	w.t.Helper()
+	i := &installation{w: w, ns: "raygate-install", roots: x509.NewCertPool()}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.ns, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	if err := product.client.Create(w.t.Context(), ns); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { i.remove(ns) })
+	crt, key, err := cert.GenerateSelfSignedCertKey("raygate-apiserver."+i.ns+".svc", nil, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	i.roots.AppendCertsFromPEM(crt)
+	w.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "raygate-apiserver-tls", Namespace: i.ns}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key},
+	})
+	return i
+}
+
+// remove leaves nothing behind that would be in the way of the other tests, however far this one came.
+func (i *installation) remove(ns *corev1.Namespace) {
+	if i.w.t.Failed() {
+		(&world{t: i.w.t, ns: i.ns}).explain()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settle)
+	defer cancel()
+	_, _ = i.tryHelm(ctx, "uninstall", "raygate", "--ignore-not-found", "--wait")
+	for _, name := range crdNames {
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
+		if err := product.client.Patch(ctx, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch); err != nil {
+			i.w.t.Errorf("cleaning up: %v", err)
+		}
+	}
+	if err := product.client.Delete(ctx, ns); err != nil {
+		i.w.t.Errorf("cleaning up: %v", err)
+	}
+}
+
+var crdNames = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+
+func (i *installation) helm(args ...string) {
+	i.w.t.Helper()
+	begin := time.Now()
+	out, err := i.tryHelm(i.w.t.Context(), args...)
+	if err != nil {
+		i.w.t.Fatalf("helm %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	i.w.t.Logf("helm %s took %s", args[0], time.Since(begin).Round(time.Second))
+}
+
+func (i *installation) tryHelm(ctx context.Context, args ...string) (string, error) {
+	args = append(args, "--kubeconfig", product.kubeconfig, "--namespace", i.ns, "--timeout", helmTimeout)
+	out, err := exec.CommandContext(ctx, programs.Binary("helm"), args...).CombinedOutput()
+	return string(out), err
+}
+
+// podsRestricted demands that Deployments have all their Pods, in a namespace that lets none in that is not restricted.
+func (i *installation) podsRestricted(deployments ...string) {
+	i.w.t.Helper()
+	for _, name := range deployments {
+		d := &appsv1.Deployment{}
+		if err := product.client.Get(i.w.t.Context(), client.ObjectKey{Namespace: i.ns, Name: name}, d); err != nil {
+			i.w.t.Fatal(err)
+		}
+		if d.Status.AvailableReplicas != *d.Spec.Replicas || d.Status.UpdatedReplicas != *d.Spec.Replicas {
+			i.w.t.Errorf("%s has %+v of %d replicas after helm has waited", name, d.Status, *d.Spec.Replicas)
+		}
+	}
+}
+
+func (i *installation) conversion(want apiextensionsv1.ConversionStrategyType) {
+	i.w.t.Helper()
+	for _, name := range crdNames {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := product.client.Get(i.w.t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
+			i.w.t.Fatal(err)
+		}
+		if crd.Spec.Conversion.Strategy != want {
+			i.w.t.Errorf("%s converts by %s, want %s", name, crd.Spec.Conversion.Strategy, want)
+		}
+	}
+}
+
+// rayPods are the Pods of the clusters, with their identities and the starts of their containers.
+func (i *installation) rayPods() map[string]string {
+	i.w.t.Helper()
+	out := map[string]string{}
+	for _, cluster := range []string{"by-kubectl", "by-gateway"} {
+		for _, kind := range []rayv1.RayNodeType{rayv1.HeadNode, rayv1.WorkerNode} {
+			for _, p := range i.w.pods(cluster, kind) {
+				out[p.Name] = fmt.Sprintf("%s %s %d", p.UID, p.Status.Phase, p.Status.ContainerStatuses[0].RestartCount)
+			}
+		}
+	}
+	if len(out) != 3 {
+		i.w.t.Errorf("%d Pods of Ray, want 3: %v", len(out), out)
+	}
+	return out
+}
+
+// createThroughGateway makes a RayCluster by REST, through the gateway's Service and its certificate, with the token of a ServiceAccount that may. One that may
+// not is refused, and so is nobody.
+func (i *installation) createThroughGateway(name string) {
+	w := i.w
+	w.t.Helper()
+	svc := &corev1.Service{}
+	if err := product.client.Get(w.t.Context(), client.ObjectKey{Namespace: i.ns, Name: "raygate-apiserver"}, svc); err != nil {
+		w.t.Fatal(err)
+	}
+	rc := &rayv1.RayCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns}, Spec: clusterSpec(0),
+	}
+	body, err := json.Marshal(rc)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	url := "https://" + svc.Spec.ClusterIP + ":8888/apis/v2/namespaces/" + w.ns + "/clusters"
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: i.roots, ServerName: "raygate-apiserver." + i.ns + ".svc", MinVersion: tls.VersionTLS12}}}
+	for _, caller := range []struct {
+		token string
+		want  int
+	}{{"", http.StatusUnauthorized}, {i.token("stranger", ""), http.StatusForbidden}, {i.token("user", "raygate-raycluster-editor"), http.StatusOK}} {
+		req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, url, bytes.NewReader(body))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if caller.token != "" {
+			req.Header.Set("Authorization", "Bearer "+caller.token)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != caller.want {
+			w.t.Fatalf("creating a cluster is answered %d, want %d: %s", resp.StatusCode, caller.want, text)
+		}
+	}
+}
+
+// token is that of a new ServiceAccount with a role of the chart; an empty one gives none.
+func (i *installation) token(account, role string) string {
+	w := i.w
+	w.t.Helper()
+	w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: w.ns}})
+	if role != "" {
+		w.create(&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: w.ns},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: w.ns}},
+		})
+	}
+	t, err := product.kube.CoreV1().ServiceAccounts(w.ns).CreateToken(w.t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return t.Status.Token
+}
+
+// invalid is a RayCluster that breaks a rule (RC-016) which neither the CRD nor its CEL holds: a container without a name.
+func invalid(ns string) *rayv1.RayCluster {
+	spec := clusterSpec(0)
+	containers := &spec.HeadGroupSpec.Template.Spec.Containers
+	*containers = append(*containers, corev1.Container{Image: image()})
+	return &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "invalid", Namespace: ns}, Spec: spec}
+}
