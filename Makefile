@@ -43,6 +43,10 @@ ray-image: ## Make the image of Ray for real nodes (Debian, root)
 localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes the first time)
 	@hack/build-localcluster.sh
 
+.PHONY: docs
+docs: ## Make the documentation as a site in bin/docs (index.html)
+	@cd hack/site && $(GO) run . -root ../.. -out ../../bin/docs
+
 ##@ Run
 
 .PHONY: run

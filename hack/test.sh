@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of both modules. Packages that need a control plane start their own.
+# Runs the tests of all modules. Packages that need a control plane start their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,3 +7,5 @@ go vet ./...
 go test -timeout 20m ./...
 # Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
 (cd localcluster && go test -timeout 10m ./internal/... ./cmd/ray/... ./cmd/raygate-local/...)
+(cd observability && go vet ./... && go test ./...)
+(cd hack/site && go vet ./... && go test ./...)
