@@ -62,6 +62,10 @@ charts: ## Pack the Helm chart into bin/charts
 release: ## Make a release of the tag that is checked out in dist: programs, images, chart, manifests, checksums
 	@$(RELEASE) all -source '$(CURDIR)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
 
+.PHONY: docs
+docs: ## Make the documentation as a site in bin/docs (index.html)
+	@cd hack/site && $(GO) run . -root ../.. -out ../../bin/docs
+
 ##@ Run
 
 .PHONY: run

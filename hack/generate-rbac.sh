@@ -28,3 +28,11 @@ function finish() {
 { text = text $0 "\n" }
 END { finish() }
 ' "$raw/role.yaml"
+
+# raygate migrate check asks for the same rights.
+copies=cmd/raygate/internal/migrate/roles
+cp operator/config/rbac/role.yaml "$copies/operator.yaml"
+cp operator/config/rbac/leader_election_role.yaml "$copies/leader-election.yaml"
+for component in kubernetes-proxy mtls scheduler-plugins token-auth volcano workload-aware-scheduling; do
+  cp "operator/config/components/$component/role.yaml" "$copies/$component.yaml"
+done

@@ -9,3 +9,5 @@ go test -timeout 20m ./...
 (cd hack/release && go vet ./... && go test -timeout 10m ./...)
 # Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
 (cd localcluster && go test -timeout 10m ./internal/... ./cmd/ray/... ./cmd/raygate-local/...)
+(cd observability && go vet ./... && go test ./...)
+(cd hack/site && go vet ./... && go test ./...)

@@ -78,7 +78,7 @@ Exit code: 0 done, 1 refused or failed, 2 wrong use or unreadable input, 3 not i
 		cmd.GroupID = "gateway"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newValidate(), newExplain(), newVersion()} {
+	for _, cmd := range []*cobra.Command{newValidate(), newExplain(), newMigrate(), newVersion()} {
 		cmd.GroupID = "local"
 		root.AddCommand(cmd)
 	}

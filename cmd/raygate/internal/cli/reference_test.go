@@ -45,11 +45,8 @@ func reference() string {
 	root := newRoot()
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&connect.Flags{}).Add(shared)
-	for _, cmd := range root.Commands() {
-		if !cmd.IsAvailableCommand() || cmd.Name() == "help" || cmd.Name() == "completion" {
-			continue
-		}
-		fmt.Fprintf(&b, "### raygate %s\n\n%s\n\n", cmd.Name(), paragraph(cmd))
+	for _, cmd := range runnable(root) {
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n", cmd.CommandPath(), paragraph(cmd))
 		fmt.Fprintf(&b, "    %s\n\n", cmd.UseLine())
 		if cmd.Example != "" {
 			fmt.Fprintf(&b, "Examples:\n\n%s\n\n", indented(cmd.Example))
@@ -68,6 +65,22 @@ func reference() string {
 	b.WriteString("### Flags for the gateway\n\n")
 	writeFlags(&b, shared)
 	return b.String()
+}
+
+// runnable are the commands that do something, at whatever depth.
+func runnable(parent *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, cmd := range parent.Commands() {
+		if !cmd.IsAvailableCommand() || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		if cmd.HasSubCommands() {
+			all = append(all, runnable(cmd)...)
+			continue
+		}
+		all = append(all, cmd)
+	}
+	return all
 }
 
 func paragraph(cmd *cobra.Command) string {

@@ -1,0 +1,83 @@
+package migrate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// BackCount is something of raygate on stored objects, and what becomes of it when KubeRay takes over again.
+type BackCount struct {
+	What string `json:"what"`
+	// Objects counts those that have it.
+	Objects int    `json:"objects"`
+	Effect  string `json:"effect"`
+}
+
+// annotations are those that KubeRay does not know, on objects of Ray, and what their absence means.
+var annotations = map[string]string{
+	"raygate.io/wait-for-head": "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
+	"raygate.io/probes":        "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
+	"raygate.io/login-shell":   "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
+	"raygate.io/delete-after":  "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
+	"raygate.io/group-sizes":   "ignored",
+	"raygate.io/request-id":    "ignored",
+	"raygate.io/request-hash":  "ignored",
+	"raygate.io/user":          "ignored",
+}
+
+// conditions are those that KubeRay does not write, by kind. They stay as they are, unless the CRD of KubeRay has no such field.
+var conditions = map[string]struct {
+	types  []string
+	effect string
+}{
+	"RayCluster": {[]string{"InvalidSpec", "Stalled", "ChildFailure", "BatchSchedulerProblem"}, "stay as they are: KubeRay does not update them"},
+	"RayService": {[]string{"Stalled", "GatewayReady"}, "stay as they are: KubeRay does not update them"},
+	"RayJob":     {[]string{"Running", "Suspended", "Complete", "Failed", "InvalidSpec", "DashboardUnreachable"}, "dropped by the CRD of KubeRay at the next write"},
+}
+
+type backCounter struct{ counts map[string]*BackCount }
+
+func newBackCounter() *backCounter { return &backCounter{counts: map[string]*BackCount{}} }
+
+func (b *backCounter) add(what, effect string) {
+	if b.counts[what] == nil {
+		b.counts[what] = &BackCount{What: what, Effect: effect}
+	}
+	b.counts[what].Objects++
+}
+
+func (b *backCounter) count(r *Report, u *unstructured.Unstructured) {
+	for key := range u.GetAnnotations() {
+		if effect, known := annotations[key]; known {
+			b.add("annotation "+key, effect)
+		} else if strings.HasPrefix(key, "raygate.io/") {
+			b.add("annotation "+key, "ignored")
+		}
+	}
+	kind := u.GetKind()
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if slices.ContainsFunc(list, func(c any) bool {
+		m, _ := c.(map[string]any)
+		name, _ := m["type"].(string)
+		return slices.Contains(conditions[kind].types, name)
+	}) {
+		b.add("conditions "+strings.Join(conditions[kind].types, ", ")+" of "+kind, conditions[kind].effect)
+	}
+	if _, found, _ := unstructured.NestedString(u.Object, "status", "nextScheduleTime"); found {
+		b.add("status.nextScheduleTime of "+kind, "dropped by the CRD of KubeRay at the next write")
+	}
+	if pending, _, _ := unstructured.NestedString(u.Object, "status", "pendingServiceStatus", "rayClusterName"); kind == "RayService" && pending != "" {
+		r.add(Finding{Area: AreaBack, Severity: Note, Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName(), Field: "status.pendingServiceStatus",
+			Message: "is being upgraded; an operator of another version may bring the new spec to the cluster that serves, in place",
+			Remedy:  "let the upgrade end before KubeRay takes over"})
+	}
+}
+
+func (b *backCounter) report(r *Report) {
+	for _, what := range slices.Sorted(maps.Keys(b.counts)) {
+		r.Back = append(r.Back, *b.counts[what])
+	}
+}

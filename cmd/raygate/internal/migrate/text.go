@@ -1,0 +1,132 @@
+package migrate
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// titles are the headings of the findings.
+var titles = []struct {
+	area  Area
+	title string
+}{
+	{AreaCRDs, "CRDs"}, {AreaObjects, "Objects"}, {AreaSettings, "Settings of the running operator"}, {AreaRights, "Rights"}, {AreaBack, "The way back"},
+}
+
+// WriteJSON writes the report for programs.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r)
+}
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, t := range titles {
+		b.WriteString(t.title + "\n")
+		r.summary(&b, t.area)
+		last := ""
+		for _, f := range r.Findings {
+			if f.Area != t.area {
+				continue
+			}
+			if object := f.object(); object != last {
+				if last = object; object != "" {
+					b.WriteString("  " + object + "\n")
+				}
+			}
+			writeFinding(&b, f)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%s, %s", count(r.Errors, "error"), count(r.Warnings, "warning"))
+	if r.Errors > 0 {
+		b.WriteString("; errors have to be mended before raygate takes over")
+	}
+	b.WriteString(". Nothing was written to the cluster.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeFinding(b *strings.Builder, f Finding) {
+	b.WriteString("    " + string(f.Severity) + ": ")
+	if f.Field != "" {
+		b.WriteString(f.Field + ": ")
+	}
+	b.WriteString(f.Message)
+	if f.Rule != "" {
+		b.WriteString(" [" + f.Rule + "]")
+	}
+	b.WriteString("\n")
+	if f.Remedy != "" && !strings.Contains(f.Message, f.Remedy) {
+		b.WriteString("      what to do: " + f.Remedy + "\n")
+	}
+}
+
+// summary is what there is to say of an area besides its findings.
+func (r *Report) summary(b *strings.Builder, area Area) {
+	switch area {
+	case AreaCRDs:
+		for _, c := range r.CRDs {
+			if c.Installed {
+				fmt.Fprintf(b, "  %s: %s's; served %s, stored %s; storedVersions %s\n", c.Name, c.Of, strings.Join(c.Served, ", "), c.Stored, strings.Join(c.StoredVersions, ", "))
+			}
+		}
+	case AreaObjects:
+		for _, o := range r.Objects {
+			fmt.Fprintf(b, "  %s: %d, of which %d with errors, %d with warnings\n", o.Kind, o.Count, o.Refused, o.Warned)
+		}
+	case AreaSettings:
+		for _, o := range r.Operators {
+			fmt.Fprintf(b, "  Deployment %s/%s: %s, %s, ServiceAccount %s\n", o.Namespace, o.Name, o.Image, count(int(o.Replicas), "replica"), o.ServiceAccount)
+			for _, s := range o.Settings {
+				writeSetting(b, s)
+			}
+		}
+	case AreaRights:
+		if r.Rights.ServiceAccount != "" {
+			fmt.Fprintf(b, "  ServiceAccount %s: %s checked, %s with verbs missing\n", r.Rights.ServiceAccount, count(r.Rights.Checked, "right"), count(len(r.Rights.Missing), "resource"))
+		}
+	case AreaBack:
+		if len(r.Back) == 0 {
+			b.WriteString("  nothing on the objects that KubeRay does not know\n")
+		}
+		for _, c := range r.Back {
+			fmt.Fprintf(b, "  %s, on %s: %s\n", c.What, count(c.Objects, "object"), c.Effect)
+		}
+	}
+}
+
+func writeSetting(b *strings.Builder, s Setting) {
+	fmt.Fprintf(b, "    %s %s", s.From, s.Name)
+	if s.Value != "" {
+		b.WriteString("=" + s.Value)
+	}
+	switch {
+	case s.Here == s.Name:
+		b.WriteString(": the same here")
+	case s.Here != "":
+		b.WriteString(": here " + s.Here)
+	default:
+		b.WriteString(": no equal here")
+	}
+	b.WriteString(suffix(s.Note) + "\n")
+}
+
+func suffix(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
