@@ -14,17 +14,7 @@ import (
 )
 
 // wantsAutoscalerV2 reads the switch from before autoscalerOptions.version, with the values that the peer knows.
-func wantsAutoscalerV2(head *corev1.Container) bool {
-	if head == nil {
-		return false
-	}
-	for _, env := range head.Env {
-		if env.Name == cel.V2Variable && (env.Value == "1" || env.Value == "true") {
-			return true
-		}
-	}
-	return false
-}
+func wantsAutoscalerV2(head *corev1.Container) bool { return hasEnv(head, cel.V2Variable, "1", "true") }
 
 var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
 	CEL: []rule.CEL{{Field: ".enableInTreeAutoscaling", Reason: rule.Required, Valid: cel.Autoscaling + " || !" + cel.WantsV2ByEnv,
