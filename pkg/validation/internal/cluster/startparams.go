@@ -39,16 +39,17 @@ func keepsCommand(c *Spec, g nodeGroup) bool {
 	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
-// unread is what the rules on numbers leave alone.
-const unread = "; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept"
+// notChecked are the numbers that the rules leave alone.
+const notChecked = "; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept"
 
-var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus], [system-reserved-cpu]", Condition: "not a number of at least 0, and a whole one but for system-reserved-cpu" + unread,
+var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus], [system-reserved-cpu]", Condition: "not a number of at least 0, and a whole one but for system-reserved-cpu" + notChecked,
 	Remedy:   "must be a whole number of at least 0; ray start refuses units and fractions",
 	Policies: cel.WholeNumbers("num-cpus", "num-gpus")})
-var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory], [redis-max-memory], [system-reserved-memory]", Condition: "not a whole number of bytes of at least 0, without a unit, or object-store-memory above the memory limit of the container" + unread,
+var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory], [redis-max-memory], [system-reserved-memory]", Condition: "not a whole number of bytes of at least 0, without a unit" + notChecked,
 	Remedy:   "give bytes as a whole number without a unit; ray start refuses others",
 	Policies: cel.WholeNumbers("memory", "object-store-memory")})
-
+var rc588 = rule.New(rule.Rule{ID: "RC-588", Field: "rayStartParams[object-store-memory]", Condition: "above the memory limit of the container, unless the command of the user is kept",
+	Remedy: "is more than the memory limit of the container; leave room for the heap"})
 var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are ports", Condition: "not a whole number in 0..65535, or min-worker-port above max-worker-port",
 	Remedy: "must be a port number from 0 to 65535"})
 
@@ -56,12 +57,13 @@ var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are por
 var numbers = []struct {
 	by    *rule.Rule
 	isOne func(string) bool
+	says  string
 	names []string
 }{
-	{rc515, wholeNumber.MatchString, []string{"num-cpus", "num-gpus"}},
-	{rc515, anyNumber.MatchString, []string{"system-reserved-cpu"}},
-	{rc516, wholeNumber.MatchString, []string{"memory", "object-store-memory", "redis-max-memory", "system-reserved-memory"}},
-	{rc518, isPort, []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
+	{rc515, wholeNumber.MatchString, rc515.Remedy, []string{"num-cpus", "num-gpus"}},
+	{rc515, anyNumber.MatchString, "must be a number of at least 0; ray start refuses units", []string{"system-reserved-cpu"}},
+	{rc516, wholeNumber.MatchString, rc516.Remedy, []string{"memory", "object-store-memory", "redis-max-memory", "system-reserved-memory"}},
+	{rc518, isPort, rc518.Remedy, []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
 		"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port",
 		"dashboard-grpc-port", "dashboard-agent-grpc-port", "runtime-env-agent-port", "gcs-server-port"}},
 }
@@ -79,13 +81,12 @@ func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 		for _, name := range n.names {
 			v := params[name]
 			if v != "" && !n.isOne(v) && !shell.Expands(v) && (n.by == rc518 || !kept) {
-				out.Invalid(n.by, path.Key(name), v)
+				out.Invalid(n.by, path.Key(name), v, n.says)
 			}
 		}
 	}
 	store := params["object-store-memory"]
-	out.When(!kept && wholeNumber.MatchString(store) && aboveMemoryLimit(g, store)).Invalid(rc516, path.Key("object-store-memory"), store,
-		"is more than the memory limit of the container; leave room for the heap")
+	out.When(!kept && wholeNumber.MatchString(store) && aboveMemoryLimit(g, store)).Invalid(rc588, path.Key("object-store-memory"), store)
 	low, errLow := strconv.Atoi(params["min-worker-port"])
 	high, errHigh := strconv.Atoi(params["max-worker-port"])
 	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))

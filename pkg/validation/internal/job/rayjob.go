@@ -108,8 +108,7 @@ func (j *Spec) submits() bool {
 	return j.spec.SubmissionMode == rayv1.K8sJobMode || j.spec.SubmissionMode == rayv1.SidecarMode
 }
 
-var rj010 = rule.New(rule.Rule{ID: "RJ-010", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
-	Marker: rule.InCEL})
+var rj010 = rule.NewEnum(rule.Rule{ID: "RJ-010", Field: "managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 
 // CheckSpec looks at a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
 func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
@@ -119,5 +118,5 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 	checkJobLimits(out, j, path)
 	checkDeletion(out, j, path)
 	checkJobPayload(out, j, path)
-	rule.OneOfGiven(out, rj010, path.Child("managedBy"), j.spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rj010.CheckGiven(out, path.Child("managedBy"), j.spec.ManagedBy)
 }

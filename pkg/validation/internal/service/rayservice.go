@@ -75,8 +75,7 @@ func (s *service) overlaps() bool {
 
 var rs002 = rule.New(rule.Rule{ID: "RS-002", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RS-017"}, Remedy: "must be at least 0",
 	Marker: rule.InSchema})
-var rs005 = rule.New(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
-	Marker: rule.InCEL})
+var rs005 = rule.NewEnum(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 var rs013 = rule.New(rule.Rule{ID: "RS-013", Field: "spec.rayClusterConfig.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec,
 	CEL: []rule.CEL{{Node: "spec.rayClusterConfig.authOptions", Field: ".enableK8sTokenAuth", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
 		Says: cel.TokenAlone}}})
@@ -106,7 +105,7 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkServeConfig(out, s, s.path.Child("serveConfigV2"))
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)
-	rule.OneOfGiven(out, rs005, s.path.Child("managedBy"), rs.Spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rs005.CheckGiven(out, s.path.Child("managedBy"), rs.Spec.ManagedBy)
 	service, deployment := rs.Spec.ServiceUnhealthySecondThreshold, rs.Spec.DeploymentUnhealthySecondThreshold
 	out.When(service != nil).Invalid(rs513, s.path.Child("serviceUnhealthySecondThreshold"), ptr.Deref(service, 0))
 	out.When(deployment != nil).Invalid(rs513, s.path.Child("deploymentUnhealthySecondThreshold"), ptr.Deref(deployment, 0))
