@@ -145,7 +145,7 @@ func startParams() []row[cluster] {
 		{ID: "RC-516", Name: "unit of the object store of a worker", Mutate: workerParam("object-store-memory", "1e9"), Fix: workerParam("object-store-memory", "1000000000"), WantFields: at(group0 + ".rayStartParams[object-store-memory]"), Warning: true},
 		{ID: "RC-516", Name: "in a command of the operator", Mutate: headParam("memory", "4Gi"), Fix: func(rc *cluster) { head(rc).Args = []string{"ray start --head"} }, WantFields: param("memory"), Warning: true},
 		{ID: "RC-515", Name: "millicores of the system", Mutate: headParam("system-reserved-cpu", "500m"), Fix: headParam("system-reserved-cpu", "0.5"), WantFields: param("system-reserved-cpu"), Warning: true},
-		{ID: "RC-516", Name: "above the limit", Mutate: headParam("object-store-memory", "99999999999"), WantFields: param("object-store-memory"), Warning: true},
+		{ID: "RC-588", Name: "above the limit", Mutate: headParam("object-store-memory", "99999999999"), WantFields: param("object-store-memory"), Warning: true},
 		{ID: "RC-517", Name: "text for a number", Mutate: headParam("resources", `'{"a":"x"}'`), WantFields: param("resources"), Warning: true},
 		{ID: "RC-518", Name: "name for a port", Mutate: headParam("port", "http"), WantFields: param("port"), Warning: true},
 		{ID: "RC-518", Name: "min above max", Mutate: both(headParam("min-worker-port", "20"), headParam("max-worker-port", "10")), WantFields: param("min-worker-port"), Warning: true},

@@ -127,13 +127,6 @@ func OneOf[T ~string](r *Report, by *Rule, path *field.Path, value T, allowed ..
 	return false
 }
 
-// OneOfGiven is OneOf for a value that may be absent.
-func OneOfGiven[T ~string](r *Report, by *Rule, path *field.Path, value *T, allowed ...T) {
-	if value != nil {
-		OneOf(r, by, path, *value, allowed...)
-	}
-}
-
 // AtLeast reports a number that is there and below the least.
 func AtLeast[T int32 | int64](r *Report, by *Rule, path *field.Path, value *T, least T) {
 	if value != nil && *value < least {

@@ -14,17 +14,7 @@ import (
 )
 
 // wantsAutoscalerV2 reads the switch from before autoscalerOptions.version, with the values that the peer knows.
-func wantsAutoscalerV2(head *corev1.Container) bool {
-	if head == nil {
-		return false
-	}
-	for _, env := range head.Env {
-		if env.Name == cel.V2Variable && (env.Value == "1" || env.Value == "true") {
-			return true
-		}
-	}
-	return false
-}
+func wantsAutoscalerV2(head *corev1.Container) bool { return hasEnv(head, cel.V2Variable, "1", "true") }
 
 var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
 	CEL: []rule.CEL{{Field: ".enableInTreeAutoscaling", Reason: rule.Required, Valid: cel.Autoscaling + " || !" + cel.WantsV2ByEnv,
@@ -49,10 +39,8 @@ func checkAutoscaler(out *rule.Report, c *Spec, path *field.Path) {
 	}
 }
 
-var rc007 = rule.New(rule.Rule{ID: "RC-007", Field: "autoscalerOptions.upscalingMode", Condition: "not Default, Aggressive, Conservative", Peer: rule.BySchema,
-	Marker: rule.InSchema})
-var rc008 = rule.New(rule.Rule{ID: "RC-008", Field: "autoscalerOptions.version", Condition: "not v1, v2", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc007 = rule.NewEnum(rule.Rule{ID: "RC-007", Field: "autoscalerOptions.upscalingMode", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
+var rc008 = rule.NewEnum(rule.Rule{ID: "RC-008", Field: "autoscalerOptions.version", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
 var rc076 = rule.New(rule.Rule{ID: "RC-076", Field: "autoscalerOptions.idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
 	CEL: []rule.CEL{{Node: "autoscalerOptions", Field: ".idleTimeoutSeconds", Unchanged: []string{"idleTimeoutSeconds"}, Valid: "!has(self.idleTimeoutSeconds) || self.idleTimeoutSeconds >= 0"}}})
 var rc077 = rule.New(rule.Rule{ID: "RC-077", Field: "autoscalerOptions.env", Condition: "contains KUBERAY_GEN_AUTOSCALER_START_CMD", Peer: rule.BySpec,
@@ -72,8 +60,8 @@ func checkAutoscalerOptions(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	out.When(!c.Autoscaling).Forbidden(rc535, path)
 	rule.AtLeast(out, rc076, path.Child("idleTimeoutSeconds"), o.IdleTimeoutSeconds, 0)
-	rule.OneOfGiven(out, rc007, path.Child("upscalingMode"), o.UpscalingMode, rayv1.UpscalingModeDefault, rayv1.UpscalingModeAggressive, rayv1.UpscalingModeConservative)
-	rule.OneOfGiven(out, rc008, path.Child("version"), o.Version, rayv1.AutoscalerVersionV1, rayv1.AutoscalerVersionV2)
+	rc007.CheckGiven(out, path.Child("upscalingMode"), o.UpscalingMode)
+	rc008.CheckGiven(out, path.Child("version"), o.Version)
 	forbidVariables(out, o.Env, path.Child("env"), allTaken(rc077, "is set by the operator; use command and args", "KUBERAY_GEN_AUTOSCALER_START_CMD"))
 	if c.tls {
 		checkTLSReserved(out, path, o.Env, o.VolumeMounts, tlsRules{env: rc113, mountName: rc114, mountPath: rc115})

@@ -2,9 +2,12 @@
 package cluster
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
@@ -60,10 +63,10 @@ const (
 
 // versionOption is autoscalerOptions.version, or empty.
 func (c *Spec) versionOption() rayv1.AutoscalerVersion {
-	if c.Spec.AutoscalerOptions == nil || c.Spec.AutoscalerOptions.Version == nil {
+	if c.Spec.AutoscalerOptions == nil {
 		return ""
 	}
-	return *c.Spec.AutoscalerOptions.Version
+	return ptr.Deref(c.Spec.AutoscalerOptions.Version, "")
 }
 
 // CheckSpec looks at a RayClusterSpec wherever it stands: at spec of a RayCluster, or inside a RayJob, a
@@ -92,16 +95,9 @@ func RayContainer(t *corev1.PodTemplateSpec) *corev1.Container {
 	return &t.Spec.Containers[0]
 }
 
-// hasEnv reports whether the container sets the variable, to whatever value. It does not look into envFrom.
-func hasEnv(c *corev1.Container, name string) bool {
-	return c != nil && findEnv(c.Env, name) != nil
-}
-
-func findEnv(env []corev1.EnvVar, name string) *corev1.EnvVar {
-	for i := range env {
-		if env[i].Name == name {
-			return &env[i]
-		}
-	}
-	return nil
+// hasEnv reports whether the container sets the variable to one of the values, or, without values, to any. It does not look into envFrom.
+func hasEnv(c *corev1.Container, name string, values ...string) bool {
+	return c != nil && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return e.Name == name && (len(values) == 0 || slices.Contains(values, e.Value))
+	})
 }

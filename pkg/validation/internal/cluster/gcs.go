@@ -12,6 +12,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/internal/pods"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -21,8 +22,7 @@ const (
 	envRedisPassword = "REDIS_PASSWORD"
 )
 
-var rc009 = rule.New(rule.Rule{ID: "RC-009", Field: "gcsFaultToleranceOptions.backend", Condition: "not redis, rocksdb", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc009 = rule.NewEnum(rule.Rule{ID: "RC-009", Field: "gcsFaultToleranceOptions.backend", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.GcsFTBackendRedis, rayv1.GcsFTBackendRocksDB)
 var rc068 = rule.New(rule.Rule{ID: "RC-068", Field: "gcsFaultToleranceOptions.storage", Condition: "set without backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
 	Remedy: "belongs to the backend rocksdb; remove it, or set backend to rocksdb",
 	CEL:    []rule.CEL{{Node: cel.GCSNode, Field: ".storage", Reason: rule.Forbidden, Valid: "!has(self.storage) || (has(self.backend) && self.backend == 'rocksdb')"}}})
@@ -36,7 +36,7 @@ func checkGCSFaultTolerance(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	optionsPath := path.Child("gcsFaultToleranceOptions")
 	if o.Backend != "" {
-		rule.OneOf(out, rc009, optionsPath.Child("backend"), o.Backend, rayv1.GcsFTBackendRedis, rayv1.GcsFTBackendRocksDB)
+		rc009.Check(out, optionsPath.Child("backend"), o.Backend)
 	}
 	checkCredential(out, o.RedisUsername, optionsPath.Child("redisUsername"))
 	checkCredential(out, o.RedisPassword, optionsPath.Child("redisPassword"))
@@ -169,8 +169,7 @@ func checkRocksDBOnHead(out *rule.Report, c *Spec, path *field.Path) {
 
 var accessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod}
 
-var rc010 = rule.New(rule.Rule{ID: "RC-010", Field: "gcsFaultToleranceOptions.storage.deletionPolicy", Condition: "not DeleteWithCluster, Retain", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc010 = rule.NewEnum(rule.Rule{ID: "RC-010", Field: "gcsFaultToleranceOptions.storage.deletionPolicy", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
 var rc064 = rule.New(rule.Rule{ID: "RC-064", Field: "gcsFaultToleranceOptions.storage.claimName", Condition: "set together with size, storageClassName or accessModes", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.storage"},
 	Remedy: "an existing claim has its own size, storageClassName and accessModes; remove those, or claimName",
 	CEL:    []rule.CEL{{Node: cel.GCSNode + ".storage", Field: ".claimName", Reason: rule.Forbidden, Valid: "!has(self.claimName) || self.claimName == '' || (!has(self.size) && !has(self.storageClassName) && (!has(self.accessModes) || size(self.accessModes) == 0))"}}})
@@ -185,7 +184,7 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 		return
 	}
 	out.When(s.ClaimName != "" && (s.Size != nil || s.StorageClassName != nil || len(s.AccessModes) > 0)).Invalid(rc064, path.Child("claimName"), s.ClaimName)
-	rule.OneOfGiven(out, rc010, path.Child("deletionPolicy"), s.DeletionPolicy, rayv1.GCSStorageDeleteWithCluster, rayv1.GCSStorageRetain)
+	rc010.CheckGiven(out, path.Child("deletionPolicy"), s.DeletionPolicy)
 	if s.Size != nil && s.Size.Sign() <= 0 {
 		out.Invalid(rc542, path.Child("size"), s.Size.String())
 	}
@@ -199,13 +198,12 @@ func checkGCSStorage(out *rule.Report, s *rayv1.GcsEmbeddedStorage, path *field.
 }
 
 func checkAccessModes(out *rule.Report, modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
-	seen := map[corev1.PersistentVolumeAccessMode]bool{}
 	for i, mode := range modes {
 		rule.OneOf(out, rc544, path.Index(i), mode, accessModes...)
-		out.When(seen[mode]).Maybe().Duplicate(rc544, path.Index(i), mode, "list each mode once")
-		seen[mode] = true
 	}
-	out.When(seen[corev1.ReadWriteOncePod] && len(seen) > 1).Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
+	pods.Repeats(out.Maybe(), rc544, path, modes, func(m *corev1.PersistentVolumeAccessMode) corev1.PersistentVolumeAccessMode { return *m }, "", "list each mode once")
+	other := func(m corev1.PersistentVolumeAccessMode) bool { return m != corev1.ReadWriteOncePod }
+	out.When(slices.Contains(modes, corev1.ReadWriteOncePod) && slices.ContainsFunc(modes, other)).Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
 }
 
 var rc545 = rule.New(rule.Rule{ID: "RC-545", Field: "gcsFaultToleranceOptions.storage.claimName, .storageClassName", Condition: "not a DNS subdomain: of a class an error, of a claim a warning", Tier: rule.Kubernetes, Mixed: true,

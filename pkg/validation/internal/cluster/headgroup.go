@@ -28,16 +28,15 @@ func checkHeadGroup(out *rule.Report, c *Spec, path *field.Path) {
 
 var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOptions", Condition: "set while enableIngress is not true", Remedy: "has no effect while enableIngress is not true",
 	Policies: []rule.Policy{{Field: ".headGroupSpec.ingressOptions", Valid: "!has(cluster.headGroupSpec.ingressOptions) || cluster.headGroupSpec.?enableIngress.orValue(false)"}}})
-var rc557 = rule.New(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
-	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']",
-		Says: `supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"`}}})
+var rc557 = rule.NewEnum(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
+	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']"}}}, ServiceTypes...)
 
 // checkServiceType looks at the type of the head Service, unless headService has one of its own.
 func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
 	if h.ServiceType == "" || h.HeadService != nil && h.HeadService.Spec.Type != "" {
 		return
 	}
-	rule.OneOf(out, rc557, path, h.ServiceType, ServiceTypes...)
+	rc557.Check(out, path, h.ServiceType)
 }
 
 // ServiceTypes are the types of Services.
@@ -123,8 +122,7 @@ func generatedPorts(t *corev1.PodTemplateSpec) (number map[string]int32, name ma
 var operatorSelector = []string{rayv1.LabelCluster, rayv1.LabelNodeType, rayv1.LabelIdentifier, rayv1.LabelAppName, rayv1.LabelCreatedBy}
 
 var rc556 = rule.New(rule.Rule{ID: "RC-556", Field: "headGroupSpec.headService.spec", Condition: "selector keys of the operator, clusterIP None against the configuration of the operator, or a namespace other than the cluster's"})
-var rc012 = rule.New(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Condition: "not Exact, Prefix, ImplementationSpecific", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc012 = rule.NewEnum(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
 var rc562 = rule.New(rule.Rule{ID: "RC-562", Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP"})
 
 // checkIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has
@@ -134,7 +132,7 @@ func checkIngress(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
 	if o == nil {
 		return
 	}
-	rule.OneOfGiven(out, rc012, path.Child("pathType"), o.PathType, rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
+	rc012.CheckGiven(out, path.Child("pathType"), o.PathType)
 	if !metadata.IsTrue(h.EnableIngress) {
 		out.Forbidden(rc561, path)
 		return

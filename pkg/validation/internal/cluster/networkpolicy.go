@@ -23,8 +23,7 @@ func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
 }
 
 var rc097 = rule.New(rule.Rule{ID: "RC-097", Field: "networkPolicy", Condition: "set and gate RayClusterNetworkPolicy off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterNetworkPolicy"})
-var rc013 = rule.New(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Condition: "not DenyAll, DenyAllIngress, DenyAllEgress", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc013 = rule.NewEnum(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)
 var rc098 = rule.New(rule.Rule{ID: "RC-098", Field: "networkPolicy.head.ingressRules", Condition: "mode DenyAllEgress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
 	CEL: []rule.CEL{cel.Exceptions("head", "ingressRules", "DenyAllEgress", cel.LetsIn)}})
 var rc099 = rule.New(rule.Rule{ID: "RC-099", Field: "networkPolicy.head.egressRules", Condition: "mode DenyAllIngress and non-empty", Peer: rule.BySpec, Reads: []string{"networkPolicy.mode"},
@@ -46,8 +45,7 @@ func checkNetworkPolicy(out *rule.Report, c *Spec, path *field.Path) {
 	out.Without(rule.GateNetworkPolicy, c.Options).Forbidden(rc097, policyPath, rule.GateNetworkPolicy.Missing())
 	checkDNS(out, c, policyPath)
 	mode := networkMode(p)
-	rule.OneOf(out, rc013, policyPath.Child("mode"), mode,
-		rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)
+	rc013.Check(out, policyPath.Child("mode"), mode)
 	if p.Head != nil {
 		checkPolicyRules(out, p.Head, mode, policyPath.Child("head"), rc098, rc099)
 	}

@@ -43,19 +43,17 @@ func named(name string) func(corev1.ContainerPort) bool {
 	return func(p corev1.ContainerPort) bool { return p.Name == name }
 }
 
-var rc022 = rule.New(rule.Rule{ID: "RC-022", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
-	Marker: rule.InCEL})
+var rc022 = rule.NewEnum(rule.Rule{ID: "RC-022", Field: "managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 
 func checkManagedBy(out *rule.Report, c *Spec, path *field.Path) {
-	rule.OneOfGiven(out, rc022, path, c.Spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rc022.CheckGiven(out, path, c.Spec.ManagedBy)
 }
 
-var rc015 = rule.New(rule.Rule{ID: "RC-015", Field: "upgradeStrategy.type", Condition: "not Recreate, None", Peer: rule.BySchemaAndSpec, Same: []string{"RC-116"},
-	Marker: rule.InSchema})
+var rc015 = rule.NewEnum(rule.Rule{ID: "RC-015", Field: "upgradeStrategy.type", Peer: rule.BySchemaAndSpec, Same: []string{"RC-116"}, Marker: rule.InSchema}, rayv1.RayClusterRecreate, rayv1.RayClusterUpgradeNone)
 
 func checkUpgradeType(out *rule.Report, c *Spec, path *field.Path) {
 	if s := c.Spec.UpgradeStrategy; s != nil {
-		rule.OneOfGiven(out, rc015, path.Child("type"), s.Type, rayv1.RayClusterRecreate, rayv1.RayClusterUpgradeNone)
+		rc015.CheckGiven(out, path.Child("type"), s.Type)
 	}
 }
 

@@ -98,33 +98,35 @@ var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec
 		cel.ReservedAutoscaler("initContainers"),
 	}})
 
-// reservedName returns the rule against a name that the operator uses in the Pod, and nil for others. Whether it adds a container that makes workers
-// wait, the operator alone knows.
-func reservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool) (by *rule.Rule, why string, to *rule.Report) { //nolint:gocyclo // a table of names, in the form of a switch
-	switch {
-	case name == rayv1.ContainerAutoscaler && g.head && c.Autoscaling:
-		return rc524, "the operator adds a container of this name with enableInTreeAutoscaling", out
-	case name == rayv1.ContainerHistoryCollector && c.Spec.HistoryServerOptions != nil:
-		by, why = g.rule(rc089, rc090), "the operator adds a container of this name with historyServerOptions"
-		if isInit {
-			by = rc525
-		}
-		return by, why, out
-	case name == rayv1.ContainerJobSubmitter && g.head && isInit && c.SidecarSubmitter:
-		return rc525, "the operator adds a container of this name in SidecarMode", out
-	case name == rayv1.ContainerWaitTLS && c.tls:
-		return rc525, "the operator adds an init container of this name with tlsOptions.enabled", out
-	case name == rayv1.ContainerWaitGCSReady && !g.head && !c.Options.NoInitContainers:
-		by, to = rc525, out
-		if isInit {
-			by = rc526
-		}
-		if !c.Options.FromOperator {
-			to = out.Maybe()
-		}
-		return by, "the operator adds an init container of this name to workers", to
+// checkReservedName refuses the name of a container that the operator adds to the Pod. Whether it adds one that makes workers wait, it alone
+// knows.
+func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool, path *field.Path) {
+	collector, waits, perhaps := g.rule(rc089, rc090), rc525, out
+	if isInit {
+		collector, waits = rc525, rc526
 	}
-	return nil, "", out
+	if !c.Options.FromOperator {
+		perhaps = out.Maybe()
+	}
+	for _, r := range []struct {
+		name  string
+		added bool
+		out   *rule.Report
+		by    *rule.Rule
+		why   string
+	}{
+		{rayv1.ContainerAutoscaler, g.head && c.Autoscaling, out, rc524, "the operator adds a container of this name with enableInTreeAutoscaling"},
+		{rayv1.ContainerHistoryCollector, c.Spec.HistoryServerOptions != nil, out, collector, "the operator adds a container of this name with historyServerOptions"},
+		{rayv1.ContainerJobSubmitter, g.head && isInit && c.SidecarSubmitter, out, rc525, "the operator adds a container of this name in SidecarMode"},
+		{rayv1.ContainerWaitTLS, c.tls, out, rc525, "the operator adds an init container of this name with tlsOptions.enabled"},
+		{rayv1.ContainerWaitGCSReady, !g.head && !c.Options.NoInitContainers, perhaps, waits, "the operator adds an init container of this name to workers"},
+		{name, slices.Contains(sidecars(c, g), name), out, rc525, "the configuration of the operator adds a container of this name"},
+	} {
+		if name == r.name && r.added {
+			r.out.Invalid(r.by, path, name, r.why+"; use another name")
+			return
+		}
+	}
 }
 
 // sidecars are the containers that the operator's configuration adds to the Pod.
@@ -133,13 +135,4 @@ func sidecars(c *Spec, g nodeGroup) []string {
 		return c.Options.HeadSidecars
 	}
 	return c.Options.WorkerSidecars
-}
-
-// checkReservedName refuses the name of a container that the operator adds to the Pod.
-func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool, path *field.Path) {
-	if by, why, out := reservedName(out, c, g, name, isInit); by != nil {
-		out.Invalid(by, path, name, why+"; use another name")
-	} else if slices.Contains(sidecars(c, g), name) {
-		out.Invalid(rc525, path, name, "the configuration of the operator adds a container of this name; use another name")
-	}
 }

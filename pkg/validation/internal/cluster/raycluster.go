@@ -20,20 +20,15 @@ var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", 
 
 // Check looks at a RayCluster alone, its status included.
 func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
-	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
-	metadata.CheckName(out, &rc.ObjectMeta, clusterNames)
-	if equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{}) {
-		metadata.CheckSchedulerLabels(out, rc.Labels, o, metaPath.Child("labels"))
-		out.Required(rc581, path)
+	path, missing := field.NewPath("spec"), equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{})
+	if !metadata.CheckObject(out, rc, &rc.ObjectMeta, clusterNames, missing, rc581, o) {
 		return
 	}
 	c := New(&rc.Spec, &rc.ObjectMeta, o)
-	metadata.Check(out, c.meta, o, metaPath)
-	checkClippedNames(out, c, metaPath.Child("name"))
+	checkClippedNames(out, c, field.NewPath("metadata", "name"))
 	CheckSpec(out, c, path)
 	checkUpgradeOwner(out, rc117, c, rc.Labels[rayv1.LabelOriginatedFromCRD], path.Child("upgradeStrategy", "type"))
 	checkOwnSuspend(out, c, path.Child("workerGroupSpecs"))
-	metadata.CheckObjectSize(out, rc)
 	CheckStatus(out, rc)
 }
 

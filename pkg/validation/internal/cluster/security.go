@@ -11,8 +11,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rc006 = rule.New(rule.Rule{ID: "RC-006", Field: "authOptions.mode", Condition: "not disabled, token", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rc006 = rule.NewEnum(rule.Rule{ID: "RC-006", Field: "authOptions.mode", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.AuthModeDisabled, rayv1.AuthModeToken)
 var rc095 = rule.New(rule.Rule{ID: "RC-095", Field: "authOptions.secretName", Condition: "set with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
 	Remedy: "is not used with enableK8sTokenAuth; keep one of the two",
 	CEL:    []rule.CEL{{Node: "authOptions", Field: ".secretName", Reason: rule.Forbidden, Valid: "!has(self.mode) || self.mode != 'token' || !has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth || !has(self.secretName) || self.secretName == ''"}}})
@@ -29,7 +28,7 @@ func checkAuth(out *rule.Report, c *Spec, path *field.Path) {
 	if o.Mode == "" {
 		out.Required(rc572, authPath.Child("mode"))
 	} else {
-		rule.OneOf(out, rc006, authPath.Child("mode"), o.Mode, rayv1.AuthModeDisabled, rayv1.AuthModeToken)
+		rc006.Check(out, authPath.Child("mode"), o.Mode)
 	}
 	if !c.tokenAuth {
 		out.When(byKubernetes).Invalid(rc096, authPath.Child("mode"), string(o.Mode))

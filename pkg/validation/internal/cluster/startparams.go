@@ -39,42 +39,57 @@ func keepsCommand(c *Spec, g nodeGroup) bool {
 	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
-// unread is what the rules on numbers leave alone.
-const unread = "; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept"
+// notChecked are the numbers that the rules leave alone.
+const notChecked = "; not checked if a shell makes something else of it ($, quotes, backticks, backslashes) or the command of the user is kept"
 
-var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus], [system-reserved-cpu]", Condition: "not a number of at least 0, and a whole one but for system-reserved-cpu" + unread,
+var rc515 = rule.New(rule.Rule{ID: "RC-515", Field: "rayStartParams[num-cpus], [num-gpus], [system-reserved-cpu]", Condition: "not a number of at least 0, and a whole one but for system-reserved-cpu" + notChecked,
 	Remedy:   "must be a whole number of at least 0; ray start refuses units and fractions",
 	Policies: cel.WholeNumbers("num-cpus", "num-gpus")})
-var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory], [redis-max-memory], [system-reserved-memory]", Condition: "not a whole number of bytes of at least 0, without a unit, or object-store-memory above the memory limit of the container" + unread,
+var rc516 = rule.New(rule.Rule{ID: "RC-516", Field: "rayStartParams[memory], [object-store-memory], [redis-max-memory], [system-reserved-memory]", Condition: "not a whole number of bytes of at least 0, without a unit" + notChecked,
 	Remedy:   "give bytes as a whole number without a unit; ray start refuses others",
 	Policies: cel.WholeNumbers("memory", "object-store-memory")})
+var rc588 = rule.New(rule.Rule{ID: "RC-588", Field: "rayStartParams[object-store-memory]", Condition: "above the memory limit of the container, unless the command of the user is kept",
+	Remedy: "is more than the memory limit of the container; leave room for the heap"})
+var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are ports", Condition: "not a whole number in 0..65535, or min-worker-port above max-worker-port",
+	Remedy: "must be a port number from 0 to 65535"})
 
-// numbers are the start parameters that `ray start` reads as numbers, but for ports.
+// numbers are the start parameters that `ray start` reads as numbers.
 var numbers = []struct {
 	by    *rule.Rule
-	form  *regexp.Regexp
+	isOne func(string) bool
+	says  string
 	names []string
 }{
-	{rc515, wholeNumber, []string{"num-cpus", "num-gpus"}},
-	{rc515, anyNumber, []string{"system-reserved-cpu"}},
-	{rc516, wholeNumber, []string{"memory", "object-store-memory", "redis-max-memory", "system-reserved-memory"}},
+	{rc515, wholeNumber.MatchString, rc515.Remedy, []string{"num-cpus", "num-gpus"}},
+	{rc515, anyNumber.MatchString, "must be a number of at least 0; ray start refuses units", []string{"system-reserved-cpu"}},
+	{rc516, wholeNumber.MatchString, rc516.Remedy, []string{"memory", "object-store-memory", "redis-max-memory", "system-reserved-memory"}},
+	{rc518, isPort, rc518.Remedy, []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
+		"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port",
+		"dashboard-grpc-port", "dashboard-agent-grpc-port", "runtime-env-agent-port", "gcs-server-port"}},
 }
 
-// checkNumbers finds numbers with which `ray start` exits at once.
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 0 && n <= 65535
+}
+
+// checkNumbers finds numbers with which `ray start` exits at once. Ports are more than that: the operator makes Services of them, whatever
+// command runs.
 func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
-	if keepsCommand(c, g) {
-		return
-	}
+	kept, params := keepsCommand(c, g), g.rayStartParams
 	for _, n := range numbers {
 		for _, name := range n.names {
-			if v := g.rayStartParams[name]; v != "" && !shell.Expands(v) && !n.form.MatchString(v) {
-				out.Invalid(n.by, path.Key(name), v)
+			v := params[name]
+			if v != "" && !n.isOne(v) && !shell.Expands(v) && (n.by == rc518 || !kept) {
+				out.Invalid(n.by, path.Key(name), v, n.says)
 			}
 		}
 	}
-	if v := g.rayStartParams["object-store-memory"]; wholeNumber.MatchString(v) && aboveMemoryLimit(g, v) {
-		out.Invalid(rc516, path.Key("object-store-memory"), v, "is more than the memory limit of the container; leave room for the heap")
-	}
+	store := params["object-store-memory"]
+	out.When(!kept && wholeNumber.MatchString(store) && aboveMemoryLimit(g, store)).Invalid(rc588, path.Key("object-store-memory"), store)
+	low, errLow := strconv.Atoi(params["min-worker-port"])
+	high, errHigh := strconv.Atoi(params["max-worker-port"])
+	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 }
 
 func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
@@ -86,7 +101,6 @@ func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 		checkParamText(out, key, value, p)
 	}
 	checkResourcesParam(out, g, path)
-	checkPortParams(out, g, path)
 }
 
 // bothParams are the flags of `ray start` that head and workers take; headParams those of the head only.
@@ -181,28 +195,6 @@ func checkResourcesParam(out *rule.Report, g nodeGroup, path *field.Path) {
 	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
 		out.Invalid(rc517, path.Key("resources"), value)
 	}
-}
-
-// portParams are start parameters that are ports.
-var portParams = []string{"port", "dashboard-port", "ray-client-server-port", "metrics-export-port", "node-manager-port",
-	"object-manager-port", "dashboard-agent-listen-port", "min-worker-port", "max-worker-port",
-	"dashboard-grpc-port", "dashboard-agent-grpc-port", "runtime-env-agent-port", "gcs-server-port"}
-
-var rc518 = rule.New(rule.Rule{ID: "RC-518", Field: "rayStartParams that are ports", Condition: "not a whole number in 0..65535, or min-worker-port above max-worker-port"})
-
-func checkPortParams(out *rule.Report, g nodeGroup, path *field.Path) {
-	for _, key := range portParams {
-		value := g.rayStartParams[key]
-		if value == "" || shell.Expands(value) {
-			continue
-		}
-		if n, err := strconv.Atoi(value); err != nil || n < 0 || n > 65535 {
-			out.Invalid(rc518, path.Key(key), value, "must be a port number from 0 to 65535")
-		}
-	}
-	low, errLow := strconv.Atoi(g.rayStartParams["min-worker-port"])
-	high, errHigh := strconv.Atoi(g.rayStartParams["max-worker-port"])
-	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 }
 
 // servicePorts are the named ports of the head, and the start parameters that decide where Ray listens.

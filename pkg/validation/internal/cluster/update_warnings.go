@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
@@ -28,7 +30,7 @@ func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options
 }
 
 func recreates(s *rayv1.RayClusterSpec) bool {
-	return s.UpgradeStrategy != nil && s.UpgradeStrategy.Type != nil && *s.UpgradeStrategy.Type == rayv1.RayClusterRecreate
+	return s.UpgradeStrategy != nil && ptr.Deref(s.UpgradeStrategy.Type, "") == rayv1.RayClusterRecreate
 }
 
 var rc546 = rule.New(rule.Rule{ID: "RC-546", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.storage.size, .storageClassName, .accessModes, .claimName, .deletionPolicy", Condition: "changed", Transition: true})
@@ -45,18 +47,8 @@ func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *
 		return
 	}
 	const remedy = "has no effect on a volume claim that exists; make the cluster anew"
-	storage := path.Child("storage")
-	for _, f := range []struct {
-		name    string
-		changed bool
-	}{
-		{"claimName", n.Storage.ClaimName != o.Storage.ClaimName},
-		{"size", !equality.Semantic.DeepEqual(n.Storage.Size, o.Storage.Size)},
-		{"storageClassName", !equality.Semantic.DeepEqual(n.Storage.StorageClassName, o.Storage.StorageClassName)},
-		{"accessModes", !slices.Equal(n.Storage.AccessModes, o.Storage.AccessModes)},
-		{"deletionPolicy", !equality.Semantic.DeepEqual(n.Storage.DeletionPolicy, o.Storage.DeletionPolicy)},
-	} {
-		out.When(f.changed).Forbidden(rc546, storage.Child(f.name), remedy)
+	for _, name := range jsonfield.Changed(n.Storage, o.Storage) {
+		out.When(name != "subPath").Forbidden(rc546, path.Child("storage", name), remedy)
 	}
 }
 
@@ -110,18 +102,17 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 
 // checkHeadChange tells of changes of what the head Pod is made from.
 func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
-	for _, f := range []struct {
-		name    string
-		changed bool
-	}{
-		{"headGroupSpec", podsDiffer(headGroup(&new.HeadGroupSpec), headGroup(&old.HeadGroupSpec))},
-		{"enableInTreeAutoscaling", metadata.IsTrue(new.EnableInTreeAutoscaling) != metadata.IsTrue(old.EnableInTreeAutoscaling)},
-		{"autoscalerOptions", metadata.IsTrue(new.EnableInTreeAutoscaling) && !equality.Semantic.DeepEqual(autoscalerContainer(new), autoscalerContainer(old))},
-		{"gcsFaultToleranceOptions", !equality.Semantic.DeepEqual(gcsConnection(new), gcsConnection(old))},
-		{"historyServerOptions", !equality.Semantic.DeepEqual(new.HistoryServerOptions, old.HistoryServerOptions)},
-	} {
-		out.When(f.changed).Forbidden(rc551, path.Child(f.name))
+	differ := func(name string, a, b any) {
+		out.When(!equality.Semantic.DeepEqual(a, b)).Forbidden(rc551, path.Child(name))
 	}
+	scales := metadata.IsTrue(new.EnableInTreeAutoscaling)
+	out.When(podsDiffer(headGroup(&new.HeadGroupSpec), headGroup(&old.HeadGroupSpec))).Forbidden(rc551, path.Child("headGroupSpec"))
+	differ("enableInTreeAutoscaling", scales, metadata.IsTrue(old.EnableInTreeAutoscaling))
+	if scales {
+		differ("autoscalerOptions", autoscalerContainer(new), autoscalerContainer(old))
+	}
+	differ("gcsFaultToleranceOptions", gcsConnection(new), gcsConnection(old))
+	differ("historyServerOptions", new.HistoryServerOptions, old.HistoryServerOptions)
 }
 
 // autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.

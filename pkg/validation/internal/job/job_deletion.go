@@ -73,15 +73,12 @@ func checkDeletionForm(out *rule.Report, s *rayv1.DeletionStrategy, path *field.
 	}
 }
 
-var deletionPolicies = []rayv1.DeletionPolicyType{rayv1.DeleteCluster, rayv1.DeleteWorkers, rayv1.DeleteSelf, rayv1.DeleteNone}
-
 // touchesCluster reports whether the policy deletes a cluster or a part of it.
 func touchesCluster(p rayv1.DeletionPolicyType) bool {
 	return p == rayv1.DeleteCluster || p == rayv1.DeleteWorkers
 }
 
-var rj003 = rule.New(rule.Rule{ID: "RJ-003", Field: "deletionStrategy: deletionRules[i].policy, onSuccess.policy, onFailure.policy", Condition: "not DeleteCluster, DeleteWorkers, DeleteSelf, DeleteNone", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rj003 = rule.NewEnum(rule.Rule{ID: "RJ-003", Field: "deletionStrategy: deletionRules[i].policy, onSuccess.policy, onFailure.policy", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.DeleteCluster, rayv1.DeleteWorkers, rayv1.DeleteSelf, rayv1.DeleteNone)
 var rj029 = rule.New(rule.Rule{ID: "RJ-029", Field: "deletionStrategy.onSuccess.policy", Condition: "absent", Peer: rule.BySpec,
 	CEL: []rule.CEL{cel.SidePolicy("onSuccess")}})
 var rj030 = rule.New(rule.Rule{ID: "RJ-030", Field: "deletionStrategy.onFailure.policy", Condition: "absent", Peer: rule.BySpec,
@@ -117,7 +114,7 @@ func checkLegacyDeletion(out *rule.Report, j *Spec, s *rayv1.DeletionStrategy, p
 			continue
 		}
 		policy := *side.policy.Policy
-		rule.OneOf(out, rj003, policyPath, policy, deletionPolicies...)
+		rj003.Check(out, policyPath, policy)
 		out.When(j.selects && touchesCluster(policy)).Invalid(side.selected, policyPath, string(policy), "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone")
 		out.When(j.selects && policy == rayv1.DeleteSelf).Invalid(rj507, policyPath, string(policy))
 		workers = workers || policy == rayv1.DeleteWorkers
@@ -177,10 +174,8 @@ var rj042 = rule.New(rule.Rule{ID: "RJ-042", Field: "deletionStrategy.deletionRu
 var rj002 = rule.New(rule.Rule{ID: "RJ-002", Field: "deletionStrategy.deletionRules[i].policy, .condition", Condition: "absent", Peer: rule.BySchema,
 	Remedy: "say what to delete: DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone",
 	Marker: rule.InSchema})
-var rj004 = rule.New(rule.Rule{ID: "RJ-004", Field: "deletionStrategy.deletionRules[i].condition.jobStatus", Condition: "not SUCCEEDED, FAILED", Peer: rule.BySchema,
-	Marker: rule.InSchema})
-var rj005 = rule.New(rule.Rule{ID: "RJ-005", Field: "deletionStrategy.deletionRules[i].condition.jobDeploymentStatus", Condition: "not Failed", Peer: rule.BySchema,
-	Marker: rule.InSchema})
+var rj004 = rule.NewEnum(rule.Rule{ID: "RJ-004", Field: "deletionStrategy.deletionRules[i].condition.jobStatus", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
+var rj005 = rule.NewEnum(rule.Rule{ID: "RJ-005", Field: "deletionStrategy.deletionRules[i].condition.jobDeploymentStatus", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.JobDeploymentStatusFailed)
 var rj006 = rule.New(rule.Rule{ID: "RJ-006", Field: "deletionStrategy.deletionRules[i].condition.ttlSeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RJ-038"},
 	Remedy: "must be at least 0",
 	Marker: rule.InSchema})
@@ -202,7 +197,7 @@ func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *f
 	if r.Policy == "" {
 		out.Required(rj002, policyPath)
 	} else {
-		rule.OneOf(out, rj003, policyPath, r.Policy, deletionPolicies...)
+		rj003.Check(out, policyPath, r.Policy)
 	}
 	c := &r.Condition
 	switch {
@@ -211,8 +206,8 @@ func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *f
 	case c.JobStatus == nil && c.JobDeploymentStatus == nil:
 		out.Required(rj014, conditionPath)
 	}
-	rule.OneOfGiven(out, rj004, conditionPath.Child("jobStatus"), c.JobStatus, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed)
-	rule.OneOfGiven(out, rj005, conditionPath.Child("jobDeploymentStatus"), c.JobDeploymentStatus, rayv1.JobDeploymentStatusFailed)
+	rj004.CheckGiven(out, conditionPath.Child("jobStatus"), c.JobStatus)
+	rj005.CheckGiven(out, conditionPath.Child("jobDeploymentStatus"), c.JobDeploymentStatus)
 	out.When(c.TTLSeconds < 0).Invalid(rj006, conditionPath.Child("ttlSeconds"), c.TTLSeconds)
 	out.When(j.selects && touchesCluster(r.Policy)).Invalid(rj039, policyPath, string(r.Policy))
 	out.When(j.selects && r.Policy == rayv1.DeleteSelf).Invalid(rj507, policyPath, string(r.Policy))

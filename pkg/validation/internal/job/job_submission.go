@@ -21,14 +21,14 @@ var rj048 = rule.New(rule.Rule{ID: "RJ-048", Field: "submissionMode", Condition:
 	CEL:    []rule.CEL{{Field: ".submissionMode", Valid: "!" + cel.JobInSidecar + " || !" + cel.JobSelects}}})
 var rj063 = rule.New(rule.Rule{ID: "RJ-063", Field: "submissionMode", Condition: "K8sJobMode with the batch scheduler kai-scheduler", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"})
-var rj501 = rule.New(rule.Rule{ID: "RJ-501", Field: "submissionMode", Condition: "not K8sJobMode, HTTPMode, InteractiveMode, SidecarMode"})
+var rj501 = rule.NewEnum(rule.Rule{ID: "RJ-501", Field: "submissionMode"}, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
 var rj502 = rule.New(rule.Rule{ID: "RJ-502", Field: "entrypoint", Condition: "empty or blank, unless in InteractiveMode or with a submitter that has a command", Reads: []string{"submissionMode"},
 	Remedy: "give the command to run, as in python main.py"})
 
 // checkSubmission looks at how the job reaches Ray, and that there is something to run.
 func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
 	mode, modePath, entrypoint := j.spec.SubmissionMode, path.Child("submissionMode"), path.Child("entrypoint")
-	rule.OneOf(out, rj501, modePath, mode, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
+	rj501.Check(out, modePath, mode)
 	out.When(mode == rayv1.SidecarMode && j.selects).Invalid(rj048, modePath, string(mode))
 	out.When(mode == rayv1.K8sJobMode && j.options.Scheduler() == "kai-scheduler").Invalid(rj063, modePath, string(mode))
 	if mode == rayv1.InteractiveMode {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,7 +37,7 @@ func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
 
 func checkLateChanges(out *rule.Report, rj, old *rayv1.RayJob, path *field.Path) {
 	state := old.Status.JobDeploymentStatus
-	for _, name := range changedFields(&rj.Spec, &old.Spec) {
+	for _, name := range jsonfield.Changed(&rj.Spec, &old.Spec) {
 		p := path.Child(name)
 		switch {
 		case state.IsTerminal():
@@ -87,20 +86,6 @@ func checkJobIDChange(out *rule.Report, rj *rayv1.RayJob, state rayv1.JobDeploym
 		(state == rayv1.JobDeploymentStatusNew || state == rayv1.JobDeploymentStatusInitializing):
 		out.Invalid(rj518, path, rj.Spec.JobId, "is set before the job is Waiting; submit the job of this id as soon as the cluster is ready")
 	}
-}
-
-// changedFields are the JSON names of the fields that differ, in the order of the API.
-func changedFields(spec, old any) []string {
-	a, b := reflect.ValueOf(spec).Elem(), reflect.ValueOf(old).Elem()
-	fields := jsonfield.Of(a.Type())
-	var changed []string
-	for name, f := range fields {
-		if !equality.Semantic.DeepEqual(a.FieldByIndex(f.Index).Interface(), b.FieldByIndex(f.Index).Interface()) {
-			changed = append(changed, name)
-		}
-	}
-	slices.SortFunc(changed, func(x, y string) int { return fields[x].Rank - fields[y].Rank })
-	return changed
 }
 
 // onlyGroupSuspend reports whether nothing but suspend of worker groups changed, which the deletion policies do.

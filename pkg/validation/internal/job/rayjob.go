@@ -32,22 +32,16 @@ var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Cond
 
 // Check looks at a RayJob alone, its status included.
 func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
-	path, metaPath := field.NewPath("spec"), field.NewPath("metadata")
-	metadata.CheckName(out, &rj.ObjectMeta, jobNames)
-	if EmptyJobSpec(&rj.Spec) {
-		metadata.CheckSchedulerLabels(out, rj.Labels, o, metaPath.Child("labels"))
-		out.Required(rj581, path)
+	if !metadata.CheckObject(out, rj, &rj.ObjectMeta, jobNames, EmptyJobSpec(&rj.Spec), rj581, o) {
 		return
 	}
-	j := New(&rj.Spec, &rj.ObjectMeta, o)
-	metadata.Check(out, j.meta, o, metaPath)
+	j, path := New(&rj.Spec, &rj.ObjectMeta, o), field.NewPath("spec")
 	out.When(o.Scheduler() == "scheduler-plugins").Forbidden(rj066, field.NewPath("kind"))
 	CheckSpec(out, j, path)
 	checkKueue(out, j, path)
 	if rj.Spec.Suspend && rj.Spec.PreRunningDeadlineSeconds != nil && rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusNew {
 		out.Invalid(rj532, path.Child("preRunningDeadlineSeconds"), *rj.Spec.PreRunningDeadlineSeconds, "does not count while the job is suspended")
 	}
-	metadata.CheckObjectSize(out, rj)
 	CheckStatus(out, rj)
 }
 
@@ -114,8 +108,7 @@ func (j *Spec) submits() bool {
 	return j.spec.SubmissionMode == rayv1.K8sJobMode || j.spec.SubmissionMode == rayv1.SidecarMode
 }
 
-var rj010 = rule.New(rule.Rule{ID: "RJ-010", Field: "managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
-	Marker: rule.InCEL})
+var rj010 = rule.NewEnum(rule.Rule{ID: "RJ-010", Field: "managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 
 // CheckSpec looks at a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
 func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
@@ -125,5 +118,5 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 	checkJobLimits(out, j, path)
 	checkDeletion(out, j, path)
 	checkJobPayload(out, j, path)
-	rule.OneOfGiven(out, rj010, path.Child("managedBy"), j.spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rj010.CheckGiven(out, path.Child("managedBy"), j.spec.ManagedBy)
 }

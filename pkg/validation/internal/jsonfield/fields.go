@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // Field is a field of a struct as JSON knows it.
@@ -41,4 +43,18 @@ func addFields(fields map[string]Field, t reflect.Type, at []int) {
 			fields[name] = Field{Rank: len(fields), Index: index, GoType: f.Type}
 		}
 	}
+}
+
+// Changed are the names in JSON of the fields in which two structs of one type differ, given by pointers, in the order of their declaration.
+func Changed(object, old any) []string {
+	a, b := reflect.ValueOf(object).Elem(), reflect.ValueOf(old).Elem()
+	fields := Of(a.Type())
+	var changed []string
+	for name, f := range fields {
+		if !equality.Semantic.DeepEqual(a.FieldByIndex(f.Index).Interface(), b.FieldByIndex(f.Index).Interface()) {
+			changed = append(changed, name)
+		}
+	}
+	slices.SortFunc(changed, func(x, y string) int { return fields[x].Rank - fields[y].Rank })
+	return changed
 }

@@ -59,6 +59,20 @@ func CheckName(out *rule.Report, meta *metav1.ObjectMeta, r NameRules) {
 	out.When(!dns1035.MatchString(name)).Invalid(r.malformed, path, shown)
 }
 
+// CheckObject looks at what all kinds have, and reports whether there is more to look at. If the spec is missing, as absent says, then only the
+// labels count that do without.
+func CheckObject(out *rule.Report, object Object, meta *metav1.ObjectMeta, names NameRules, missing bool, absent *rule.Rule, o rule.Options) bool {
+	CheckName(out, meta, names)
+	if missing {
+		CheckSchedulerLabels(out, meta.Labels, o, field.NewPath("metadata", "labels"))
+		out.Required(absent, field.NewPath("spec"))
+		return false
+	}
+	Check(out, meta, o, field.NewPath("metadata"))
+	CheckObjectSize(out, object)
+	return true
+}
+
 // NameLength is how long the name is, or is going to be.
 func NameLength(meta *metav1.ObjectMeta) int {
 	if meta.Name == "" && meta.GenerateName != "" {

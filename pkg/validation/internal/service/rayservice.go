@@ -75,8 +75,7 @@ func (s *service) overlaps() bool {
 
 var rs002 = rule.New(rule.Rule{ID: "RS-002", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "below 0", Peer: rule.BySchemaAndSpec, Same: []string{"RS-017"}, Remedy: "must be at least 0",
 	Marker: rule.InSchema})
-var rs005 = rule.New(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Condition: "not ray.io/kuberay-operator or kueue.x-k8s.io/multikueue", Peer: rule.BySchema,
-	Marker: rule.InCEL})
+var rs005 = rule.NewEnum(rule.Rule{ID: "RS-005", Field: "spec.managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 var rs013 = rule.New(rule.Rule{ID: "RS-013", Field: "spec.rayClusterConfig.authOptions.enableK8sTokenAuth", Condition: "true", Peer: rule.BySpec,
 	CEL: []rule.CEL{{Node: "spec.rayClusterConfig.authOptions", Field: ".enableK8sTokenAuth", Valid: "!has(self.enableK8sTokenAuth) || !self.enableK8sTokenAuth",
 		Says: cel.TokenAlone}}})
@@ -92,15 +91,10 @@ var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent",
 
 // Check looks at a RayService alone.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
-	meta := field.NewPath("metadata")
-	metadata.CheckName(out, &rs.ObjectMeta, serviceNames)
-	checkInitializingTimeout(out, rs.Annotations, meta.Child("annotations"))
-	if equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}) {
-		metadata.CheckSchedulerLabels(out, rs.Labels, o, meta.Child("labels"))
-		out.Required(rs581, field.NewPath("spec"))
+	checkInitializingTimeout(out, rs.Annotations, field.NewPath("metadata", "annotations"))
+	if !metadata.CheckObject(out, rs, &rs.ObjectMeta, serviceNames, equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}), rs581, o) {
 		return
 	}
-	metadata.Check(out, &rs.ObjectMeta, o, meta)
 	s := newService(rs, o)
 	cluster.CheckOwnedCluster(out, s.cluster, rs.Spec.ManagedBy, cluster.OwnedRules{K8sToken: rs013, Upgrade: rs530, Dashboard: rs535, Manager: rs525, Suspend: rs524}, s.clusterPath)
 	if svc := rs.Spec.RayClusterSpec.HeadGroupSpec.HeadService; svc != nil && svc.Name != "" {
@@ -111,11 +105,10 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkServeConfig(out, s, s.path.Child("serveConfigV2"))
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)
-	rule.OneOfGiven(out, rs005, s.path.Child("managedBy"), rs.Spec.ManagedBy, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
+	rs005.CheckGiven(out, s.path.Child("managedBy"), rs.Spec.ManagedBy)
 	service, deployment := rs.Spec.ServiceUnhealthySecondThreshold, rs.Spec.DeploymentUnhealthySecondThreshold
 	out.When(service != nil).Invalid(rs513, s.path.Child("serviceUnhealthySecondThreshold"), ptr.Deref(service, 0))
 	out.When(deployment != nil).Invalid(rs513, s.path.Child("deploymentUnhealthySecondThreshold"), ptr.Deref(deployment, 0))
-	metadata.CheckObjectSize(out, rs)
 }
 
 var rs012 = rule.New(rule.Rule{ID: "RS-012", Field: "metadata.annotations[ray.io/initializing-timeout]", Condition: "neither a duration above 0 nor a whole number above 0", Peer: rule.ByWebhookAndSpec, Same: []string{"RS-536"},

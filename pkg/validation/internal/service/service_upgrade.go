@@ -14,9 +14,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var rs016 = rule.New(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Condition: "not NewCluster, NewClusterWithIncrementalUpgrade, None", Peer: rule.BySpec, Same: []string{"RS-501"},
-	CEL: []rule.CEL{{Node: "spec.upgradeStrategy.type", Ratchet: rule.ByServer, Valid: "self in ['NewCluster', 'NewClusterWithIncrementalUpgrade', 'None']",
-		Says: `supported values: "NewCluster", "NewClusterWithIncrementalUpgrade", "None"`}}})
+var rs016 = rule.NewEnum(rule.Rule{ID: "RS-016", Field: "spec.upgradeStrategy.type", Peer: rule.BySpec, Same: []string{"RS-501"},
+	CEL: []rule.CEL{{Node: "spec.upgradeStrategy.type", Ratchet: rule.ByServer, Valid: "self in ['NewCluster', 'NewClusterWithIncrementalUpgrade', 'None']"}}}, rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
 
 func checkServiceUpgrade(out *rule.Report, s *service) {
 	u := s.Spec.UpgradeStrategy
@@ -25,7 +24,7 @@ func checkServiceUpgrade(out *rule.Report, s *service) {
 	}
 	path := s.path.Child("upgradeStrategy")
 	optionsPath := path.Child("clusterUpgradeOptions")
-	rule.OneOfGiven(out, rs016, path.Child("type"), u.Type, rayv1.RayServiceNewCluster, rayv1.RayServiceNewClusterWithIncrementalUpgrade, rayv1.RayServiceUpgradeNone)
+	rs016.CheckGiven(out, path.Child("type"), u.Type)
 	enabled := s.cluster.Options.Enabled(rule.GateIncrementalUpgrade)
 	if !s.incremental() || !enabled {
 		checkUpgradeOptionsPresent(out, u.ClusterUpgradeOptions, optionsPath)
