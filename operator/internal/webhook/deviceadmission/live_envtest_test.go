@@ -41,7 +41,7 @@ func TestD6ZeroIsNothingLive(t *testing.T) {
 	pod := w.pod("zero", "nvidia.com/gpu=0")
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 	w.Create(pod)
-	if limits := pod.Spec.Containers[0].Resources.Limits; pod.Spec.SchedulerName != "default-scheduler" || len(limits) != 1 || w.warnings.take() != "" {
+	if limits := pod.Spec.Containers[0].Resources.Limits; pod.Spec.SchedulerName != "default-scheduler" || len(limits) != 1 || w.warned() != "" {
 		t.Errorf("scheduler %s, limits %v", pod.Spec.SchedulerName, limits)
 	}
 }
@@ -52,14 +52,14 @@ func TestD8SchedulerLive(t *testing.T) {
 	for has, want := range map[string]string{"": "hami-scheduler", "default-scheduler": "hami-scheduler", "hami-scheduler": "hami-scheduler", "volcano": "volcano"} {
 		pod := w.pod("a", "nvidia.com/gpumem=3000")
 		pod.Spec.SchedulerName = has
-		w.warnings.take()
+		w.warned()
 		if err := w.dryRun(pod); err != nil {
 			t.Fatal(err)
 		}
 		if got := asked(t, pod); pod.Spec.SchedulerName != want || got["nvidia.com/gpu"] != "1" {
 			t.Errorf("%q: scheduler %s, asks for %v", has, pod.Spec.SchedulerName, got)
 		}
-		if got := w.warnings.take(); strings.Contains(got, "volcano and was kept, but nvidia needs hami-scheduler") != (has == "volcano") {
+		if got := w.warned(); strings.Contains(got, "volcano and was kept, but nvidia needs hami-scheduler") != (has == "volcano") {
 			t.Errorf("%q: warnings %s", has, got)
 		}
 	}
@@ -205,7 +205,7 @@ func TestA6A15WarningsLive(t *testing.T) {
 	if err := w.dryRun(pod); err != nil {
 		t.Fatal(err)
 	}
-	got := w.warnings.take()
+	got := w.warned()
 	for _, want := range []string{"the Ray container asks for GPUs of amd and nvidia", "container sidecar is not that of Ray: what it asks for of nvidia counts against quotas"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("warnings %s\nwant %s", got, want)

@@ -225,8 +225,8 @@ func TestD22D24D25Quotas(t *testing.T) {
 	}
 	w.Eventually("the other quota alone", func() bool { return w.admits("nvidia.com/gpu=2 nvidia.com/gpumem=4096") == nil })
 	refuses("nvidia.com/gpu=2 nvidia.com/gpumem=50001", `quota "wide"`)
-	w.warnings.take()
-	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"); err != nil || !strings.Contains(w.warnings.take(), "which is not charged") { // D27, Warn
+	w.warned()
+	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"); err != nil || !strings.Contains(w.warned(), "which is not charged") { // D27, Warn
 		t.Errorf("a share: %v", err)
 	}
 	zero := w.quota("zero", "limits.nvidia.com/gpu=0")
@@ -360,9 +360,9 @@ func TestD27PercentLive(t *testing.T) {
 		"Assume, wholeDeviceMiB: 998":  {},
 	} {
 		w.use(head + "vendors:\n- name: a\n  resources: {count: nvidia.com/gpu, memory: nvidia.com/gpumem, memoryPercent: nvidia.com/gpumem-percentage}\n  quota: {percent: " + policy + "}\n")
-		w.warnings.take()
+		w.warned()
 		err := w.admits(asks)
-		text := w.warnings.take()
+		text := w.warned()
 		if err != nil {
 			text = err.Error()
 		}
