@@ -143,6 +143,11 @@ func validateRay(v *Vendor, path *field.Path) field.ErrorList {
 		}
 		errs = append(errs, validateCustomName(name, at)...)
 	}
+	return append(errs, validateTotals(v, path)...)
+}
+
+func validateTotals(v *Vendor, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	for name, amount := range v.Ray.Totals {
 		at := path.Child("totals").Key(name)
 		if amount != TotalMemoryMiB && amount != TotalCorePercent {

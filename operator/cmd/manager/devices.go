@@ -34,6 +34,9 @@ const shippedRegistry = "shipped"
 // registryPeriod is how often the file is read. A kubelet brings a changed ConfigMap within a minute or two, so that this adds little.
 const registryPeriod = 10 * time.Second
 
+// auditPeriod is how often quotas are looked at that are exceeded all the same: seldom, because admission should leave none.
+const auditPeriod = 30 * time.Second
+
 // DeviceOptions say how shared accelerators are looked after.
 type DeviceOptions struct {
 	// Registry is a file with families of devices, or "shipped"; empty turns device admission off.
@@ -198,7 +201,8 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	if err := engine.Watch(ctx, c); err != nil {
 		return nil, err
 	}
-	return engine, mgr.Add(everywhere{c})
+	auditor := &devicequota.Auditor{Engine: engine, Recorder: mgr.GetEventRecorder(devicequota.EventSource), Every: auditPeriod, Clock: clock.RealClock{}}
+	return engine, errors.Join(mgr.Add(everywhere{c}), mgr.Add(auditor))
 }
 
 // everywhere is a cache that every replica fills.

@@ -31,14 +31,11 @@ func (e *Engine) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 	program := e.o.Registry.Program()
-	e.mu.Lock()
-	all := maps.Clone(e.namespaces)
-	e.mu.Unlock()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(syncedDesc, number(e.Ready()))
-	for name, n := range all {
+	for name, n := range e.all() {
 		n.mu.Lock()
 		n.expire(e.o.Clock.Now())
 		n.use(program)

@@ -85,6 +85,13 @@ func (e *Engine) namespace(name string) *namespace {
 	return n
 }
 
+// all are the namespaces of now, by name.
+func (e *Engine) all() map[string]*namespace {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.namespaces)
+}
+
 // SetPod notes a Pod as it is now. One that has ended takes nothing; one that is being deleted still does.
 func (e *Engine) SetPod(pod *corev1.Pod) {
 	if !asksForDevices(pod) {

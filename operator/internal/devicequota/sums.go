@@ -10,7 +10,7 @@ type podState int
 
 const (
 	running podState = iota
-	pending       // also one that is ending
+	pending          // also one that is ending
 	reserved
 	states
 )

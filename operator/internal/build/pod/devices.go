@@ -20,7 +20,7 @@ func (n *node) completeDevices() {
 		return
 	}
 	n.program = n.o.Devices.Program()
-	r := n.program.Plan(plan.FromPod(n.template.Annotations, &n.template.Spec))
+	r := n.program.Plan(plan.FromPod(n.template.Annotations, &n.template.Spec).WithLabels(n.template.Labels))
 	if r.Refused() {
 		return
 	}

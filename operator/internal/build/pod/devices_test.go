@@ -138,3 +138,18 @@ func TestR2WithoutWebhook(t *testing.T) {
 		t.Errorf("resources %+v, scheduler %s", r, p.Spec.SchedulerName)
 	}
 }
+
+// TestConditionsSeeTheLabelsOfTheTemplate: what the operator completes is what admission would, also where the registry asks for labels.
+func TestConditionsSeeTheLabelsOfTheTemplate(t *testing.T) {
+	program, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n" +
+		"- {name: a, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, absent: 7, when: '\"small\" in labels'}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := deviceWorker(t, Options{Devices: load.NewLive(program)}, "a.io/x=1", func(g *rayv1.WorkerGroupSpec) {
+		g.Template.Labels = map[string]string{"small": ""}
+	})
+	if q := p.Spec.Containers[0].Resources.Limits["a.io/c"]; q.Value() != 7 {
+		t.Errorf("resources %+v", p.Spec.Containers[0].Resources)
+	}
+}

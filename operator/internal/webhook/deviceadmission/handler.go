@@ -171,10 +171,10 @@ type callKey struct{}
 
 // Write implements http.ResponseWriter.
 func (c *call) Write(data []byte) (int, error) {
-	if c.failure != nil {
-		return len(data), nil
+	if c.failure == nil {
+		return c.ResponseWriter.Write(data)
 	}
-	return c.ResponseWriter.Write(data)
+	return len(data), nil
 }
 
 // WriteHeader implements http.ResponseWriter.

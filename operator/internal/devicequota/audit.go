@@ -1,0 +1,117 @@
+package devicequota
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/devices/plan"
+)
+
+// Reasons of events about a ResourceQuota.
+const (
+	// ReasonExceeded tells that Pods take more than the quota allows: it was lowered, they were there before it, or replicas admitted them at once.
+	ReasonExceeded = "DeviceQuotaExceeded"
+	// ReasonRounded tells that the quota allows a part of a unit, which nothing can take.
+	ReasonRounded = "DeviceQuotaRounded"
+)
+
+// EventSource is the name of the auditor in events.
+const EventSource = "raygate-device-quota"
+
+// Auditor tells by events of quotas for which admission came too late, and of such as cannot be meant: once, until that is no longer so. All fields are
+// required.
+type Auditor struct {
+	Engine   *Engine
+	Recorder events.EventRecorder
+	// Every is how often it looks.
+	Every time.Duration
+	Clock clock.WithTicker
+
+	said map[finding]bool
+}
+
+// finding is something about one resource of one quota.
+type finding struct {
+	quota            types.UID
+	reason, resource string
+}
+
+// Start looks until the context ends. It implements manager.Runnable.
+func (a *Auditor) Start(ctx context.Context) error {
+	ticker := a.Clock.NewTicker(a.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			a.look()
+		}
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: an event is for one replica to send.
+func (*Auditor) NeedLeaderElection() bool { return true }
+
+func (a *Auditor) look() {
+	if !a.Engine.Ready() {
+		return
+	}
+	said := map[finding]bool{}
+	for _, n := range a.Engine.all() {
+		for _, q := range n.audited(a.Engine.o.Registry.Program()) {
+			var news []report.Event
+			for _, f := range slices.SortedFunc(maps.Keys(q.notes), func(x, y finding) int { return strings.Compare(x.reason+x.resource, y.reason+y.resource) }) {
+				if !a.said[f] {
+					news = append(news, report.Warning(f.reason, "Audit", q.notes[f]))
+				}
+				said[f] = true
+			}
+			report.Send(a.Recorder, q.object, news)
+		}
+	}
+	a.said = said
+}
+
+// audited is a quota with what there is to say about it.
+type audited struct {
+	object *corev1.ResourceQuota
+	notes  map[finding]string
+}
+
+func (n *namespace) audited(p *plan.Program) []audited {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.use(p)
+	var out []audited
+	for _, q := range n.quotas {
+		notes := map[finding]string{}
+		for key, limit := range q.Spec.Hard {
+			resource, ours := strings.CutPrefix(string(key), hardPrefix)
+			hard, exact, counts := p.Hard(resource, limit)
+			if !ours || !counts {
+				continue
+			}
+			if !exact {
+				notes[finding{q.UID, ReasonRounded, resource}] = fmt.Sprintf("%s is %s, which is rounded down to whole units", key, limit.String())
+			}
+			if u := n.used(q, resource, ""); u.total() > hard {
+				notes[finding{q.UID, ReasonExceeded, resource}] = fmt.Sprintf("%s: in use %d%s, hard %d%s", resource, u.total(), p.Unit(resource), hard, p.Unit(resource))
+			}
+		}
+		if len(notes) > 0 {
+			out = append(out, audited{q, notes})
+		}
+	}
+	return out
+}
