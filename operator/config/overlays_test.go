@@ -199,7 +199,10 @@ func TestBookF1F2F5F6Registrations(t *testing.T) {
 	}
 	var want []string
 	for kind, resource := range map[string]string{"RayCluster": "rayclusters", "RayJob": "rayjobs", "RayService": "rayservices", "RayCronJob": "raycronjobs"} {
-		want = append(want, webhook.ValidatePath(kind)+" "+resource, webhook.MutatePath(kind)+" "+resource)
+		want = append(want, webhook.ValidatePath(kind)+" "+resource)
+		if slices.Contains(certs.CRDs, resource+".ray.io") { // of which there is an old version, whose writes lack fields
+			want = append(want, webhook.MutatePath(kind)+" "+resource)
+		}
 	}
 	slices.Sort(want)
 	slices.Sort(got)

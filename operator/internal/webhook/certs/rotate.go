@@ -11,7 +11,7 @@ import (
 )
 
 // CRDs are those whose conversion calls the webhook.
-var CRDs = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+var CRDs = []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
 // Options say where certificates are kept and who has to know the CA. All names are required.
 type Options struct {
