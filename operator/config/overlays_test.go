@@ -246,8 +246,18 @@ func TestDeployment(t *testing.T) {
 			d := find[appsv1.Deployment](t, build(t, overlay, nil), "Deployment")[0]
 			c := d.Spec.Template.Spec.Containers[0]
 			webhooks := hasWebhooks(overlay)
-			if got := slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == "raygate-webhook-cert" }); got != webhooks {
-				t.Errorf("the Secret of the certificate is mounted: %t", got)
+			var mounted *corev1.SecretVolumeSource
+			for _, v := range d.Spec.Template.Spec.Volumes {
+				if v.Secret != nil && v.Secret.SecretName == "raygate-webhook-cert" {
+					mounted = v.Secret
+				}
+			}
+			if (mounted != nil) != webhooks {
+				t.Errorf("the Secret of the certificate is mounted: %t", mounted != nil)
+			}
+			// The Pod that creates a deleted Secret must not wait for it; one that cannot must.
+			if optional := mounted != nil && mounted.Optional != nil && *mounted.Optional; optional != (overlay == "with-webhooks-self-managed") {
+				t.Errorf("the Pod starts without the Secret: %t", optional)
 			}
 			env := fmt.Sprint(c.Env)
 			if got := strings.Contains(env, "ENABLE_WEBHOOKS"); got != webhooks {
@@ -299,5 +309,36 @@ func TestBookF8RightsOnConfigurations(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRightsOnTheCertificateSecret: the operator creates the Secret of its certificate anew, which RBAC cannot limit to a name, so that
+// the right ends with its own namespace.
+func TestRightsOnTheCertificateSecret(t *testing.T) {
+	objects := build(t, "with-webhooks-self-managed", nil)
+	for _, role := range find[rbacv1.ClusterRole](t, objects, "ClusterRole") {
+		if role.Name != "raygate-operator-webhook-cert" {
+			continue
+		}
+		if slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "secrets") }) {
+			t.Errorf("%s has rights on Secrets of all namespaces: %v", role.Name, role.Rules)
+		}
+	}
+	creates := false
+	for _, role := range find[rbacv1.Role](t, objects, "Role") {
+		if role.Name != "raygate-operator-webhook-cert" {
+			continue
+		}
+		for _, rule := range role.Rules {
+			creates = creates || slices.Contains(rule.Verbs, "create") && len(rule.ResourceNames) == 0
+			for _, verb := range []string{"update", "patch", "delete"} {
+				if slices.Contains(rule.Verbs, verb) && !slices.Equal(rule.ResourceNames, []string{"raygate-webhook-cert"}) {
+					t.Errorf("%s may %s Secrets of any name", role.Name, verb)
+				}
+			}
+		}
+	}
+	if !creates {
+		t.Error("the operator cannot create the Secret of its certificate")
 	}
 }
