@@ -132,7 +132,10 @@ func TestBookG1Overlays(t *testing.T) {
 	cases := map[string][]string{
 		"default":                    always,
 		"with-policies":              always, // and the policies, which the next test counts
-		"with-webhooks-cert-manager": slices.Concat(always, withWebhooks, []string{"Certificate raygate-system/raygate-webhook-cert", "Issuer raygate-system/raygate-selfsigned"}),
+		"with-webhooks-cert-manager": slices.Concat(always, withWebhooks, []string{
+			"Certificate raygate-system/raygate-webhook-ca", "Certificate raygate-system/raygate-webhook-cert",
+			"Issuer raygate-system/raygate-selfsigned", "Issuer raygate-system/raygate-webhook-ca",
+		}),
 		"with-webhooks-self-managed": slices.Concat(always, withWebhooks, []string{
 			"ClusterRole raygate-operator-webhook-cert", "ClusterRoleBinding raygate-operator-webhook-cert", "Role raygate-system/raygate-operator-webhook-cert",
 			"RoleBinding raygate-system/raygate-operator-webhook-cert", "Secret raygate-system/raygate-webhook-cert",
