@@ -271,7 +271,7 @@ func testRotation(t *testing.T, env *envtest.Env, c client.Client) {
 func verifyEverywhere(t *testing.T, c client.Client, cert []byte) {
 	t.Helper()
 	all := bundles(t, c)
-	if want := len(certs.CRDs) + 4 + 4; len(all) != want {
+	if want := len(certs.CRDs) + 4 + 3; len(all) != want {
 		t.Errorf("%d places for the CA, want %d", len(all), want)
 	}
 	for name, bundle := range all {

@@ -19,10 +19,7 @@ import (
 )
 
 // kinds that have this version, by plural.
-var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService", "raycronjobs": "RayCronJob"}
-
-// frozen are those that are older than v1.
-var frozen = []string{"rayclusters", "rayjobs", "rayservices"}
+var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService"}
 
 func loadCRD(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
@@ -66,12 +63,9 @@ func TestVersions(t *testing.T) {
 			if !old.Served || old.Storage || !old.Deprecated {
 				t.Errorf("v1alpha1: served %t, storage %t, deprecated %t", old.Served, old.Storage, old.Deprecated)
 			}
-			// Clients have this text in their allow-lists of warnings; it is KubeRay's to the letter, which has no RayCronJob.
+			// Clients have this text in their allow-lists of warnings; it is KubeRay's to the letter.
 			want := "ray.io/v1alpha1 " + kind + " is deprecated; use ray.io/v1 " + kind +
 				". v1alpha1 receives no new fields and will be unavailable in KubeRay 1.9."
-			if kind == "RayCronJob" {
-				want = "ray.io/v1alpha1 RayCronJob is deprecated; use ray.io/v1 RayCronJob. The two differ in nothing but the version."
-			}
 			if old.DeprecationWarning == nil || *old.DeprecationWarning != want {
 				t.Errorf("deprecation warning %v, want %q", old.DeprecationWarning, want)
 			}
@@ -82,11 +76,20 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// RayCronJob is as in KubeRay: v1 only, and nothing to convert.
+func TestRayCronJobHasOneVersion(t *testing.T) {
+	crd := loadCRD(t, "raycronjobs")
+	if len(crd.Spec.Versions) != 1 || crd.Spec.Conversion != nil {
+		t.Fatalf("%d versions and the conversion %+v, want v1 alone", len(crd.Spec.Versions), crd.Spec.Conversion)
+	}
+	if v := crd.Spec.Versions[0]; v.Name != "v1" || !v.Served || !v.Storage || v.Deprecated {
+		t.Errorf("%s: served %t, storage %t, deprecated %t", v.Name, v.Served, v.Storage, v.Deprecated)
+	}
+}
+
 func TestColumns(t *testing.T) {
-	for _, plural := range []string{"rayclusters", "raycronjobs"} {
-		if diff := cmp.Diff(version(t, plural, "v1").AdditionalPrinterColumns, version(t, plural, "v1alpha1").AdditionalPrinterColumns); diff != "" {
-			t.Errorf("%s prints other columns than v1 (-v1 +v1alpha1):\n%s", plural, diff)
-		}
+	if diff := cmp.Diff(version(t, "rayclusters", "v1").AdditionalPrinterColumns, version(t, "rayclusters", "v1alpha1").AdditionalPrinterColumns); diff != "" {
+		t.Errorf("rayclusters prints other columns than v1 (-v1 +v1alpha1):\n%s", diff)
 	}
 	for _, plural := range []string{"rayjobs", "rayservices"} {
 		if got := version(t, plural, "v1alpha1").AdditionalPrinterColumns; len(got) > 0 {
@@ -98,7 +101,7 @@ func TestColumns(t *testing.T) {
 // The CRD is stored as JSON. Two versions must leave room below the 1.5 MiB of etcd for what the API server adds, and for
 // as many rules again. Managed fields are not much of it: the list of versions is one field.
 func TestCRDSize(t *testing.T) {
-	for plural := range kinds {
+	for _, plural := range append(slices.Collect(maps.Keys(kinds)), "raycronjobs") {
 		stored, err := json.Marshal(loadCRD(t, plural))
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +167,7 @@ func outline(s *apiextensionsv1.JSONSchemaProps, path string) []string {
 
 // TestFrozen holds the version to what it was: clients that still use it were written long ago and learn nothing new.
 func TestFrozen(t *testing.T) {
-	for _, plural := range frozen {
+	for plural := range kinds {
 		t.Run(plural, func(t *testing.T) {
 			got := strings.Join(outline(version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, ""), "\n") + "\n"
 			golden.Text(t, "testdata/"+plural+".schema.txt", got)
@@ -179,22 +182,6 @@ func TestSharedFieldsHaveTheSameDefaultsAndEnums(t *testing.T) {
 		t.Run(plural, func(t *testing.T) {
 			compareShared(t, version(t, plural, "v1").Schema.OpenAPIV3Schema, version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, "")
 		})
-	}
-}
-
-// RayCronJob never had an older form, so its fields are those of v1, one by one. The rules of the table are in v1 only.
-func TestRayCronJobIsTheSameAsInV1(t *testing.T) {
-	fields := func(name string) []string {
-		s := version(t, "raycronjobs", name).Schema.OpenAPIV3Schema
-		delete(s.Properties, "metadata") // in v1 it declares the name, for rules
-		lines := outline(s, "")
-		for i := range lines {
-			lines[i], _, _ = strings.Cut(lines[i], " rule=")
-		}
-		return lines
-	}
-	if diff := cmp.Diff(fields("v1"), fields("v1alpha1")); diff != "" {
-		t.Errorf("fields (-v1 +v1alpha1):\n%s", diff)
 	}
 }
 

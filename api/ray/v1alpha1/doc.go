@@ -1,5 +1,5 @@
 // Package v1alpha1 holds the old, deprecated version of the ray.io API: RayCluster, RayJob and RayService as they were
-// before v1, and RayCronJob, which is the same in both versions.
+// before v1. RayCronJob came with v1 and has no other version.
 //
 // It is served for clients that were written before v1 and is frozen: no field is added or changed here. Every object is
 // stored as v1; fields that only v1 has are out of sight of these clients and, where the conversion webhook is installed,

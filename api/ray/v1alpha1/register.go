@@ -18,7 +18,6 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&RayCluster{}, &RayClusterList{},
 		&RayJob{}, &RayJobList{},
 		&RayService{}, &RayServiceList{},
-		&RayCronJob{}, &RayCronJobList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

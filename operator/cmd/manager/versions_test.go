@@ -14,13 +14,14 @@ import (
 
 // TestBookB11UnknownVersions: a version or kind from a later release is found before a request for it fails.
 func TestBookB11UnknownVersions(t *testing.T) {
-	known := []string{"RayCluster", "RayJob", "RayService", "RayCronJob"}
+	known := []string{"RayCluster", "RayJob", "RayService"}
 	cases := map[string]struct {
 		versions map[string][]string
 		want     []schema.GroupVersionKind
 	}{
-		"what this release installs": {versions: map[string][]string{"v1": known, "v1alpha1": known}},
+		"what this release installs": {versions: map[string][]string{"v1": append(known, "RayCronJob"), "v1alpha1": known}},
 		"a new version":              {versions: map[string][]string{"v1": known, "v2": {"RayJob"}}, want: []schema.GroupVersionKind{{Group: "ray.io", Version: "v2", Kind: "RayJob"}}},
+		"an old version of a kind":   {versions: map[string][]string{"v1alpha1": {"RayCronJob"}}, want: []schema.GroupVersionKind{{Group: "ray.io", Version: "v1alpha1", Kind: "RayCronJob"}}},
 		"a new kind":                 {versions: map[string][]string{"v1": {"RayCluster", "RayPizza"}}, want: []schema.GroupVersionKind{{Group: "ray.io", Version: "v1", Kind: "RayPizza"}}},
 		"no CRDs":                    {},
 	}

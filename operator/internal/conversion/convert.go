@@ -22,11 +22,14 @@ var versions = map[schema.GroupVersion]side{
 // extra is the annotation that a version carries what it cannot say in.
 var extra = [2]string{hub: AnnotationOldExtra, old: AnnotationHubExtra}
 
-// Known reports whether objects of the kind can be converted to and from the version.
+// Known reports whether objects of the kind can be converted to and from the version. A kind that v1alpha1 does not have is known in v1.
 func Known(gvk schema.GroupVersionKind) bool {
-	_, version := versions[gvk.GroupVersion()]
-	return version && plans[gvk.Kind] != nil
+	side, version := versions[gvk.GroupVersion()]
+	return version && (plans[gvk.Kind] != nil || side == hub && hubOnly[gvk.Kind])
 }
+
+// Converts reports whether the kind has more than one version.
+func Converts(kind string) bool { return plans[kind] != nil }
 
 // Convert changes obj, a decoded JSON object, into the version wanted. Only apiVersion, the fields that the two versions
 // do not share and the annotation with preserved fields change. An object that is in that version already stays as it is.

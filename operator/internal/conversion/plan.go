@@ -20,7 +20,7 @@ const (
 func (s side) other() side { return 1 - s }
 
 // node compares what the two versions declare at one place of an object. Places where both versions use one type have none,
-// such as those of Kubernetes and the spec of a RayCronJob.
+// such as those of Kubernetes.
 type node struct {
 	fields map[string]*field // of an object, by JSON name, from both versions
 	items  *node             // of the elements of a list
@@ -43,8 +43,10 @@ var plans = map[string]*node{
 	"RayCluster": compare(reflect.TypeFor[rayv1.RayCluster](), reflect.TypeFor[rayv1alpha1.RayCluster]()),
 	"RayJob":     compare(reflect.TypeFor[rayv1.RayJob](), reflect.TypeFor[rayv1alpha1.RayJob]()),
 	"RayService": compare(reflect.TypeFor[rayv1.RayService](), reflect.TypeFor[rayv1alpha1.RayService]()),
-	"RayCronJob": compare(reflect.TypeFor[rayv1.RayCronJob](), reflect.TypeFor[rayv1alpha1.RayCronJob]()),
 }
+
+// hubOnly are the kinds that came with v1. They have nothing to convert.
+var hubOnly = map[string]bool{"RayCronJob": true}
 
 // listKeys are the lists whose elements are known by a name. Elements move when one before them is removed; by index, the
 // preserved fields of one would end up in another.

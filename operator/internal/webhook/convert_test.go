@@ -73,7 +73,7 @@ func TestBookB4B5OrderOfManyMixedObjects(t *testing.T) {
 	hooks, metrics := registered(t)
 	var objects []string
 	for i := range 1000 {
-		version, kind := []string{"v1", "v1alpha1"}[i%2], []string{"RayCluster", "RayJob", "RayService", "RayCronJob"}[i/2%4]
+		version, kind := []string{"v1", "v1alpha1"}[i%2], []string{"RayCluster", "RayJob", "RayService"}[i/2%3]
 		objects = append(objects, fmt.Sprintf(`{"apiVersion":"ray.io/%s","kind":"%s","metadata":{"name":"o","uid":"uid-%d"},"spec":{}}`, version, kind, i))
 	}
 	got := conversionReview(t, hooks[ConvertPath], "ray.io/v1alpha1", objects...)
@@ -99,6 +99,7 @@ func TestBookB6B13AllOrNothing(t *testing.T) {
 	good := `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"}}`
 	cases := map[string]struct{ wanted, bad, want string }{
 		"unknown kind":            {"ray.io/v1alpha1", `{"apiVersion":"ray.io/v1","kind":"Pizza","metadata":{"namespace":"n","name":"funghi"}}`, "Pizza n/funghi"},
+		"kind of v1 only":         {"ray.io/v1alpha1", `{"apiVersion":"ray.io/v1","kind":"RayCronJob","metadata":{"namespace":"n","name":"nightly"}}`, "RayCronJob n/nightly"},
 		"unknown version":         {"ray.io/v1alpha1", `{"apiVersion":"ray.io/v9","kind":"RayJob","metadata":{"name":"b"}}`, "ray.io/v9"},
 		"unknown desired version": {"ray.io/v9", good, "ray.io/v9"},
 		"no desired version":      {"", good, "known"},

@@ -9,6 +9,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
+	"github.com/raygate/raygate/operator/internal/conversion"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -27,7 +28,7 @@ func ValidatePath(kind string) string {
 	return "/validate-ray-io-v1-" + strings.ToLower(kind)
 }
 
-// MutatePath is where objects of the kind get what they lack.
+// MutatePath is where objects of the kind get what they lack. Kinds that have v1 only have no such path.
 func MutatePath(kind string) string {
 	return "/mutate-ray-io-v1-" + strings.ToLower(kind)
 }
@@ -45,6 +46,8 @@ func Register(server Registrar, o validation.Options, stage Stage, m *Metrics, d
 	for _, k := range kinds {
 		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schemas: schemas, devices: devices}
 		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: v.handle}})
-		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
+		if conversion.Converts(k.Kind) {
+			server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
+		}
 	}
 }

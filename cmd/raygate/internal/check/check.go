@@ -63,7 +63,7 @@ type Result struct {
 // Version is the version of the group that objects are written in.
 var Version = rayv1.GroupVersion.String()
 
-// oldVersion is served for old clients.
+// oldVersion is served for old clients, of the kinds that are older than v1.
 const oldVersion = "v1alpha1"
 
 // Header is what a document says of itself. Kind is empty when it is no object of Ray that can be read on; the findings say why.
@@ -124,7 +124,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 	case !known:
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", kind), "")
 		return r, checks, Header{}
-	case version == oldVersion:
+	case version == oldVersion && kind != "RayCronJob":
 		// KubeRay serves it, and its fields are those of v1.
 		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", apiVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:

@@ -191,36 +191,24 @@ func TestBookC10X501StrippedStash(t *testing.T) {
 	}
 }
 
-// TestBookA1RayCronJob: the kind that is the same in both versions passes unchanged, in either direction, with the rules of v1
-// on both sides.
-func TestBookA1RayCronJobInBothVersions(t *testing.T) {
+// TestBookA1RayCronJobIsV1Only: KubeRay has it in v1 alone. Nobody is asked to convert it, and the rules of v1 reach it.
+func TestBookA1RayCronJobIsV1Only(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
-	const cron = "{apiVersion: ray.io/%s, kind: RayCronJob, metadata: {name: %s}, spec: {schedule: '%s', jobTemplate: {entrypoint: x, backoffLimit: 2, rayClusterSpec: {headGroupSpec: {labels: {a: b}, template: " + template + "}, workerGroupSpecs: [{groupName: w, numOfHosts: 2, template: " + template + "}]}}}}"
+	const cron = "{apiVersion: ray.io/%s, kind: RayCronJob, metadata: {name: %s}, spec: {schedule: '%s', jobTemplate: {entrypoint: x, backoffLimit: 2, rayClusterSpec: {headGroupSpec: {labels: {a: b}, template: " + template + "}}}}}"
+	before := hooks.count(webhook.ConvertPath+" ray.io/v1") + hooks.count(webhook.ConvertPath+" ray.io/v1alpha1")
 	create(t, c, "raycronjobs", ns, fmt.Sprintf(cron, hub, "new", "@daily"))
-	create(t, c, "raycronjobs", ns, fmt.Sprintf(cron, old, "old", "@daily"))
-	if diff := cmp.Diff(stored(t, "raycronjobs", ns, "new")["spec"], stored(t, "raycronjobs", ns, "old")["spec"]); diff != "" {
-		t.Errorf("stored spec (-through v1 +through v1alpha1):\n%s", diff)
+	if got := get(t, c, "raycronjobs", hub, ns, "new"); got.GetAPIVersion() != "ray.io/v1" {
+		t.Errorf("read as %s", got.GetAPIVersion())
 	}
-	c.taken()
-	seen := get(t, c, "raycronjobs", old, ns, "new")
-	if got := c.taken(); !strings.Contains(got, "ray.io/v1alpha1 RayCronJob is deprecated") {
-		t.Errorf("warnings %q", got)
+	if now := hooks.count(webhook.ConvertPath+" ray.io/v1") + hooks.count(webhook.ConvertPath+" ray.io/v1alpha1"); now != before {
+		t.Errorf("%d conversions of a kind with one version", now-before)
 	}
-	if diff := cmp.Diff(get(t, c, "raycronjobs", hub, ns, "new").Object["spec"], seen.Object["spec"]); diff != "" || len(seen.GetAnnotations()) > 0 {
-		t.Errorf("annotations %v, spec as v1alpha1 (-v1 +v1alpha1):\n%s", seen.GetAnnotations(), diff)
+	if _, err := c.resource("raycronjobs", old, ns).Create(t.Context(), decode(fmt.Sprintf(cron, old, "old", "@daily")), metav1.CreateOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a RayCronJob of v1alpha1: %v, want not found", err)
 	}
-	before := stored(t, "raycronjobs", ns, "new")
-	if _, err := c.resource("raycronjobs", old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(before["spec"], stored(t, "raycronjobs", ns, "new")["spec"]); diff != "" {
-		t.Errorf("GET and PUT through v1alpha1 (-before +after):\n%s", diff)
-	}
-	for _, version := range []string{hub, old} {
-		if _, err := c.resource("raycronjobs", version, ns).Create(t.Context(), decode(fmt.Sprintf(cron, version, "bad", "61 * * * *")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
-			t.Errorf("a schedule that never comes, through %s: %v", version, err)
-		}
+	if _, err := c.resource("raycronjobs", hub, ns).Create(t.Context(), decode(fmt.Sprintf(cron, hub, "bad", "61 * * * *")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a schedule that never comes: %v", err)
 	}
 }
 

@@ -326,23 +326,28 @@ func awaitWebhooks(ctx context.Context) error {
 	c := connect(nil)
 	probe := decode(oldCluster("probe")) // valid, or the CRDs would refuse it before a webhook is asked
 	for _, resource := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
-		obj := probe.DeepCopy()
+		obj, version := probe.DeepCopy(), old
 		switch resource {
 		case "rayjobs":
 			obj.Object["kind"], obj.Object["spec"] = "RayJob", map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}
 		case "rayservices":
 			obj.Object["kind"], obj.Object["spec"] = "RayService", map[string]any{"serveConfigV2": "applications: []", "rayClusterConfig": probe.Object["spec"]}
 		case "raycronjobs":
+			version = hub
+			obj.SetAPIVersion("ray.io/" + hub)
 			obj.Object["kind"], obj.Object["spec"] = "RayCronJob", map[string]any{"schedule": "@daily", "jobTemplate": map[string]any{"entrypoint": "a", "rayClusterSpec": probe.Object["spec"]}}
 		}
 		kind := strings.ToLower(obj.GetKind())
-		want := []string{"/validate-ray-io-v1-" + kind, "/mutate-ray-io-v1-" + kind, webhook.ConvertPath + " ray.io/v1"}
+		want := []string{"/validate-ray-io-v1-" + kind}
+		if version == old {
+			want = append(want, "/mutate-ray-io-v1-"+kind, webhook.ConvertPath+" ray.io/v1")
+		}
 		before := map[string]int{}
 		for _, key := range want {
 			before[key] = hooks.count(key)
 		}
 		for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-			_, err := c.resource(resource, old, "default").Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := c.resource(resource, version, "default").Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			missing := ""
 			for _, key := range want {
 				if hooks.count(key) == before[key] {

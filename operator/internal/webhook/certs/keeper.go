@@ -3,11 +3,14 @@ package certs
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,8 +72,36 @@ func (k *keeper) keepPredecessor(ctx context.Context, secret *corev1.Secret) err
 	if err := k.live.Get(ctx, k.key, &before); err != nil {
 		return fmt.Errorf("reading the Secret of the webhook certificate: %w", err)
 	}
-	secret.Data[caKey] = withPredecessor(secret.Data[caKey], before.Data[caKey])
+	previous := before.Data[caKey]
+	if len(previous) == 0 {
+		// A Secret that was deleted took its CA along, and replicas still serve a certificate of it.
+		var err error
+		if previous, err = k.trusted(ctx); err != nil {
+			return err
+		}
+	}
+	secret.Data[caKey] = withPredecessor(secret.Data[caKey], previous)
 	return nil
+}
+
+// trusted is the CA that the API server knows for conversions, which no failure policy excuses; nil if it knows none.
+func (k *keeper) trusted(ctx context.Context) ([]byte, error) {
+	crd := &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	if err := k.live.Get(ctx, client.ObjectKey{Name: CRDs[0]}, crd); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("reading the CA of conversions: %w", err)
+	}
+	text, _, err := unstructured.NestedString(crd.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle")
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA of conversions: %w", err)
+	}
+	bundle, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA of conversions: %w", err)
+	}
+	return bundle, nil
 }
 
 // upToDate reports whether a CRD or webhook configuration has the CA already.

@@ -1,8 +1,11 @@
 package certs
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -66,6 +69,35 @@ func TestKeeperWritesWhatChanges(t *testing.T) {
 			}
 			if s, ok := tc.now.(*corev1.Secret); ok && string(s.Data[caKey]) != tc.wantCA {
 				t.Errorf("CA:\n%swant:\n%s", s.Data[caKey], tc.wantCA)
+			}
+		})
+	}
+}
+
+// Replicas serve the certificate of a deleted Secret until they have that of its successor.
+func TestKeeperTrustsTheCAOfADeletedSecret(t *testing.T) {
+	a, b := pemOf("a"), pemOf("b")
+	empty := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "cert"}}
+	cases := map[string]struct {
+		crd  []client.Object
+		want []byte
+	}{
+		"the API server knows one":    {crd: []client.Object{crdWithCA(base64.StdEncoding.EncodeToString(a))}, want: slices.Concat(b, a)},
+		"the API server knows two":    {crd: []client.Object{crdWithCA(base64.StdEncoding.EncodeToString(slices.Concat(a, pemOf("z"))))}, want: slices.Concat(b, a)},
+		"the API server knows none":   {crd: []client.Object{crdWithCA("")}, want: b},
+		"there is no such CRD":        {want: b},
+		"a new installation, restart": {crd: []client.Object{crdWithCA(base64.StdEncoding.EncodeToString(b))}, want: b},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, _ := keeperOf(t.Context().Done(), false, append(tc.crd, empty.DeepCopy())...)
+			now := empty.DeepCopy()
+			now.Data = map[string][]byte{caKey: b}
+			if err := k.Update(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(now.Data[caKey], tc.want) {
+				t.Errorf("CA:\n%swant:\n%s", now.Data[caKey], tc.want)
 			}
 		})
 	}

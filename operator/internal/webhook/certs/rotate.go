@@ -2,6 +2,7 @@ package certs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,13 +12,13 @@ import (
 )
 
 // CRDs are those whose conversion calls the webhook.
-var CRDs = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+var CRDs = []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
 // Options say where certificates are kept and who has to know the CA. All names are required.
 type Options struct {
 	// Namespace is that of the Secret and of the Service.
 	Namespace string
-	// Secret exists already, be it empty, and is mounted at Dir.
+	// Secret is mounted at Dir. It is created when there is none, and again when it is deleted.
 	Secret string
 	Dir    string
 	// Service is the name that the API server calls.
@@ -31,7 +32,10 @@ type Options struct {
 	CheckEvery time.Duration
 }
 
-// The rights below are in operator/config/webhook/self-managed, not in the ClusterRole of every installation.
+// fieldOwner is the manager of the fields that are written here.
+const fieldOwner = "raygate-operator-certificates"
+
+// The rights below are in operator/config/components/self-managed, not in the ClusterRole of every installation.
 
 // Add makes the manager look after the certificate until ctx ends. The channel is closed when there is one in Dir and the API server
 // has been told its CA, which is looked for after a second, then at intervals that double. Every replica does the work; the Secret is
@@ -47,6 +51,10 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
 	done := make(chan struct{})
+	secrets := &creator{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key}
+	if err := errors.Join(secrets.ensure(ctx), secrets.watch(mgr)); err != nil {
+		return nil, err
+	}
 	writer := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
 	err = rotator.AddRotator(managerOf{Manager: mgr, client: writer}, &rotator.CertRotator{
 		SecretKey:              key,
@@ -57,7 +65,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		ExtraDNSNames:          []string{host + ".cluster.local"},
 		IsReady:                done,
 		Webhooks:               webhooks,
-		FieldOwner:             "raygate-operator-certificates",
+		FieldOwner:             fieldOwner,
 		CaCertDuration:         o.CALifetime,
 		ServerCertDuration:     o.Lifetime,
 		LookaheadInterval:      o.RenewBefore,

@@ -1,0 +1,87 @@
+package certs
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// creator creates the Secret where there is none. The rotator only fills one in: without a Secret it ends the process when it starts,
+// and does nothing later.
+type creator struct {
+	client client.Writer
+	live   client.Reader
+	key    types.NamespacedName
+}
+
+// ensure creates an empty Secret if there is none.
+func (c *creator) ensure(ctx context.Context) error {
+	err := c.live.Get(ctx, c.key, &corev1.Secret{})
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading the Secret of the webhook certificate: %w", err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}, Type: corev1.SecretTypeOpaque}
+	if err := c.client.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return nil // another replica was faster
+		}
+		return fmt.Errorf("creating the Secret of the webhook certificate: %w", err)
+	}
+	klog.FromContext(ctx).Info("Created the Secret of the webhook certificate", "Secret", klog.KObj(secret))
+	return nil
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (c *creator) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, c.ensure(ctx)
+}
+
+// watch calls Reconcile when the Secret is deleted. It watches that one Secret, whatever the manager's cache leaves out.
+func (c *creator) watch(mgr ctrl.Manager) error {
+	one := cache.ByObject{Namespaces: map[string]cache.Config{
+		c.key.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, c.key.Name)},
+	}}
+	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: one},
+	})
+	if err != nil {
+		return fmt.Errorf("making a cache of the Secret of the webhook certificate: %w", err)
+	}
+	if err := mgr.Add(everyReplica{secrets}); err != nil {
+		return fmt.Errorf("adding the cache of the Secret of the webhook certificate: %w", err)
+	}
+	deleted := predicate.TypedFuncs[*corev1.Secret]{
+		CreateFunc:  func(event.TypedCreateEvent[*corev1.Secret]) bool { return false },
+		UpdateFunc:  func(event.TypedUpdateEvent[*corev1.Secret]) bool { return false },
+		GenericFunc: func(event.TypedGenericEvent[*corev1.Secret]) bool { return false },
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("webhook-certificate-secret").
+		WithOptions(controller.Options{NeedLeaderElection: new(false)}).
+		WatchesRawSource(source.Kind(secrets, &corev1.Secret{}, &handler.TypedEnqueueRequestForObject[*corev1.Secret]{}, deleted)).
+		Complete(c)
+}
+
+// everyReplica is a cache that starts without leader election.
+type everyReplica struct{ cache.Cache }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everyReplica) NeedLeaderElection() bool { return false }
