@@ -17,9 +17,11 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
+	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
+	"github.com/raygate/raygate/pkg/raydevices"
 )
 
 // shippedRegistry stands for the registry that comes with the operator, in place of a file.
@@ -36,6 +38,8 @@ type DeviceOptions struct {
 	Quota bool
 	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
 	ExplicitZeroGPU bool
+	// AutoscalerFacts stores in RayClusters what their autoscaler cannot read elsewhere.
+	AutoscalerFacts bool
 
 	live *deviceload.Live // nil when it is off
 	file *deviceload.File // nil for the shipped registry
@@ -45,6 +49,7 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator. With webhooks, Pods that ask for them are completed and held to quotas. The file is read again when it changes. Unset: off.")
 	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
+	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store in RayClusters with autoscaling what the autoscaler has to know of devices of --device-registry and can read nowhere else, in rayStartParams or resources of groups, as the field manager raygate-devices. false removes what is stored.")
 }
 
 // fill gives the builders what they need of it.
@@ -52,6 +57,14 @@ func (d *DeviceOptions) fill(o *pod.Options) {
 	if d.live != nil {
 		o.Devices, o.NoExplicitZeroGPU = d.live, !d.ExplicitZeroGPU
 	}
+}
+
+// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off.
+func (d *DeviceOptions) forWebhooks() *webhook.Devices {
+	if d.live == nil {
+		return nil
+	}
+	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
 }
 
 // complete reads the registry.

@@ -21,7 +21,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	webhook.Register(server, validationOptions(o), o.Webhook.stage, m)
+	webhook.Register(server, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks())
 	if err := addDeviceAdmission(ctx, mgr, o, server); err != nil {
 		return fmt.Errorf("setting up device admission: %w", err)
 	}

@@ -208,6 +208,7 @@ func rayClusterSettings(o *Options) raycluster.Config {
 		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
 		NetworkPolicies:      o.Gates.Enabled(features.RayClusterNetworkPolicy),
 		IngressOnOpenShift:   o.IngressOnOpenShift,
+		DeviceFacts:          o.Devices.AutoscalerFacts,
 	}
 }
 

@@ -47,7 +47,7 @@ func mutate(k kind) func(context.Context, admission.Request) answer {
 			slices.SortFunc(restored, func(a, b jsonpatch.Operation) int { return strings.Compare(a.Path, b.Path) })
 		}
 		a := allow(outcomeAllowed)
-		a.response.Patches = append(slices.Clone(restored), missingDefaults(k, req.Object.Raw, obj)...)
+		a.response.Patches = slices.Concat(restored, missingDefaults(k, req.Object.Raw, obj), keepFacts(k, req))
 		if len(restored) > 0 {
 			a.response.Warnings = []string{restoreWarning(restored)}
 		}

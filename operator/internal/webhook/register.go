@@ -37,13 +37,13 @@ type Registrar interface {
 	Register(path string, hook http.Handler)
 }
 
-// Register puts all webhooks on the server.
-func Register(server Registrar, o validation.Options, stage Stage, m *Metrics) {
+// Register puts all webhooks on the server. Without devices they know no registry.
+func Register(server Registrar, o validation.Options, stage Stage, m *Metrics, devices *Devices) {
 	server.Register(ConvertPath, &converter{metrics: m})
 	kinds := allKinds()
 	schemas := lazySchemas(kinds)
 	for _, k := range kinds {
-		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schemas: schemas}
+		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schemas: schemas, devices: devices}
 		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: v.handle}})
 		server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 	}

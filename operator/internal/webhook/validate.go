@@ -31,6 +31,7 @@ type validator struct {
 	stage   Stage
 	clock   clock.PassiveClock
 	schemas func(kind string) (*hubSchema, error)
+	devices *Devices
 }
 
 // handle answers with every error at once, each at its field.
@@ -44,7 +45,7 @@ func (w *validator) handle(ctx context.Context, req admission.Request) answer {
 	if !mine && len(v.Errors) == 0 {
 		return allow(outcomeSkipped)
 	}
-	a := allow(outcomeAllowed, warningTexts(v.Warnings)...)
+	a := allow(outcomeAllowed, append(warningTexts(v.Warnings), w.devices.warnings(w.kind, req)...)...)
 	if len(v.Errors) > 0 {
 		a = deny(w.kind, req, v.Errors, a.response.Warnings)
 	}

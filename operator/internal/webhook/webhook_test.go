@@ -31,7 +31,7 @@ func (m mux) Register(path string, hook http.Handler) { m[path] = hook }
 func registered(t testing.TB) (mux, *Metrics) {
 	t.Helper()
 	m, metrics := mux{}, NewMetrics()
-	Register(m, validation.Options{}, StageEnforce, metrics)
+	Register(m, validation.Options{}, StageEnforce, metrics, nil)
 	return m, metrics
 }
 
@@ -175,7 +175,7 @@ func TestStages(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			hooks, metrics := mux{}, NewMetrics()
-			Register(hooks, validation.Options{}, tc.stage, metrics)
+			Register(hooks, validation.Options{}, tc.stage, metrics, nil)
 			got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", tc.obj, ""))
 			if got.Allowed != tc.wantAllowed {
 				t.Errorf("allowed %t", got.Allowed)
@@ -440,7 +440,7 @@ func FuzzAdmission(f *testing.F) {
 		f.Add(uint8(1), data, []byte("{}"))
 	}
 	hooks, metrics := mux{}, NewMetrics()
-	Register(hooks, validation.Options{}, StageEnforce, metrics)
+	Register(hooks, validation.Options{}, StageEnforce, metrics, nil)
 	f.Fuzz(func(t *testing.T, n uint8, after, before []byte) {
 		if !json.Valid(after) || !json.Valid(before) || len(after) == 0 || after[0] != '{' || before[0] != '{' {
 			t.Skip()

@@ -11,7 +11,13 @@ import (
 
 // Worker builds a worker Pod of the group g of the cluster.
 func Worker(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *corev1.Pod {
-	n := &node{
+	p := workerNode(rc, g, o).build()
+	p.Name, p.GenerateName = "", names.WorkerPodPrefix(rc.Name, g.GroupName)
+	return p
+}
+
+func workerNode(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *node {
+	return &node{
 		rc:          rc,
 		o:           o.For(rc),
 		kind:        rayv1.WorkerNode,
@@ -21,9 +27,6 @@ func Worker(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *corev1.P
 		resources:   g.Resources,
 		labels:      g.Labels,
 	}
-	p := n.build()
-	p.Name, p.GenerateName = "", names.WorkerPodPrefix(rc.Name, g.GroupName)
-	return p
 }
 
 // Replica places a worker within its group. The operator labels workers with it while the feature gate

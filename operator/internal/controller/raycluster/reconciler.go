@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/devicefacts"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -73,6 +74,8 @@ type Config struct {
 	NetworkPolicies bool
 	// IngressOnOpenShift publishes the dashboard by an Ingress also where Routes are served.
 	IngressOnOpenShift bool
+	// DeviceFacts stores in a RayCluster what its autoscaler cannot read elsewhere of Pod.Devices. Otherwise what is stored is removed.
+	DeviceFacts bool
 }
 
 // Reconciler brings RayClusters to the state that their specs ask for.
@@ -130,6 +133,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS,
 		}).Run},
 		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},                   // before anything that has to be cleaned up after
+		{Name: "device facts", Run: (&deviceFacts{client: c.Client, versions: r.versions, options: c.Pod, enabled: c.DeviceFacts}).Run},     // the autoscaler reads them when the head starts
 		{Name: "network policies", Run: always((&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run)}, // before the Pods that they fence
 		{Name: "autoscaler RBAC", Run: always((&autoscalerRBAC{children: r.children}).Run)},                                                 // the head Pod names this ServiceAccount
 		{Name: "ingress", Run: always((&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run)},
@@ -208,7 +212,8 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 			cached = append(cached, &list.Items[i])
 		}
 	}
-	s := &scope{cluster: rc.DeepCopy(), now: r.config.Clock.Now(), said: r.said, pods: r.executor.View(rc.UID, cached)}
+	s := &scope{cluster: rc.DeepCopy(), stored: rc, now: r.config.Clock.Now(), said: r.said, pods: r.executor.View(rc.UID, cached)}
+	devicefacts.Strip(s.cluster)
 	r.sizes.set(key(rc), len(s.pods))
 	return s, nil
 }

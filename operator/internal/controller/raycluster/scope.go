@@ -16,8 +16,10 @@ import (
 
 // scope is what one reconcile has read and decided. Steps read each thing here and nowhere else.
 type scope struct {
-	// cluster is a copy whose status becomes the new one. Set by observe.
+	// cluster is a copy whose status becomes the new one. Its spec is what the user wrote, without facts for the autoscaler. Set by observe.
 	cluster *rayv1.RayCluster
+	// stored is the cluster as the cache has it, which nobody changes. Set by observe.
+	stored *rayv1.RayCluster
 	// now is when the run began. Set by observe.
 	now time.Time
 	// pods are all Pods of the cluster, our own recent writes included. They belong to the cache: never change one. Set by observe,

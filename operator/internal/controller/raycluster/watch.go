@@ -23,6 +23,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/build/devicefacts"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podplan"
@@ -39,7 +40,7 @@ func CacheByObject() map[client.Object]cache.ByObject {
 		string(rayv1.HeadNode), string(rayv1.WorkerNode), string(rayv1.RedisCleanupNode))
 	by := map[client.Object]cache.ByObject{
 		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
-		&rayv1.RayCluster{}: {Transform: cache.TransformStripManagedFields()},
+		&rayv1.RayCluster{}: {Transform: trimCluster},
 	}
 	for _, o := range childKinds() {
 		by[o] = owned.Marked()
@@ -57,6 +58,14 @@ func childKinds() []client.Object {
 
 // indexed are the kinds that Reconcile lists by their controller.
 func indexed() []client.Object { return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}} }
+
+// trimCluster drops the managed fields, but where they tell facts of the operator from what the user wrote.
+func trimCluster(o any) (any, error) {
+	if rc, ok := o.(*rayv1.RayCluster); ok {
+		devicefacts.KeepManagers(rc)
+	}
+	return o, nil
+}
 
 // trimPod drops the large parts of a Pod that no decision looks at. A cached Pod must therefore never be sent back in an
 // update, only be patched or deleted.
@@ -90,7 +99,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
 	}
 	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited(),
+		predicate.NewPredicateFuncs(func(o client.Object) bool {
+			rc, ok := o.(*rayv1.RayCluster)
+			return ok && devicefacts.Shared(rc)
+		}))
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		rc, ok := o.(*rayv1.RayCluster)
 		return ok && (rayv1.ManagedHere(rc.Spec.ManagedBy) || awaitsCleanUp(rc))

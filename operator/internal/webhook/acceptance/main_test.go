@@ -199,7 +199,7 @@ func serve(ctx context.Context) error {
 		validation.GateDeletionPolicy: true, validation.GateMultiHostIndexing: true, validation.GateNetworkPolicy: true,
 		validation.GateMTLS: true, validation.GateHistoryServer: true, validation.GateEmbeddedGCSStorage: true,
 	}
-	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.StageEnforce, webhook.NewMetrics())
+	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.StageEnforce, webhook.NewMetrics(), nil)
 	failed := make(chan error, 1)
 	go func() { failed <- hooks.Start(ctx) }()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {

@@ -171,7 +171,7 @@ func TestBookF9Stages(t *testing.T) {
 		wantWarnings bool
 	}{{webhook.StageAudit, false, false}, {webhook.StageWarn, false, true}, {webhook.StageEnforce, true, false}} {
 		other := handlers{}
-		webhook.Register(other, validation.Options{}, tc.stage, webhook.NewMetrics())
+		webhook.Register(other, validation.Options{}, tc.stage, webhook.NewMetrics(), nil)
 		hooks.with(t, func(w http.ResponseWriter, r *http.Request, _ http.Handler) { other[validatePath].ServeHTTP(w, r) }, validatePath)
 		name := strings.ToLower(string(tc.stage))
 		c.taken()

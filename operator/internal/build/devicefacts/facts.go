@@ -1,0 +1,206 @@
+package devicefacts
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// Manager is the field manager that facts belong to.
+const Manager = "raygate-devices"
+
+// Field is the map of a group that has a fact.
+type Field string
+
+// Fields.
+const (
+	StartParams Field = "rayStartParams"
+	Resources   Field = "resources"
+)
+
+// Key is the place of a fact.
+type Key struct {
+	// Group is the name of a worker group, empty for the head.
+	Group string
+	Field Field
+	// Name is the key in the map.
+	Name string
+}
+
+// Facts are values by place.
+type Facts map[Key]string
+
+// sorted are the places in an order that does not change.
+func (f Facts) sorted() []Key {
+	return slices.SortedFunc(maps.Keys(f), func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Stored are the facts in the object. What another manager owns besides is the user's.
+func Stored(rc *rayv1.RayCluster) Facts {
+	return ownershipOf(rc).facts(rc)
+}
+
+// Shared reports whether somebody besides Manager owns a fact, so that it is the user's from then on. That changes no generation.
+func Shared(rc *rayv1.RayCluster) bool {
+	o := ownershipOf(rc)
+	return o.at >= 0 && !o.shared().Empty()
+}
+
+// Strip takes the facts out of the object, so that it is what the user wrote. It takes the managed fields along, which would not be true any more.
+func Strip(rc *rayv1.RayCluster) {
+	if len(rc.ManagedFields) == 0 {
+		return
+	}
+	o := ownershipOf(rc)
+	for k := range o.facts(rc) {
+		m := mapOf(rc, k)
+		if delete(*m, k.Name); len(*m) == 0 && o.mine.Has(k.mapPath()) {
+			*m = nil
+		}
+	}
+	rc.ManagedFields = nil
+}
+
+// KeepManagers drops the managed fields of an object without facts: a cache holds many of them.
+func KeepManagers(rc *rayv1.RayCluster) {
+	if !slices.ContainsFunc(rc.ManagedFields, isMine) {
+		rc.ManagedFields = nil
+	}
+}
+
+// mapOf is the map that the place is in, nil if there is no such group.
+func mapOf(rc *rayv1.RayCluster, k Key) *map[string]string {
+	params, resources := &rc.Spec.HeadGroupSpec.RayStartParams, &rc.Spec.HeadGroupSpec.Resources
+	if k.Group != "" {
+		i := indexOf(rc, k.Group)
+		if i < 0 {
+			return nil
+		}
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		params, resources = &g.RayStartParams, &g.Resources
+	}
+	if k.Field == Resources {
+		return resources
+	}
+	return params
+}
+
+func indexOf(rc *rayv1.RayCluster, group string) int {
+	return slices.IndexFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool { return g.GroupName == group })
+}
+
+// pointer is the JSON pointer of the map.
+func (k Key) pointer(rc *rayv1.RayCluster) string {
+	if k.Group == "" {
+		return "/spec/headGroupSpec/" + string(k.Field)
+	}
+	return "/spec/workerGroupSpecs/" + strconv.Itoa(indexOf(rc, k.Group)) + "/" + string(k.Field)
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// mapPath is the path of the map in managed fields.
+func (k Key) mapPath() fieldpath.Path {
+	if k.Group == "" {
+		return fieldpath.MakePathOrDie("spec", "headGroupSpec", string(k.Field))
+	}
+	return fieldpath.MakePathOrDie("spec", "workerGroupSpecs", fieldpath.KeyByFields("groupName", k.Group), string(k.Field))
+}
+
+func (k Key) path() fieldpath.Path {
+	return append(k.mapPath(), fieldpath.PathElement{FieldName: &k.Name})
+}
+
+// keyOf is the place that a path of managed fields names; ok is false for other fields.
+func keyOf(p fieldpath.Path) (k Key, ok bool) {
+	name := func(i int) string {
+		if i < len(p) && p[i].FieldName != nil {
+			return *p[i].FieldName
+		}
+		return ""
+	}
+	rest := 2
+	switch {
+	case name(0) != "spec":
+		return k, false
+	case name(1) == "workerGroupSpecs" && len(p) == 5 && p[2].Key != nil && len(*p[2].Key) == 1 && (*p[2].Key)[0].Value.IsString():
+		k.Group, rest = (*p[2].Key)[0].Value.AsString(), 3
+	case name(1) == "headGroupSpec" && len(p) == 4:
+	default:
+		return k, false
+	}
+	k.Field, k.Name = Field(name(rest)), name(rest+1)
+	return k, (k.Field == StartParams || k.Field == Resources) && k.Name != ""
+}
+
+// ownership is who owns what of an object.
+type ownership struct {
+	mine, others *fieldpath.Set
+	// at is the index of the entry of Manager, -1 without one.
+	at int
+}
+
+func ownershipOf(rc *rayv1.RayCluster) ownership {
+	o := ownership{mine: fieldpath.NewSet(), others: fieldpath.NewSet(), at: slices.IndexFunc(rc.ManagedFields, isMine)}
+	if o.at < 0 {
+		return o
+	}
+	for i := range rc.ManagedFields {
+		e := &rc.ManagedFields[i]
+		if e.Subresource != "" || e.FieldsV1 == nil {
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+			continue // of a form to come: nobody owns anything by it
+		}
+		if i == o.at {
+			o.mine = set
+		} else {
+			o.others = o.others.Union(set)
+		}
+	}
+	return o
+}
+
+func isMine(e metav1.ManagedFieldsEntry) bool {
+	return e.Manager == Manager && e.Subresource == "" && e.Operation == metav1.ManagedFieldsOperationUpdate && e.FieldsV1 != nil
+}
+
+// facts are those that are there and nobody else's.
+func (o ownership) facts(rc *rayv1.RayCluster) Facts {
+	out := Facts{}
+	o.mine.Iterate(func(p fieldpath.Path) {
+		k, ok := keyOf(p)
+		if !ok || o.others.Has(p) {
+			return
+		}
+		if m := mapOf(rc, k); m != nil {
+			if value, there := (*m)[k.Name]; there {
+				out[k] = value
+			}
+		}
+	})
+	return out
+}
+
+// shared are the paths of facts that somebody else owns too.
+func (o ownership) shared() *fieldpath.Set {
+	out := fieldpath.NewSet()
+	o.mine.Iterate(func(p fieldpath.Path) {
+		if _, ok := keyOf(p); ok && o.others.Has(p) {
+			out.Insert(p.Copy())
+		}
+	})
+	return out
+}

@@ -1,0 +1,175 @@
+package devicefacts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// Operation is one of a JSON patch.
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Patch is the JSON patch, for the field manager Manager, that makes these the facts of the object; nil if there is nothing to do. Keys that users
+// have set stay as they are, and are theirs alone from then on. The patch is for this version of the object.
+func Patch(rc *rayv1.RayCluster, want Facts) ([]byte, error) {
+	o := ownershipOf(rc)
+	stored := o.facts(rc)
+	e := newEdit(rc)
+	for _, k := range stored.sorted() {
+		if _, wanted := want[k]; !wanted {
+			e.remove(k, o.mine.Has(k.mapPath()))
+		}
+	}
+	for _, k := range want.sorted() {
+		m := mapOf(rc, k)
+		if m == nil {
+			continue
+		}
+		current, there := (*m)[k.Name]
+		if _, mine := stored[k]; there && !mine || there && current == want[k] {
+			continue
+		}
+		e.set(k, want[k])
+	}
+	if shared := o.shared(); !shared.Empty() {
+		if err := e.own(o.at, o.mine.Difference(shared)); err != nil {
+			return nil, err
+		}
+	}
+	if len(e.ops) == 0 {
+		return nil, nil
+	}
+	// A conflict, and not a lost update, when somebody was faster: places are found by index.
+	ops := append(e.ops, Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: rc.ResourceVersion})
+	return json.Marshal(ops)
+}
+
+// Restore is what puts facts back that an update is about to drop, because it replaces whole lists as client-side apply does. It takes facts away that
+// stand in the way of what the update brings. What comes first is before.
+func Restore(before, after *rayv1.RayCluster) []Operation {
+	stored := Stored(before)
+	if len(stored) == 0 {
+		return nil
+	}
+	was, is := ownershipOf(before), ownershipOf(after)
+	e := newEdit(after)
+	back := fieldpath.NewSet()
+	for _, k := range stored.sorted() {
+		m := mapOf(after, k)
+		if m == nil {
+			continue // the group is gone, and its facts with it
+		}
+		resources := *mapOf(after, Key{Group: k.Group, Field: Resources})
+		_, there := (*m)[k.Name]
+		switch {
+		case k.Field == StartParams && len(resources) > 0:
+			if there && is.mine.Has(k.path()) && !is.others.Has(k.path()) {
+				e.remove(k, is.mine.Has(k.mapPath())) // a group has one of the two
+			}
+		case there || k.Field == Resources && len(resources) == 0:
+		default:
+			if *m == nil && was.mine.Has(k.mapPath()) {
+				back.Insert(k.mapPath())
+			}
+			e.set(k, stored[k])
+			back.Insert(k.path())
+		}
+	}
+	if !back.Empty() {
+		if err := e.give(before.ManagedFields[was.at], is, back); err != nil {
+			return nil // not reached: the sets were read from JSON
+		}
+	}
+	return e.ops
+}
+
+// edit collects operations on an object.
+type edit struct {
+	rc   *rayv1.RayCluster
+	ops  []Operation
+	left map[string]int // keys in the map at a pointer
+}
+
+func newEdit(rc *rayv1.RayCluster) *edit { return &edit{rc: rc, left: map[string]int{}} }
+
+func (e *edit) keys(k Key) (pointer string, n int) {
+	pointer = k.pointer(e.rc)
+	if _, known := e.left[pointer]; !known {
+		m := *mapOf(e.rc, k)
+		e.left[pointer] = len(m)
+		if m == nil {
+			e.left[pointer] = -1
+		}
+	}
+	return pointer, e.left[pointer]
+}
+
+func (e *edit) set(k Key, value string) {
+	pointer, n := e.keys(k)
+	if n < 0 {
+		e.ops = append(e.ops, Operation{Op: "add", Path: pointer, Value: map[string]string{}})
+		n = 0
+	}
+	e.ops = append(e.ops, Operation{Op: "add", Path: pointer + "/" + escape.Replace(k.Name), Value: value})
+	e.left[pointer] = n + 1
+}
+
+// remove removes a key that is there, and with the last one the map, if that is the operator's.
+func (e *edit) remove(k Key, andMap bool) {
+	pointer, n := e.keys(k)
+	if n == 1 && andMap {
+		e.ops = append(e.ops, Operation{Op: "remove", Path: pointer})
+		e.left[pointer] = -1
+		return
+	}
+	e.ops = append(e.ops, Operation{Op: "remove", Path: pointer + "/" + escape.Replace(k.Name)})
+	e.left[pointer] = n - 1
+}
+
+// own makes the set all that the entry owns.
+func (e *edit) own(at int, set *fieldpath.Set) error {
+	path := fmt.Sprint("/metadata/managedFields/", at)
+	if set.Empty() {
+		e.ops = append(e.ops, Operation{Op: "remove", Path: path})
+		return nil
+	}
+	raw, err := encode(set)
+	if err == nil {
+		e.ops = append(e.ops, Operation{Op: "replace", Path: path + "/fieldsV1", Value: raw})
+	}
+	return err
+}
+
+// give adds the set to what Manager owns. The entry is the one that it had before.
+func (e *edit) give(entry metav1.ManagedFieldsEntry, is ownership, set *fieldpath.Set) error {
+	if is.at >= 0 {
+		return e.own(is.at, is.mine.Union(set))
+	}
+	raw, err := encode(set)
+	if err != nil {
+		return err
+	}
+	entry.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+	if len(e.rc.ManagedFields) == 0 {
+		e.ops = append(e.ops, Operation{Op: "add", Path: "/metadata/managedFields", Value: []metav1.ManagedFieldsEntry{}})
+	}
+	e.ops = append(e.ops, Operation{Op: "add", Path: "/metadata/managedFields/-", Value: entry})
+	return nil
+}
+
+func encode(set *fieldpath.Set) (json.RawMessage, error) {
+	raw, err := set.ToJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encoding managed fields: %w", err)
+	}
+	return bytes.Clone(raw), nil
+}

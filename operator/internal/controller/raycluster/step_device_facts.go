@@ -1,0 +1,53 @@
+package raycluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/devicefacts"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+// deviceFacts stores in the RayCluster what its autoscaler has to know of devices and can read nowhere else, and removes it when it is not needed any
+// more. It is the only step that changes a spec. Pods do not depend on it: they are built from what the user wrote.
+type deviceFacts struct {
+	client   client.Client
+	versions *reconcile.Versions
+	options  pod.Options
+	enabled  bool
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
+
+// Run implements step.
+func (d *deviceFacts) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	var want devicefacts.Facts
+	if d.enabled {
+		want = pod.AutoscalerFacts(s.cluster, d.options)
+	}
+	body, err := devicefacts.Patch(s.stored, want)
+	if err != nil || body == nil {
+		return reconcile.Outcome{}, err
+	}
+	target := &rayv1.RayCluster{}
+	target.Namespace, target.Name = s.stored.Namespace, s.stored.Name
+	switch err := d.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(devicefacts.Manager)); {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		d.versions.Replaced(s.stored)
+		return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
+	case err != nil:
+		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are made all the same
+		return reconcile.Outcome{}, nil
+	}
+	d.versions.Replaced(s.stored)
+	ctrllog.FromContext(ctx).Info("Stored what the autoscaler has to know of devices", "facts", len(want))
+	s.cluster.ResourceVersion, s.cluster.Generation = target.ResourceVersion, target.Generation
+	return reconcile.Outcome{}, nil
+}
