@@ -254,7 +254,7 @@ type replica struct {
 	mount *mount
 }
 
-func startReplica(ctx context.Context, t *testing.T, c client.Client, kubeconfig string) *replica {
+func startReplica(ctx context.Context, t *testing.T, c client.Client, kubeconfig string, flags ...string) *replica {
 	t.Helper()
 	ports, err := programs.FreePorts(2)
 	if err != nil {
@@ -262,9 +262,9 @@ func startReplica(ctx context.Context, t *testing.T, c client.Client, kubeconfig
 	}
 	r := &replica{port: ports[0], out: &output{}, ended: make(chan error, 1), mount: startMount(ctx, t, c)}
 	health := fmt.Sprintf("127.0.0.1:%d", ports[1])
-	r.cmd = operator(t, nil, "--kubeconfig="+kubeconfig, "--leader-elect", "--leader-election-namespace="+systemNamespace, "--metrics-bind-address=0",
+	r.cmd = operator(t, nil, append(flags, "--kubeconfig="+kubeconfig, "--leader-elect", "--leader-election-namespace="+systemNamespace, "--metrics-bind-address=0",
 		"--health-probe-bind-address="+health, "--enable-webhooks", "--webhook-self-managed-certs", "--webhook-namespace="+systemNamespace,
-		fmt.Sprint("--webhook-port=", r.port), "--webhook-cert-dir="+r.mount.dir)
+		fmt.Sprint("--webhook-port=", r.port), "--webhook-cert-dir="+r.mount.dir)...)
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
