@@ -48,8 +48,11 @@ func steady(err error, prefix string) string {
 			text = strings.ReplaceAll(text, d.Name, prefix+"*")
 		}
 	}
-	return usedQuota.ReplaceAllString(text, ", limited: ")
+	return usedDevices.ReplaceAllString(usedQuota.ReplaceAllString(text, ", limited: "), ", hard $1")
 }
 
 // usedQuota is what the refusal by a quota says about what is used, which is another amount each time.
 var usedQuota = regexp.MustCompile(`, used: [^:]*, limited: `)
+
+// usedDevices is the same in the refusal by device admission.
+var usedDevices = regexp.MustCompile(`, in use \d[^\n]*?, hard (\d+(?: MiB)?), exceeds by \d+(?: MiB)?`)

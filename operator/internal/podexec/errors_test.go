@@ -27,6 +27,12 @@ func TestSteady(t *testing.T) {
 		},
 		"a fixed name": {apierrors.NewForbidden(pods, "demo-head-x7f2p", full), "",
 			`pods "demo-head-x7f2p" is forbidden: exceeded quota: q, requested: pods=1, limited: pods=3`},
+		"R7 a quota of device admission": {
+			errors.New(`admission webhook "devices-check.pod.ray.io" denied the request: exceeded quota: quota "q": nvidia.com/gpumem requested 4096 MiB (container ray-worker: 4096), in use 6144 MiB (2 running, 1 pending), hard 8192 MiB, exceeds by 2048 MiB` +
+				"\n" + `quota "r": nvidia.com/gpu requested 1 (container ray-worker: 1), in use 2 (1 pending, 1 reserved), hard 2, exceeds by 1`), "demo-worker-",
+			`admission webhook "devices-check.pod.ray.io" denied the request: exceeded quota: quota "q": nvidia.com/gpumem requested 4096 MiB (container ray-worker: 4096), hard 8192 MiB` +
+				"\n" + `quota "r": nvidia.com/gpu requested 1 (container ray-worker: 1), hard 2`,
+		},
 		"no name": {apierrors.NewForbidden(pods, "", errors.New("no right")), "", "pods is forbidden: no right"},
 		"a name of something else": {apierrors.NewNotFound(schema.GroupResource{Resource: "serviceaccounts"}, "demo"), "demo-worker-",
 			`serviceaccounts "demo" not found`},

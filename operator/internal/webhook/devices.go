@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 // keepFacts puts back what the operator has stored for the autoscaler and an update is about to drop: client-side apply and replace send whole lists.
 // The operator's own updates pass, by which it takes back what is not needed.
 func keepFacts(k kind, req admission.Request) []jsonpatch.Operation {
-	if k.Kind != "RayCluster" || req.Operation != admissionv1.Update || managerOf(req) == devicefacts.Manager {
+	if k.Kind != "RayCluster" || req.Operation != admissionv1.Update || !bytes.Contains(req.OldObject.Raw, []byte(devicefacts.Manager)) || managerOf(req) == devicefacts.Manager {
 		return nil
 	}
 	before, err := k.decode(req.OldObject.Raw)
