@@ -115,7 +115,9 @@ func (r *reader) mark(what, text string) {
 
 func (r *reader) fenced(language string) {
 	begin := r.at + 1
-	for r.at++; r.at < len(r.lines) && !strings.HasPrefix(strings.TrimSpace(r.lines[r.at]), "```"); r.at++ { //nolint:revive // the loop counts
+	r.at++
+	for r.at < len(r.lines) && !strings.HasPrefix(strings.TrimSpace(r.lines[r.at]), "```") {
+		r.at++
 	}
 	if slices.Contains(languages, language) {
 		r.add(begin, r.lines[begin:min(r.at, len(r.lines))])

@@ -91,10 +91,16 @@ func (c *Checker) findOperators(ctx context.Context) ([]appsv1.Deployment, error
 // looksLikeOperator goes by the labels of KubeRay's chart and kustomization, and by the name of its image.
 func looksLikeOperator(d *appsv1.Deployment) bool {
 	const name = "kuberay-operator"
+	images := func(part string) bool {
+		return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, part) })
+	}
+	if images("raygate") {
+		return false // it may have been installed under the names of KubeRay
+	}
 	if d.Name == name || d.Labels["app.kubernetes.io/component"] == name || d.Labels["app.kubernetes.io/name"] == name {
 		return true
 	}
-	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, "kuberay/operator") })
+	return images("kuberay/operator")
 }
 
 // operatorContainer is the one that runs the operator, and not a side-car.

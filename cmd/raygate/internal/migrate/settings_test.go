@@ -201,6 +201,36 @@ func TestOtherDefaults(t *testing.T) {
 	}
 }
 
+func TestLooksLikeOperator(t *testing.T) {
+	other := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
+		d := deployment(nil)
+		d.Name, d.Spec.Template.Spec.Containers[0].Image = "other", "example.com/mirror:1"
+		change(d)
+		return d
+	}
+	cases := map[string]struct {
+		deployment *appsv1.Deployment
+		want       bool
+	}{
+		"by its name": {deployment(nil), true},
+		"by a label": {other(func(d *appsv1.Deployment) {
+			d.Labels = map[string]string{"app.kubernetes.io/component": "kuberay-operator"}
+		}), true},
+		"by its image": {other(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "mirror/kuberay/operator:v1" }), true},
+		"another":      {other(func(*appsv1.Deployment) {}), false},
+		"raygate": {other(func(d *appsv1.Deployment) {
+			d.Name, d.Spec.Template.Spec.Containers[0].Image = "kuberay-operator", "ghcr.io/raygate/raygate-operator:v1"
+		}), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := looksLikeOperator(tc.deployment); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestConfigMapOf(t *testing.T) {
 	mounted := func(mountPath, subPath string, items ...corev1.KeyToPath) *appsv1.Deployment {
 		d := deployment(nil)
