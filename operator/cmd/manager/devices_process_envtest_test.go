@@ -122,18 +122,18 @@ func TestR1R2R3Process(t *testing.T) {
 	check("devices-admitted") // R1
 
 	// R3: another number is kept, with a warning; so are Pods that will be refused.
-	strings.Join(warnings.Take(), "\n")
+	warnings.Take()
 	rc := raytest.RayCluster("default/devices-of-the-user", deviceGroup("gpu", "nvidia.com/gpu=2 nvidia.com/gpumem=4096", raytest.GroupParams(map[string]string{"num-gpus": "8"})), deviceGroup("wrong", "nvidia.com/gpumem=8Gi"))
 	rc.UID, rc.Generation = "", 0
 	must(c.Create(ctx, rc))
 	t.Cleanup(func() { _ = admin.Delete(context.Background(), rc) })
-	told := strings.Join(warnings.Take(), "\n")
+	texts := strings.Join(warnings.Take(), "\n")
 	for _, text := range []string{
 		"spec.workerGroupSpecs[0].rayStartParams[num-gpus]: is 8 and is kept, but the Ray container sees 2",
 		"spec.workerGroupSpecs[1].template.spec.containers[0].resources.limits[nvidia.com/gpumem]: device admission will refuse the Pods of wrong",
 	} {
-		if !strings.Contains(told, text) {
-			t.Errorf("warnings lack %q:\n%s", text, told)
+		if !strings.Contains(texts, text) {
+			t.Errorf("warnings lack %q:\n%s", text, texts)
 		}
 	}
 	var pods corev1.PodList
