@@ -110,7 +110,8 @@ func TestD19TwoReplicasRelaxed(t *testing.T) {
 	}
 }
 
-// TestD19TwoReplicasStrict: replicas that share reservations admit together what fits, however many Pods come at once and however little they see.
+// TestD19TwoReplicasStrict: replicas that share reservations admit together what fits, however many Pods come at once and however little they see, with
+// the rights that the component gives.
 func TestD19TwoReplicasStrict(t *testing.T) {
 	w := newWorld(t, settings{replicas: 2, strict: true})
 	w.quota("q", "limits.nvidia.com/gpumem=8192")
@@ -138,7 +139,7 @@ func TestD19TwoReplicasStrict(t *testing.T) {
 	if admitted, _ := w.burst(20, asks); len(admitted) != 1 {
 		t.Errorf("%d admitted, want 1", len(admitted))
 	}
-	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "raygate-device-reservations." + w.Namespace}}
+	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "raygate-device-reservations." + w.Namespace}}
 	if !w.Read(table) || len(table.OwnerReferences) != 1 || table.OwnerReferences[0].Name != w.Namespace {
 		t.Errorf("the ledger is %+v", table)
 	}

@@ -90,7 +90,7 @@ func (w *world) secure(dir string) string {
 	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
-// trust makes both registrations call the address and believe these CAs.
+// trust makes both registrations call the address and trust these CAs.
 func (w *world) trust(address string, cas ...[]byte) {
 	w.T.Helper()
 	bundle := base64.StdEncoding.EncodeToString(bytes.Join(cas, nil))
@@ -154,7 +154,7 @@ func TestD33CertificateRotation(t *testing.T) {
 	if calls() == 0 {
 		t.Error("the webhooks were not called")
 	}
-	// The test can fail: a certificate of a CA that is not known is not believed.
+	// The test can fail: a certificate of a CA that is not in the bundle is refused.
 	w.trust(address, first.ca)
 	w.Eventually("a call to fail", func() bool {
 		err := w.admits("nvidia.com/gpu=1")

@@ -20,6 +20,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -138,7 +139,8 @@ func (w *world) startReplica(env *envtest.Env, s settings, wait bool) *replica {
 	}
 	o := devicequota.Options{Registry: w.registry, Clock: clock.RealClock{}, TTL: s.ttl}
 	if s.strict {
-		o.Ledger = &devicequota.Ledger{Reader: w.Client, Writer: w.Client, Namespace: "default"}
+		c := w.operator(env)
+		o.Ledger = &devicequota.Ledger{Reader: c, Writer: c, Namespace: operatorNamespace}
 	}
 	r := &replica{metrics: deviceadmission.NewMetrics(), stop: cancel, engine: devicequota.New(o)}
 	if err := r.engine.Watch(ctx, c); err != nil {
@@ -153,11 +155,45 @@ func (w *world) startReplica(env *envtest.Env, s settings, wait bool) *replica {
 	return r
 }
 
+const (
+	operatorNamespace = "raygate-system"
+	component         = "../../../config/components/device-admission"
+)
+
+// operator is a client with the rights that the component gives to the operator, and no others.
+func (w *world) operator(env *envtest.Env) client.Client {
+	w.T.Helper()
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}}
+	for _, file := range []string{"role.yaml", "role_binding.yaml", "reservations_role.yaml", "reservations_role_binding.yaml"} {
+		data, err := os.ReadFile(filepath.Join(component, file))
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(data, &u.Object); err != nil {
+			w.T.Fatal(err)
+		}
+		objects = append(objects, u)
+	}
+	for _, o := range objects { // of all worlds of the control plane
+		if err := w.Client.Create(w.T.Context(), o); err != nil && !apierrors.IsAlreadyExists(err) {
+			w.T.Fatal(err)
+		}
+	}
+	config := rest.CopyConfig(env.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + operatorNamespace + ":raygate-operator"}
+	c, err := client.New(config, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return c
+}
+
 // register applies the registrations of the component for this namespace.
 func (w *world) register(edit func(map[string]any)) {
 	w.T.Helper()
 	for _, kind := range []string{"Mutating", "Validating"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "components", "device-admission", strings.ToLower(kind)+"_patch.yaml"))
+		data, err := os.ReadFile(filepath.Join(component, strings.ToLower(kind)+"_patch.yaml"))
 		if err != nil {
 			w.T.Fatal(err)
 		}
