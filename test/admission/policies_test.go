@@ -111,7 +111,7 @@ func TestExamplesAgainstPolicies(t *testing.T) {
 		warnedRules(warnings)
 		_, err := client.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace).Create(t.Context(), u, dryRun)
 		verdict := checks.Create(object, allGates(t))
-		errs, warns := idsOf(verdict.Errors, celrules.PoliciesOf(plural, false)), idsOf(verdict.Warnings, celrules.PoliciesOf(plural, true))
+		errs, warns := idsOf(verdict.Errors, plural, false), idsOf(verdict.Warnings, plural, true)
 		switch denied := deniedFor.FindStringSubmatch(textOf(err)); {
 		case denied != nil:
 			seen[denied[1]] = true
@@ -151,11 +151,17 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// idsOf returns the rules that are broken and that a policy has.
-func idsOf(errs field.ErrorList, rules []celrules.PolicyRule) []string {
+// idsOf returns the rules that are broken where a policy of the kind looks.
+func idsOf(errs field.ErrorList, plural string, warning bool) []string {
+	steps := func(path string) string {
+		return strings.NewReplacer("[", ".", "]", "").Replace(regexp.MustCompile(`\[[0-9]+\]`).ReplaceAllString(path, "")) + "."
+	}
 	var ids []string
 	for _, err := range errs {
-		if slices.ContainsFunc(rules, func(r celrules.PolicyRule) bool { return r.ID == err.Origin }) {
+		if slices.ContainsFunc(celrules.PoliciesOf(plural, warning), func(r celrules.PolicyRule) bool {
+			looksAt, _, _ := strings.Cut(r.Message(plural), ": ")
+			return r.ID == err.Origin && strings.HasPrefix(steps(err.Field), steps(looksAt))
+		}) {
 			ids = append(ids, err.Origin)
 		}
 	}

@@ -40,7 +40,7 @@ func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 	groups := spec + ".workerGroupSpecs"
 	return rule.CEL{Part: part, Field: "." + groups, OwnWords: true, Partly: true, Groups: groups,
 		Says:      "groupName becomes part of Pod names, which can have neither underscores nor dots next to dots or dashes; use a dash",
-		EachGroup: "['_', '..', '.-', '-.'].all(w, !g.groupName.contains(w) || self.metadata.name.size() + " + added + " + g.groupName.indexOf(w) + w.size() > 50)"}
+		EachGroup: "(!g.groupName.contains('_') && !g.groupName.contains('.')) || ['_', '..', '.-', '-.'].all(w, !g.groupName.contains(w) || self.metadata.name.size() + " + added + " + g.groupName.indexOf(w) + w.size() > 50)"}
 }
 
 // What the head group and worker groups have in common.
