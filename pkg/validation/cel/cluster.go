@@ -17,7 +17,7 @@ func WaitForTLS(list string) rule.CEL {
 // HeadContainers asks a list of containers of the head for good names.
 func HeadContainers(list string) rule.CEL {
 	return rule.CEL{Node: "headGroupSpec.template", Field: ".spec." + list, Partly: true,
-		Valid: "!has(self.spec) || !has(self.spec." + list + ") || self.spec." + list + ".all(c, " + containerNamed("c") + ")",
+		Valid: Absent("self", "spec."+list) + " || self.spec." + list + ".all(c, " + containerNamed("c") + ")",
 		Says:  namesOfContainers}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Pieces of CEL. They say has() where optional chains would read better: the API server gives up on the size of what
-// comes out of a chain, and then the estimate of its cost is without bounds.
+// Pieces of CEL. They say has() of what they iterate over or match: the API server gives up on the size of what comes out of a chain of
+// optional fields, and then the estimate of its cost is without bounds.
 //
 // They say has() of containers too, which the schema demands. A stored object may lack them, and a rule that cannot be
 // evaluated fails even if nothing changed: the API server ratchets wrong values, not errors.
@@ -24,22 +24,23 @@ const (
 
 	headTemplate  = "self.headGroupSpec.template"
 	headContainer = headTemplate + ".spec.containers[0]"
-	hasContainer  = "has(" + headTemplate + ".spec) && has(" + headTemplate + ".spec.containers) && size(" + headTemplate + ".spec.containers) > 0"
+	// At each field of a path the API server copies what the schema says of all fields beside it, so that a chain costs a fraction of as many has().
+	maybeContainer = headTemplate + ".?spec.?containers[?0]"
 
 	// WantsV2ByEnv is how the autoscaler v2 was asked for before there was a field.
-	WantsV2ByEnv = "(" + hasContainer + " && has(" + headContainer + ".env) && " + headContainer +
+	WantsV2ByEnv = "(" + maybeContainer + ".?env.hasValue() && " + headContainer +
 		".env.exists(e, e.name == 'RAY_enable_autoscaler_v2' && has(e.value) && e.value in ['1', 'true']))"
 	AutoscalerV2 = "(" + VersionIsV2 + " || " + WantsV2ByEnv + ")"
 )
 
 // HeadEnv is true if some variable of the Ray container of the head, e, meets the condition.
 func HeadEnv(condition string) string {
-	return "(" + hasContainer + " && has(" + headContainer + ".env) && " + headContainer + ".env.exists(e, " + condition + "))"
+	return "(" + maybeContainer + ".?env.hasValue() && " + headContainer + ".env.exists(e, " + condition + "))"
 }
 
 // HeadMount is true if some mount of the Ray container of the head, m, meets the condition.
 func HeadMount(condition string) string {
-	return "(" + hasContainer + " && has(" + headContainer + ".volumeMounts) && " + headContainer + ".volumeMounts.exists(m, " + condition + "))"
+	return "(" + maybeContainer + ".?volumeMounts.hasValue() && " + headContainer + ".volumeMounts.exists(m, " + condition + "))"
 }
 
 // InHeadPod is true if some entry of a list of the head's Pod, x, meets the condition.
@@ -83,6 +84,14 @@ func Present(root, path string) string {
 		checks = append(checks, "has("+root+")")
 	}
 	return strings.Join(checks, " && ")
+}
+
+// Absent is true if a path of fields leads to nothing.
+func Absent(root, path string) string {
+	if !strings.Contains(path, ".") {
+		return "!has(" + root + "." + path + ")"
+	}
+	return "!" + root + ".?" + strings.ReplaceAll(path, ".", ".?") + ".hasValue()"
 }
 
 // ContainersField is what rules on the container of the head blame: an index cannot be part of a path.

@@ -45,7 +45,7 @@ func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 
 // What the head group and worker groups have in common.
 const (
-	OneContainer   = "has(self.spec) && has(self.spec.containers) && size(self.spec.containers) > 0"
+	OneContainer   = "self.?spec.?containers.orValue([]).size() > 0"
 	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
 	NoParam        = "!(p in self.rayStartParams) || self.rayStartParams[p] == ''"
 )
@@ -67,17 +67,15 @@ const (
 )
 
 // containerNamed is true of a container whose name is that of a container in Kubernetes, or missing.
-func containerNamed(c string) string { return c + ".name == '' || " + isLabel(c+".name") }
+func containerNamed(c string) string {
+	return c + ".name.matches(r'^([a-z\\d]([-a-z\\d]{0,61}[a-z\\d])?)?$')"
+}
 
-// IsLabelValue and isLabel are true of a text of that form that is not empty. The estimate of their cost counts the letters of the regular
-// expression for each letter of the text, so they have few.
+// IsLabelValue is true of a text of that form that is not empty. The estimate of its cost counts the letters of the regular expression for each
+// letter of the text, so it has few.
 func IsLabelValue(text string) string {
 	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^\\w[-\\w.]*$') && !" + text + ".startsWith('_') && !" +
 		text + ".endsWith('_') && !" + text + ".endsWith('-') && !" + text + ".endsWith('.'))"
-}
-
-func isLabel(text string) string {
-	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^[-a-z\\d]+$') && !" + text + ".startsWith('-') && !" + text + ".endsWith('-'))"
 }
 
 // LabelKey is true of the key of a label, k.

@@ -34,8 +34,8 @@ type Rule struct {
 	ID string
 
 	ofKubernetes bool
-	// update is what an update is asked, in place of Valid and what follows from how the rule ratchets. Empty for none.
-	update string
+	// wrong and wasWrong are how many groups break the rule, and broke it before. Empty if the rule is not on groups.
+	wrong, wasWrong string
 	// exempt is true of a node that the rule is not about.
 	exempt string
 	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
@@ -51,49 +51,73 @@ type Validation struct {
 	OptionalOldSelf *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// Validations renders the rule for a schema.
+// Validations renders the rule for a schema. What is true of nearly every object comes first, since the API server then evaluates nothing of
+// what follows; an error on one side of || is no error when the other side is true, so that their order changes no verdict.
 func (r Rule) Validations() []Validation {
-	v := Validation{Rule: r.Valid, Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
-	except := ""
-	if r.exempt != "" {
-		except = "(" + r.exempt + ") || "
-	}
+	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
+	good := "(" + r.Valid + ")"
 	if r.below != "" {
-		except += "!(" + cel.Present("self", r.below) + ") || "
-	} else if r.Ratchet == rule.ByServer {
-		v.Rule = except + v.Rule
+		good = cel.Absent("self", r.below) + " || " + good
+	}
+	if r.exempt != "" {
+		good += " || (" + r.exempt + ")"
+	}
+	switch {
+	case r.Ratchet == rule.ByServer && r.below == "":
+		v.Rule = good
+		return []Validation{v}
+	case r.Ratchet == rule.CreateOnly:
+		v.Rule, v.OptionalOldSelf = "oldSelf.hasValue() || "+good, new(true)
 		return []Validation{v}
 	}
 	create, update := v, v
-	create.Rule = "oldSelf.hasValue() || " + except + "(" + r.Valid + ")"
-	create.OptionalOldSelf = new(true)
-	if r.Ratchet == rule.CreateOnly {
-		return []Validation{create}
+	create.Rule, create.OptionalOldSelf = "oldSelf.hasValue() || "+good, new(true)
+	if r.wrong != "" {
+		update.Rule = r.noMoreGroups()
+		return []Validation{create, update}
 	}
-	// A rule of its own for updates: of an optional old value the API server does not estimate the size.
-	update.Rule = except + r.onUpdate()
+	tolerated := r.tolerated()
 	if r.below != "" {
-		update.Rule = except + "(" + cel.Present("oldSelf", r.below) + " ? " + r.onUpdate() + " : (" + r.Valid + "))"
+		tolerated = cel.Present("oldSelf", r.below) + " && (" + tolerated + ")"
 	}
+	if !sized.MatchString(tolerated) {
+		// One for create and update: each costs the API server time at every write, and memory.
+		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+oldSelfWord.ReplaceAllString(tolerated, "oldSelf.value()")+")", new(true)
+		return []Validation{v}
+	}
+	update.Rule = good + " || (" + tolerated + ")"
 	return []Validation{create, update}
 }
 
-func (r Rule) onUpdate() string {
+// sized finds what costs as much as its operand is large. Of an optional old value the API server does not estimate the size.
+var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
+
+// noMoreGroups is true of an update after which no more groups break the rule than before. The list of one number gives the number a name, so
+// that no group is looked at twice.
+func (r Rule) noMoreGroups() string {
+	path := join(r.below, r.Groups)
+	expression := cel.Absent("self", path) + " || [" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + "))"
+	if r.exempt != "" {
+		expression += " || (" + r.exempt + ")"
+	}
+	return expression
+}
+
+// tolerated is true of an update that passes although the new value is wrong.
+func (r Rule) tolerated() string {
 	switch {
-	case r.update != "":
-		return r.update
 	case r.Ratchet == rule.ByServer:
-		return "(" + r.Valid + ") || self." + r.below + " == oldSelf." + r.below
+		return "self." + r.below + " == oldSelf." + r.below
 	case len(r.Unchanged) > 0:
 		same := make([]string, len(r.Unchanged))
 		for i, f := range r.Unchanged {
 			same[i] = cel.Unchanged(f)
 		}
-		return "(" + r.Valid + ") || (" + strings.Join(same, " && ") + ")"
+		return strings.Join(same, " && ")
 	case r.NoWorse != "":
-		return "(" + r.Valid + ") || (!(" + cel.InOld(r.Valid) + ") && " + r.NoWorse + ")"
+		return "!(" + cel.InOld(r.Valid) + ") && " + r.NoWorse
 	}
-	return "(" + r.Valid + ") || !(" + cel.InOld(r.Valid) + ")"
+	return "!(" + cel.InOld(r.Valid) + ")"
 }
 
 // suffix names the rule, so that people can look it up in docs/validation.md.
@@ -131,13 +155,12 @@ func Rules() []Rule {
 func (r Rule) onGroups() Rule {
 	asked := r.EachGroup
 	if r.ofKubernetes {
-		asked = cel.NoPods + " || " + r.EachGroup
+		asked = "(" + r.EachGroup + ") || " + cel.NoPods
 	}
 	groups := "self." + r.Groups
-	all := groups + ".all(g, " + asked + ")"
-	r.Valid = "!(" + cel.Present("self", r.Groups) + ") || " + all
-	r.update = "!(" + cel.Present("self", r.Groups) + ") || (" + cel.Present("oldSelf", r.Groups) + " ? " +
-		groups + ".filter(g, !(" + asked + ")).size() <= " + cel.InOld(groups) + ".filter(g, !(" + r.EachGroup + ")).size() : " + all + ")"
+	r.Valid = "!(" + cel.Present("self", r.Groups) + ") || " + groups + ".all(g, " + asked + ")"
+	r.wrong = groups + ".filter(g, !(" + asked + ")).size()"
+	r.wasWrong = cel.InOld(groups) + ".filter(g, !(" + r.EachGroup + ")).size()"
 	return r
 }
 
@@ -168,7 +191,7 @@ func (r Rule) raised(path string) Rule {
 		return oldSelfWord.ReplaceAllString(selfWord.ReplaceAllString(expression, "self."+path), "oldSelf."+path)
 	}
 	r.below, r.Field = path, "."+path+r.Field
-	r.Valid, r.NoWorse, r.update = to(r.Valid), to(r.NoWorse), to(r.update)
+	r.Valid, r.NoWorse, r.wrong, r.wasWrong = to(r.Valid), to(r.NoWorse), to(r.wrong), to(r.wasWrong)
 	r.Unchanged = slices.Clone(r.Unchanged)
 	for i, field := range r.Unchanged {
 		r.Unchanged[i] = join(path, field)

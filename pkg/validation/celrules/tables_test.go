@@ -93,12 +93,14 @@ func TestValidationsRatchet(t *testing.T) {
 		change func(*celrules.Rule)
 		want   []string
 	}{
-		"if it was broken": {func(*celrules.Rule) {}, []string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || !(has(oldSelf.a))"}},
+		"if it was broken": {func(*celrules.Rule) {}, []string{"(has(self.a)) || (oldSelf.hasValue() && !(has(oldSelf.value().a)))"}},
+		"if it was broken, of any size": {func(r *celrules.Rule) { r.Valid = "self.a.all(x, x > 0)" },
+			[]string{"oldSelf.hasValue() || (self.a.all(x, x > 0))", "(self.a.all(x, x > 0)) || (!(oldSelf.a.all(x, x > 0)))"}},
 		"if it was broken no less": {func(r *celrules.Rule) { r.NoWorse = "self.n <= oldSelf.n" },
-			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || (!(has(oldSelf.a)) && self.n <= oldSelf.n)"}},
+			[]string{"(has(self.a)) || (oldSelf.hasValue() && !(has(oldSelf.value().a)) && self.n <= oldSelf.value().n)"}},
 		"if unchanged": {func(r *celrules.Rule) { r.Unchanged = []string{"b"} },
-			[]string{"oldSelf.hasValue() || (has(self.a))", "(has(self.a)) || ((has(self.b)) == (has(oldSelf.b)) && (!(has(self.b)) || self.b == oldSelf.b))"}},
-		"by the server":  {func(r *celrules.Rule) { r.Ratchet = rule.ByServer }, []string{"has(self.a)"}},
+			[]string{"(has(self.a)) || (oldSelf.hasValue() && (has(self.b)) == (has(oldSelf.value().b)) && (!(has(self.b)) || self.b == oldSelf.value().b))"}},
+		"by the server":  {func(r *celrules.Rule) { r.Ratchet = rule.ByServer }, []string{"(has(self.a))"}},
 		"on create only": {func(r *celrules.Rule) { r.Ratchet = rule.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParam
 	CEL: []rule.CEL{
 		{Node: "headGroupSpec.rayStartParams", Reason: rule.Forbidden, Valid: "!('redis-username' in self) || self['redis-username'] == ''",
 			Says: "use gcsFaultToleranceOptions.redisUsername"},
-		{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Forbidden, Valid: "!(" + cel.OneContainer + ") || !has(self.spec.containers[0].env) || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
+		{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Forbidden, Valid: "!self.?spec.?containers[?0].?env.hasValue() || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
 			Says: "REDIS_USERNAME is set by the operator; use gcsFaultToleranceOptions.redisUsername"},
 	}})
 

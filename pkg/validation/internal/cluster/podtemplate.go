@@ -15,7 +15,7 @@ import (
 var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Required, Valid: cel.OneContainer}}})
 var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
-	CEL: []rule.CEL{cel.EachGroup(rule.Required, "has(g.template.spec) && has(g.template.spec.containers) && size(g.template.spec.containers) > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
+	CEL: []rule.CEL{cel.EachGroup(rule.Required, "g.template.?spec.?containers.orValue([]).size() > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
 
 // checkPodTemplate adds to what holds for any Pod template what the operator makes of that of a group.
 func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
@@ -52,7 +52,7 @@ var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].templat
 		NoWorse: cel.NoMoreGroups(cel.NeverRestarts)}}})
 var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
-		cel.EachGroup("", "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || g.template.spec.restartPolicy in "+cel.RestartPolicies, "template.spec.restartPolicy: "+cel.PoliciesOfRestart),
+		cel.EachGroup("", "g.template.?spec.?restartPolicy.orValue('') in "+cel.RestartPolicies, "template.spec.restartPolicy: "+cel.PoliciesOfRestart),
 		cel.RestartPolicy("headGroupSpec.template.spec.restartPolicy"),
 	}})
 

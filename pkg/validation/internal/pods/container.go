@@ -16,7 +16,7 @@ import (
 )
 
 var rc541 = rule.New(rule.Rule{ID: "RC-541", Field: "containers[j].ports of Pod templates", Condition: "port name repeated in a container or malformed, number outside 1..65535, unknown protocol", Tier: rule.Kubernetes,
-	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Partly: true, Valid: "!(" + cel.OneContainer + ") || !has(self.spec.containers[0].ports) || self.spec.containers[0].ports.all(p, p.containerPort >= 1 && p.containerPort <= 65535)",
+	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Partly: true, Valid: "!self.?spec.?containers[?0].?ports.hasValue() || self.spec.containers[0].ports.all(p, p.containerPort >= 1 && p.containerPort <= 65535)",
 		Says: "must be from 1 to 65535"}},
 	Policies: cel.Templates(cel.PortForms, cel.PortNames)})
 
