@@ -17,11 +17,9 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
-	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
-	"github.com/raygate/raygate/pkg/raydevices"
 )
 
 // shippedRegistry stands for the registry that comes with the operator, in place of a file.
@@ -57,14 +55,6 @@ func (d *DeviceOptions) fill(o *pod.Options) {
 	if d.live != nil {
 		o.Devices, o.NoExplicitZeroGPU = d.live, !d.ExplicitZeroGPU
 	}
-}
-
-// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off.
-func (d *DeviceOptions) forWebhooks() *webhook.Devices {
-	if d.live == nil {
-		return nil
-	}
-	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
 }
 
 // complete reads the registry.

@@ -25,6 +25,13 @@ type Devices struct {
 	Options  raydevices.Options
 }
 
+const (
+	// maxDeviceWarnings bounds those about devices, besides the one that says that there are more.
+	maxDeviceWarnings = 9
+	// maxDeviceWarning is the length of one in bytes.
+	maxDeviceWarning = 255
+)
+
 // warnings are about Pods that device admission would refuse, and about numbers of Ray that are not those of the devices. They never refuse an object:
 // a registry can change, and a quota be raised. Programs that write replicas get none. A nil Devices has none.
 func (d *Devices) warnings(k kind, req admission.Request) []string {
@@ -44,10 +51,10 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 		if f.Refused {
 			text = f.Field.String() + ": device admission will refuse the Pods of " + f.Group + ": " + f.Message
 		}
-		if len(texts) == maxWarnings-1 {
+		if len(texts) == maxDeviceWarnings {
 			return append(texts, "and more about devices; `raygate validate --device-registry` prints all")
 		}
-		texts = append(texts, report.Clip(text, maxWarningLength))
+		texts = append(texts, report.Clip(text, maxDeviceWarning))
 	}
 	return texts
 }

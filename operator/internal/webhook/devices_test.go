@@ -49,7 +49,7 @@ func TestR3Warnings(t *testing.T) {
 		}
 		return n
 	}
-	if r := ask("jane"); !r.Allowed || about(r) != maxWarnings-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
+	if r := ask("jane"); !r.Allowed || about(r) != maxDeviceWarnings || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
 		t.Errorf("a person: %+v", r)
 	}
 	if r := ask("system:serviceaccount:ns:demo"); !r.Allowed || about(r) != 0 {
