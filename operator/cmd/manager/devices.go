@@ -21,11 +21,9 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
-	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
-	"github.com/raygate/raygate/pkg/raydevices"
 )
 
 // shippedRegistry stands for the registry that comes with the operator, in place of a file.
@@ -74,14 +72,6 @@ const (
 	relaxed = "Relaxed"
 	strict  = "Strict"
 )
-
-// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off.
-func (d *DeviceOptions) forWebhooks() *webhook.Devices {
-	if d.live == nil {
-		return nil
-	}
-	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
-}
 
 // complete reads the registry.
 func (d *DeviceOptions) complete() error {

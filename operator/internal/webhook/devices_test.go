@@ -27,7 +27,7 @@ func TestR3Warnings(t *testing.T) {
 	m := mux{}
 	Register(m, validation.Options{}, StageEnforce, NewMetrics(), &Devices{Registry: load.NewLive(p)})
 	groups := []raytest.ClusterOption{}
-	for _, name := range strings.Fields("a b c d e f g h i j k l") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		groups = append(groups, raytest.Workers(name, 1, raytest.GroupParams(map[string]string{"num-gpus": "8"}), raytest.GroupContainer(func(c *corev1.Container) {
 			c.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2"), "nvidia.com/gpumem": resource.MustParse("1")}
 		})))

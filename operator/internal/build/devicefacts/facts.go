@@ -1,7 +1,6 @@
 package devicefacts
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -161,7 +160,7 @@ func ownershipOf(rc *rayv1.RayCluster) ownership {
 			continue
 		}
 		set := &fieldpath.Set{}
-		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
 			continue // of a form to come: nobody owns anything by it
 		}
 		if i == o.at {

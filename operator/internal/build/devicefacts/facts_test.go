@@ -17,7 +17,7 @@ import (
 const ownsOfGroup = `{"f:spec":{"f:workerGroupSpecs":{"k:{\"groupName\":\"gpu\"}":{"f:rayStartParams":{%s}}}}}`
 
 func entry(manager, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "ray.io/v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "ray.io/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 // withFacts is a cluster with a group that has these parameters, of which the operator owns some.

@@ -64,19 +64,12 @@ func Restore(before, after *rayv1.RayCluster) []Operation {
 	e := newEdit(after)
 	back := fieldpath.NewSet()
 	for _, k := range stored.sorted() {
-		m := mapOf(after, k)
-		if m == nil {
-			continue // the group is gone, and its facts with it
-		}
-		resources := *mapOf(after, Key{Group: k.Group, Field: Resources})
-		_, there := (*m)[k.Name]
-		switch {
-		case k.Field == StartParams && len(resources) > 0:
-			if there && is.mine.Has(k.path()) && !is.others.Has(k.path()) {
-				e.remove(k, is.mine.Has(k.mapPath())) // a group has one of the two
+		switch m := mapOf(after, k); fateOf(after, k) {
+		case inTheWay:
+			if is.mine.Has(k.path()) && !is.others.Has(k.path()) {
+				e.remove(k, is.mine.Has(k.mapPath()))
 			}
-		case there || k.Field == Resources && len(resources) == 0:
-		default:
+		case dropped:
 			if *m == nil && was.mine.Has(k.mapPath()) {
 				back.Insert(k.mapPath())
 			}
@@ -90,6 +83,33 @@ func Restore(before, after *rayv1.RayCluster) []Operation {
 		}
 	}
 	return e.ops
+}
+
+// fate is what an update does with a fact.
+type fate int
+
+const (
+	// settled facts are still there, or gone with their group or its resources.
+	settled fate = iota
+	// dropped ones have a place, and are not there.
+	dropped
+	// inTheWay are start parameters of a group that is given resources, which exclude them.
+	inTheWay
+)
+
+func fateOf(after *rayv1.RayCluster, k Key) fate {
+	m := mapOf(after, k)
+	if m == nil {
+		return settled
+	}
+	_, there := (*m)[k.Name]
+	switch resources := len(*mapOf(after, Key{Group: k.Group, Field: Resources})); {
+	case k.Field == StartParams && resources > 0 && there:
+		return inTheWay
+	case there, k.Field == StartParams && resources > 0, k.Field == Resources && resources == 0:
+		return settled
+	}
+	return dropped
 }
 
 // edit collects operations on an object.
@@ -158,7 +178,7 @@ func (e *edit) give(entry metav1.ManagedFieldsEntry, is ownership, set *fieldpat
 	if err != nil {
 		return err
 	}
-	entry.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+	entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
 	if len(e.rc.ManagedFields) == 0 {
 		e.ops = append(e.ops, Operation{Op: "add", Path: "/metadata/managedFields", Value: []metav1.ManagedFieldsEntry{}})
 	}

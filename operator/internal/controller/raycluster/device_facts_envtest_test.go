@@ -186,7 +186,7 @@ func TestR4Apply(t *testing.T) {
 			for i := range rc.ManagedFields {
 				if m := rc.ManagedFields[i]; m.Manager == devicefacts.Manager {
 					want := `{"f:spec":{"f:workerGroupSpecs":{"k:{\"groupName\":\"gpu\"}":{"f:rayStartParams":{"f:num-gpus":{}}}}}}`
-					if got := string(m.FieldsV1.Raw); got != want && got != strings.Replace(want, `{"f:num-gpus"`, `{".":{},"f:num-gpus"`, 1) {
+					if got := m.FieldsV1.GetRawString(); got != want && got != strings.Replace(want, `{"f:num-gpus"`, `{".":{},"f:num-gpus"`, 1) {
 						t.Errorf("the operator owns %s", got)
 					}
 				}
