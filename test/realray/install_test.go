@@ -71,9 +71,13 @@ func TestCoreInstall(t *testing.T) {
 		}
 	})
 
-	i.helm("rollback", "raygate", "1", "--wait", "--server-side=false")
+	w.kubectl(append(append([]string{"patch", "crd"}, crdNames...), "--type=merge", "-p", withoutConversion)...) // as docs/webhooks.md says
+	i.helm("rollback", "raygate", "1", "--wait")
 	i.conversion(apiextensionsv1.NoneConverter)
 	w.run("webhooks are gone", func(w *world) {
+		if out := w.kubectl("get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "name"); strings.Contains(out, "raygate") {
+			w.t.Errorf("these are left: %s", out)
+		}
 		rc := invalid(w.ns)
 		if err := product.client.Create(w.t.Context(), rc); err != nil {
 			w.t.Errorf("without webhooks: %v", err)
@@ -127,7 +131,7 @@ func (i *installation) remove(ns *corev1.Namespace) {
 	defer cancel()
 	_, _ = i.tryHelm(ctx, "uninstall", "raygate", "--ignore-not-found", "--wait")
 	for _, name := range crdNames {
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
+		patch := client.RawPatch("application/merge-patch+json", []byte(withoutConversion))
 		if err := product.client.Patch(ctx, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch); err != nil {
 			i.w.t.Errorf("cleaning up: %v", err)
 		}
@@ -136,6 +140,8 @@ func (i *installation) remove(ns *corev1.Namespace) {
 		i.w.t.Errorf("cleaning up: %v", err)
 	}
 }
+
+const withoutConversion = `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`
 
 var crdNames = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
