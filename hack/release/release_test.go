@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -77,7 +78,7 @@ func TestReleaseNeedsTagAndCleanTree(t *testing.T) {
 
 // The chart of a release has its version and registry, Helm reads it, and packing it again gives the same bytes.
 func TestChart(t *testing.T) {
-	o := options{source: "../..", version: "v1.2.3+build", registry: "registry.example.com/ray"}
+	o := options{source: "../..", version: "v1.2.3+build", registry: "registry.example.com/ray", log: io.Discard}
 	var packed [][]byte
 	for range 2 {
 		o.out = filepath.Join(t.TempDir(), "new")
@@ -107,7 +108,7 @@ func TestChart(t *testing.T) {
 
 // kubectl apply -k takes the manifests of a release, with its images.
 func TestManifests(t *testing.T) {
-	o := options{source: "../..", version: "v1.2.3", registry: "registry.example.com/ray", out: t.TempDir()}
+	o := options{source: "../..", version: "v1.2.3", registry: "registry.example.com/ray", out: t.TempDir(), log: io.Discard}
 	if err := manifests(o); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestManifests(t *testing.T) {
 	fs := filesys.MakeFsInMemory()
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
