@@ -100,7 +100,7 @@ func (g *generator) documents(file string) []map[string]any {
 		return nil
 	}
 	var out []map[string]any
-	for _, document := range strings.Split("\n"+string(data), "\n---") {
+	for document := range strings.SplitSeq("\n"+string(data), "\n---") {
 		object := map[string]any{}
 		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 			g.err = fmt.Errorf("decoding %s: %w", file, err)

@@ -54,7 +54,7 @@ func charts(_ context.Context, o options) error {
 	if err := pack.Tar(out, o.created, pack.Under("raygate", files)); err != nil {
 		return err
 	}
-	fmt.Println(out)
+	fmt.Fprintln(o.log, out)
 	return nil
 }
 

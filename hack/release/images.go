@@ -24,7 +24,7 @@ func images(ctx context.Context, o options) error {
 	build := image.Options{Source: o.source, LDFlags: o.ldflags(), Version: o.version, Revision: o.revision, Created: o.created, Platforms: platforms}
 	tags := []string{o.tag(), "latest"}
 	for _, p := range programs {
-		fmt.Printf("building image %s for %s\n", p.Name, o.platforms)
+		fmt.Fprintf(o.log, "building image %s for %s\n", p.Name, o.platforms)
 		built, err := image.Build(ctx, build, p)
 		if err != nil {
 			return err
@@ -43,14 +43,14 @@ func images(ctx context.Context, o options) error {
 		if err != nil {
 			return fmt.Errorf("computing digest of %s: %w", p.Name, err)
 		}
-		fmt.Printf("%s: %s@%s\n", archive, p.Name+":"+o.tag(), digest)
+		fmt.Fprintf(o.log, "%s: %s@%s\n", archive, p.Name+":"+o.tag(), digest)
 		if o.registry == "" {
 			continue
 		}
 		if err := built.Push(ctx, o.registry, tags); err != nil {
 			return err
 		}
-		fmt.Printf("pushed %s/%s:%s\n", o.registry, p.Name, o.tag())
+		fmt.Fprintf(o.log, "pushed %s/%s:%s\n", o.registry, p.Name, o.tag())
 	}
 	return nil
 }

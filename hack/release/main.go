@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -26,6 +27,8 @@ type options struct {
 	platforms                      string
 	revision                       string
 	created                        time.Time
+	// log gets a line for each thing that is made.
+	log io.Writer
 }
 
 func main() {
@@ -42,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
 		return fmt.Errorf("usage:\n%s", usage)
 	}
-	o := options{}
+	o := options{log: os.Stdout}
 	flags := flag.NewFlagSet("release "+args[0], flag.ContinueOnError)
 	flags.StringVar(&o.source, "source", "../..", "root of the repository")
 	flags.StringVar(&o.out, "out", "", "folder to write to; all empties it first")

@@ -46,7 +46,7 @@ func commandLine(ctx context.Context, o options, goos, goarch string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, "raygate")
-	fmt.Printf("building raygate for %s/%s\n", goos, goarch)
+	fmt.Fprintf(o.log, "building raygate for %s/%s\n", goos, goarch)
 	if err := image.Compile(ctx, o.source, "./cmd/raygate", o.ldflags(), goos, goarch, binary); err != nil {
 		return err
 	}

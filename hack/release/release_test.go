@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -77,7 +80,7 @@ func TestReleaseNeedsTagAndCleanTree(t *testing.T) {
 
 // The chart of a release has its version and registry, Helm reads it, and packing it again gives the same bytes.
 func TestChart(t *testing.T) {
-	o := options{source: "../..", version: "v1.2.3+build", registry: "registry.example.com/ray"}
+	o := options{source: "../..", version: "v1.2.3+build", registry: "registry.example.com/ray", log: io.Discard}
 	var packed [][]byte
 	for range 2 {
 		o.out = filepath.Join(t.TempDir(), "new")
@@ -107,7 +110,7 @@ func TestChart(t *testing.T) {
 
 // kubectl apply -k takes the manifests of a release, with its images.
 func TestManifests(t *testing.T) {
-	o := options{source: "../..", version: "v1.2.3", registry: "registry.example.com/ray", out: t.TempDir()}
+	o := options{source: "../..", version: "v1.2.3", registry: "registry.example.com/ray", out: t.TempDir(), log: io.Discard}
 	if err := manifests(o); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +126,7 @@ func TestManifests(t *testing.T) {
 	fs := filesys.MakeFsInMemory()
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -179,5 +182,51 @@ func TestChecksums(t *testing.T) {
 	want := "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed  a\n3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3  images/b\n"
 	if string(data) != want {
 		t.Errorf("checksums\n%swant\n%s", data, want)
+	}
+}
+
+// The archive of the command line holds the program and what goes with it, and is the same each time.
+func TestCommandLine(t *testing.T) {
+	source := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/raygate\n\ngo 1.26.0\n", "cmd/raygate/main.go": "package main\n\nfunc main() {}\n", "LICENSE": "license\n", "docs/cli.md": "# raygate\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(source, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(source, name), text)
+	}
+	var archives [][]byte
+	for range 2 {
+		o := options{source: source, version: "v1.2.3", out: t.TempDir(), log: io.Discard}
+		if err := commandLine(t.Context(), o, "linux", runtime.GOARCH); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(o.out, "raygate-v1.2.3-linux-"+runtime.GOARCH+".tar.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives = append(archives, data)
+	}
+	if !bytes.Equal(archives[0], archives[1]) {
+		t.Error("the archives differ")
+	}
+	z, err := gzip.NewReader(bytes.NewReader(archives[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]int64{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes[filepath.Base(h.Name)] = h.Mode
+	}
+	if want := map[string]int64{"raygate": 0o755, "LICENSE": 0o644, "cli.md": 0o644}; !maps.Equal(modes, want) {
+		t.Errorf("files %v, want %v", modes, want)
 	}
 }

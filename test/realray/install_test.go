@@ -10,7 +10,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,10 +34,10 @@ import (
 // helmTimeout bounds a command of Helm. A new webhook waits for its kubelet to mount the certificate.
 const helmTimeout = "5m"
 
-// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
+// TestInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
 // by an upgrade, goes back, and uninstalls all while Ray goes on. It runs before all others, which wait since they are parallel, and without the operator of
 // the others: two would reconcile the same objects.
-func TestCoreInstall(t *testing.T) {
+func TestInstall(t *testing.T) {
 	product.operator.Stop()
 	t.Cleanup(func() {
 		if err := product.operator.Start(); err != nil {
@@ -47,7 +49,7 @@ func TestCoreInstall(t *testing.T) {
 
 	i.helm("install", "raygate", "../../charts/raygate", "--wait", "--take-ownership", "--set", "gateway.enabled=true")
 	i.podsRestricted("raygate-operator", "raygate-apiserver")
-	w.cluster("by-kubectl", 1)
+	i.createByKubectl("by-kubectl", 1)
 	i.createThroughGateway("by-gateway")
 
 	// While Ray starts.
@@ -71,9 +73,13 @@ func TestCoreInstall(t *testing.T) {
 		}
 	})
 
-	i.helm("rollback", "raygate", "1", "--wait", "--server-side=false")
+	w.kubectl(append(append([]string{"patch", "crd"}, crdNames...), "--type=merge", "-p", withoutConversion)...) // as docs/webhooks.md says
+	i.helm("rollback", "raygate", "1", "--wait")
 	i.conversion(apiextensionsv1.NoneConverter)
 	w.run("webhooks are gone", func(w *world) {
+		if out := w.kubectl("get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "name"); strings.Contains(out, "raygate") {
+			w.t.Errorf("these are left: %s", out)
+		}
 		rc := invalid(w.ns)
 		if err := product.client.Create(w.t.Context(), rc); err != nil {
 			w.t.Errorf("without webhooks: %v", err)
@@ -127,7 +133,7 @@ func (i *installation) remove(ns *corev1.Namespace) {
 	defer cancel()
 	_, _ = i.tryHelm(ctx, "uninstall", "raygate", "--ignore-not-found", "--wait")
 	for _, name := range crdNames {
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
+		patch := client.RawPatch("application/merge-patch+json", []byte(withoutConversion))
 		if err := product.client.Patch(ctx, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch); err != nil {
 			i.w.t.Errorf("cleaning up: %v", err)
 		}
@@ -136,6 +142,8 @@ func (i *installation) remove(ns *corev1.Namespace) {
 		i.w.t.Errorf("cleaning up: %v", err)
 	}
 }
+
+const withoutConversion = `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`
 
 var crdNames = []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
@@ -199,6 +207,28 @@ func (i *installation) rayPods() map[string]string {
 	return out
 }
 
+// createByKubectl makes a RayCluster as a user does.
+func (i *installation) createByKubectl(name string, workers int32) {
+	w := i.w
+	w.t.Helper()
+	data, err := json.Marshal(newCluster(w.ns, name, workers))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	file := filepath.Join(w.t.TempDir(), "cluster.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.kubectl("apply", "--server-side", "-f", file)
+}
+
+func newCluster(ns, name string, workers int32) *rayv1.RayCluster {
+	return &rayv1.RayCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: clusterSpec(workers),
+	}
+}
+
 // createThroughGateway makes a RayCluster by REST, through the gateway's Service and its certificate, with the token of a ServiceAccount that may. One that may
 // not is refused, and so is nobody.
 func (i *installation) createThroughGateway(name string) {
@@ -208,11 +238,7 @@ func (i *installation) createThroughGateway(name string) {
 	if err := product.client.Get(w.t.Context(), client.ObjectKey{Namespace: i.ns, Name: "raygate-apiserver"}, svc); err != nil {
 		w.t.Fatal(err)
 	}
-	rc := &rayv1.RayCluster{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns}, Spec: clusterSpec(0),
-	}
-	body, err := json.Marshal(rc)
+	body, err := json.Marshal(newCluster(w.ns, name, 0))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -221,7 +247,7 @@ func (i *installation) createThroughGateway(name string) {
 	for _, caller := range []struct {
 		token string
 		want  int
-	}{{"", http.StatusUnauthorized}, {i.token("stranger", ""), http.StatusForbidden}, {i.token("user", "raygate-raycluster-editor"), http.StatusOK}} {
+	}{{"", http.StatusUnauthorized}, {i.token("stranger", ""), http.StatusForbidden}, {i.token("user", "raygate-raycluster-editor"), http.StatusCreated}} {
 		req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
 			w.t.Fatal(err)

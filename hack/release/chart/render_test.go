@@ -66,7 +66,7 @@ func render(t *testing.T, values string) []*unstructured.Unstructured {
 		if strings.HasSuffix(file, ".txt") {
 			continue
 		}
-		for _, text := range strings.Split("\n"+files[file], "\n---") {
+		for text := range strings.SplitSeq("\n"+files[file], "\n---") {
 			o := decode(t, []byte(text))
 			if len(o.Object) == 0 {
 				continue
