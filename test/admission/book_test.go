@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raygate/raygate/test/envtest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -205,7 +206,7 @@ func TestBookH5StrictFieldValidation(t *testing.T) {
 }
 
 func TestBookI1UnknownFieldsAreDropped(t *testing.T) {
-	warnings := &recorder{}
+	warnings := &envtest.Warnings{}
 	cfg := rest.CopyConfig(server.Config)
 	cfg.WarningHandler = warnings
 	client, err := dynamic.NewForConfig(cfg)
@@ -224,10 +225,10 @@ func TestBookI1UnknownFieldsAreDropped(t *testing.T) {
 			t.Errorf("spec.%s is there: %v", field, v)
 		}
 	}
-	told := strings.Join(warnings.text, "\n")
+	texts := strings.Join(warnings.Take(), "\n")
 	for _, field := range []string{"spec.someGarbage", "metadata.someGarbage"} {
-		if !strings.Contains(told, `unknown field "`+field+`"`) {
-			t.Errorf("no warning of %s in %q", field, told)
+		if !strings.Contains(texts, `unknown field "`+field+`"`) {
+			t.Errorf("no warning of %s in %q", field, texts)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +23,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/test/envtest"
 )
 
 // installPolicies applies the bundle for the time of the test.
@@ -75,29 +75,14 @@ func installPolicies(t *testing.T) {
 	}
 }
 
-// recorder keeps the warnings of the requests of one client.
-type recorder struct {
-	mu   sync.Mutex
-	text []string
-}
-
-func (r *recorder) HandleWarningHeader(_ int, _ string, text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.text = append(r.text, text)
-}
-
-// take returns the rules of the warnings since the last call.
-func (r *recorder) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// warnedRules returns the rules of the warnings since the last call.
+func warnedRules(w *envtest.Warnings) []string {
 	var ids []string
-	for _, text := range r.text {
+	for _, text := range w.Take() {
 		if m := ruleSuffix.FindStringSubmatch(text); m != nil {
 			ids = append(ids, m[1])
 		}
 	}
-	r.text = nil
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -107,7 +92,7 @@ var deniedFor = regexp.MustCompile(`ValidatingAdmissionPolicy .* denied request:
 // TestExamplesAgainstPolicies holds the policies to the Go rules, for objects that the CRDs let pass.
 func TestExamplesAgainstPolicies(t *testing.T) {
 	installPolicies(t)
-	warnings := &recorder{}
+	warnings := &envtest.Warnings{}
 	cfg := rest.CopyConfig(server.Config)
 	cfg.WarningHandler = warnings
 	client, err := dynamic.NewForConfig(cfg)
@@ -123,7 +108,7 @@ func TestExamplesAgainstPolicies(t *testing.T) {
 		plural := pluralOf(e.Kind)
 		u := toUnstructured(t, object)
 		delete(u.Object, "status")
-		warnings.take()
+		warnedRules(warnings)
 		_, err := client.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace).Create(t.Context(), u, dryRun)
 		verdict := checks.Create(object, allGates(t))
 		errs, warns := idsOf(verdict.Errors, celrules.PoliciesOf(plural, false)), idsOf(verdict.Warnings, celrules.PoliciesOf(plural, true))
@@ -140,7 +125,7 @@ func TestExamplesAgainstPolicies(t *testing.T) {
 		case len(errs) > 0:
 			t.Errorf("%s: Go alone refuses for %v", e, errs)
 		default:
-			got := warnings.take()
+			got := warnedRules(warnings)
 			for _, id := range got {
 				seen[id] = true
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,9 @@ func (e *ends) v1Get(t target) call {
 
 // v1List is rawList for answers that call their items clusters.
 func (e *ends) v1List(c collection) call {
-	length, url := 0, e.v1URL(c.namespace, "clusters")
+	length, answer, url := 0, &bytes.Buffer{}, e.v1URL(c.namespace, "clusters")
 	return func(ctx context.Context) error {
-		data, err := fetch(ctx, e.rest, http.MethodGet, url, nil, `"clusters"`)
+		data, err := fetch(ctx, e.rest, answer, http.MethodGet, url, nil, `"clusters"`)
 		if err != nil || len(data) == length {
 			return err
 		}
@@ -44,7 +45,7 @@ func (e *ends) v1List(c collection) call {
 
 // v1Template makes the compute template that v1Create names.
 func (e *ends) v1Template(ctx context.Context, namespace string) error {
-	_, err := fetch(ctx, e.rest, http.MethodPost, e.v1URL(namespace, "compute_templates"), fmt.Appendf(nil, `{"name":"small","namespace":%q,"cpu":1,"memory":4}`, namespace), `"small"`)
+	_, err := fetch(ctx, e.rest, &bytes.Buffer{}, http.MethodPost, e.v1URL(namespace, "compute_templates"), fmt.Appendf(nil, `{"name":"small","namespace":%q,"cpu":1,"memory":4}`, namespace), `"small"`)
 	return err
 }
 
@@ -53,7 +54,7 @@ func (e *ends) v1Create(t target) (call, error) {
 		`"environment":{"values":{"BENCH":"true"}}},"workerGroupSpec":[{"groupName":"cpu","computeTemplate":"small","replicas":%d,"minReplicas":%d,"maxReplicas":10,"rayStartParams":{}}]}}`,
 		t.name, t.namespace, smallWorkers, smallWorkers)
 	return func(ctx context.Context) error {
-		_, err := fetch(ctx, e.rest, http.MethodPost, e.v1URL(t.namespace, "clusters"), body, `"createdAt"`)
+		_, err := fetch(ctx, e.rest, &bytes.Buffer{}, http.MethodPost, e.v1URL(t.namespace, "clusters"), body, `"createdAt"`)
 		return err
 	}, nil
 }

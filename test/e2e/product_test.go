@@ -120,30 +120,18 @@ func run(m *testing.M) (int, error) {
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
 		Args: []string{"--kubeconfig", identities["gateway"], "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy"},
 	}
-	for _, p := range []*programs.Program{product.operator, product.gateway} {
-		if err := p.Start(); err != nil {
-			return 0, err
-		}
-		defer p.Stop()
-	}
 	conn, err := grpc.NewClient(product.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer{}))
 	if err != nil {
 		return 0, fmt.Errorf("dialling gateway: %w", err)
 	}
 	defer conn.Close()
 	product.clusters, product.jobs = raygatev2.NewClusterServiceClient(conn), raygatev2.NewJobServiceClient(conn)
-
-	code := m.Run()
+	code, err := programs.Run(m, product.operator, product.gateway)
 	for _, problem := range checkRights() {
 		fmt.Fprintln(os.Stderr, "rights:", problem)
 		code = 1
 	}
-	if code != 0 {
-		for _, p := range []*programs.Program{product.operator, product.gateway} {
-			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.Log, p.Tail(4000))
-		}
-	}
-	return code, nil
+	return code, err
 }
 
 // namespace makes a namespace of the test's own.

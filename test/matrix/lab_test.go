@@ -125,7 +125,7 @@ func run(m *testing.M) (int, error) {
 	code := m.Run()
 	if code != 0 {
 		for _, s := range settings {
-			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", s.operator.Log, s.operator.Tail(2000))
+			programs.PrintLogs(2000, s.operator)
 		}
 	}
 	return code, nil

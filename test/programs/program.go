@@ -135,3 +135,25 @@ func FreePorts(n int) ([]int, error) {
 	}
 	return ports, nil
 }
+
+// Run starts the programs, runs the tests beside them, and returns the exit code of the tests. When a test fails, it prints the ends of the logs.
+func Run(m interface{ Run() int }, programs ...*Program) (int, error) {
+	for _, p := range programs {
+		if err := p.Start(); err != nil {
+			return 0, err
+		}
+		defer p.Stop()
+	}
+	code := m.Run()
+	if code != 0 {
+		PrintLogs(4000, programs...)
+	}
+	return code, nil
+}
+
+// PrintLogs prints the ends of the logs, of n bytes at most, for the reader of a failed test.
+func PrintLogs(n int, programs ...*Program) {
+	for _, p := range programs {
+		fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.Log, p.Tail(n))
+	}
+}

@@ -104,9 +104,7 @@ func run(m *testing.M) (int, error) {
 	fmt.Printf("real Ray: suite %s with Ray %s; the node, the operator and the gateway are ready after %s\n", *suite, rayVersion, time.Since(begin).Round(time.Second))
 	code := m.Run()
 	if code != 0 {
-		for _, p := range []*programs.Program{product.operator, product.gateway} {
-			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.Log, p.Tail(6000))
-		}
+		programs.PrintLogs(6000, product.operator, product.gateway)
 	}
 	return code, nil
 }

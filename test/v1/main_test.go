@@ -83,24 +83,12 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range []*programs.Program{operator, gateway} {
-		if err := p.Start(); err != nil {
-			return 0, err
-		}
-		defer p.Stop()
-	}
 	product.rest = &goClient{base: url}
 	if product.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		return 0, fmt.Errorf("dialling gateway: %w", err)
 	}
 	defer product.conn.Close()
-	code := m.Run()
-	if code != 0 {
-		for _, p := range []*programs.Program{operator, gateway} {
-			fmt.Fprintf(os.Stderr, "--- end of %s\n%s\n", p.Log, p.Tail(4000))
-		}
-	}
-	return code, nil
+	return programs.Run(m, operator, gateway)
 }
 
 // newGateway returns a gateway, its URL for REST and its address for gRPC. Its flags are those of KubeRay's server as far as that has them.

@@ -93,7 +93,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 
 	a.edge, a.grpc = entry, grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
-	inProcess := interceptor.Channel(chain)
+	inProcess := interceptor.NewChannel(chain)
 	dashboards, err := dashboardproxy.New(dashboardproxy.Options{
 		Caller: access.caller, Core: core, Authorizer: access.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
 	})

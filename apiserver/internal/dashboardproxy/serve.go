@@ -38,7 +38,7 @@ var verbs = map[string]string{
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
 	verb, ok := verbs[r.Method]
 	if !ok {
-		return &rpcstatus.Error{Code: codes.Unimplemented, Reason: "METHOD_NOT_ALLOWED", Message: r.Method + " is not passed on to dashboards"}
+		return rpcstatus.MethodNotAllowed(r.Method + " is not passed on to dashboards")
 	}
 	plain, err := url.PathUnescape(path)
 	if err != nil || slices.ContainsFunc(strings.Split(plain, "/"), func(s string) bool { return s == "." || s == ".." }) {

@@ -3,7 +3,6 @@ package document
 import (
 	"context"
 
-	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -30,10 +29,6 @@ func WithBody(ctx context.Context, b *Body) context.Context {
 
 // BodyOf returns the body of the REST request that a service serves; nil when the call came by gRPC.
 func BodyOf(ctx context.Context) *Body {
-	client := inprocgrpc.ClientContext(ctx)
-	if client == nil {
-		return nil
-	}
-	b, _ := client.Value(bodyKey{}).(*Body)
+	b, _ := ctx.Value(bodyKey{}).(*Body)
 	return b
 }

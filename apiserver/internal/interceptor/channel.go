@@ -3,44 +3,125 @@ package interceptor
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/fullstorydev/grpchan/inprocgrpc"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
-// Channel returns a connection to services of this process, which are registered with it, on which calls pass interceptors.
-// Calls cost neither a socket nor the encoding of messages: both sides see the same values, so that neither may change what
-// it was given or has handed over.
-func Channel(chain Interceptor) *inprocgrpc.Channel {
-	return new(inprocgrpc.Channel).
-		WithCloner(inprocgrpc.CopyFunc(share)).
-		WithServerUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			return chain.Unary(inherit(ctx), req, info, next)
-		}).
-		WithServerStreamInterceptor(func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			return chain.Stream(srv, withContext(inherit(s.Context()), s), info, next)
-		})
+// Channel is a connection to services of this process, on which calls pass interceptors. Calls cost neither a socket nor the encoding of messages: both
+// sides see the same values, so that neither may change what it was given or has handed over.
+//
+// A unary call runs in the goroutine of its caller, with the caller's context: it waits for the service even if that context ends, as services watch it too.
+type Channel struct {
+	chain   Interceptor
+	streams *inprocgrpc.Channel
+	unary   map[string]unaryMethod // by full name
 }
 
-// inherit adds to the context of a server what its client, which here is the REST edge, has found out: whose call it is, from where, and in which trace.
-func inherit(ctx context.Context) context.Context {
-	from := inprocgrpc.ClientContext(ctx)
-	if from == nil {
-		return ctx
+type unaryMethod struct {
+	service any
+	handler func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error)
+}
+
+var (
+	_ grpc.ClientConnInterface = (*Channel)(nil)
+	_ grpc.ServiceRegistrar    = (*Channel)(nil)
+)
+
+// NewChannel returns a Channel without services.
+func NewChannel(chain Interceptor) *Channel {
+	streams := new(inprocgrpc.Channel).WithCloner(inprocgrpc.CopyFunc(share)).
+		WithServerStreamInterceptor(func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			return chain.Stream(srv, withContext(inherited{s.Context()}, s), info, next)
+		})
+	return &Channel{chain: chain, streams: streams, unary: map[string]unaryMethod{}}
+}
+
+// RegisterService implements grpc.ServiceRegistrar. It must not be called beside calls.
+func (c *Channel) RegisterService(desc *grpc.ServiceDesc, service any) {
+	c.streams.RegisterService(desc, service)
+	for _, m := range desc.Methods {
+		c.unary["/"+desc.ServiceName+"/"+m.MethodName] = unaryMethod{service, m.Handler}
 	}
-	if c := authn.CallerFrom(from); c != nil {
-		ctx = authn.WithCaller(ctx, c)
+}
+
+// Invoke implements grpc.ClientConnInterface. Of the options it knows grpc.Header and grpc.Trailer.
+func (c *Channel) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+	m, ok := c.unary[method]
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
-	if p, ok := peer.FromContext(from); ok {
-		ctx = peer.NewContext(ctx, p)
+	sent := &sentMetadata{method: method}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	ctx = metadata.NewOutgoingContext(grpc.NewContextWithServerTransportStream(metadata.NewIncomingContext(ctx, md), sent), nil)
+	reply, err := m.handler(m.service, ctx, func(request any) error { return share(request, in) }, c.chain.Unary)
+	for _, o := range options {
+		switch o := o.(type) {
+		case grpc.HeaderCallOption:
+			*o.HeaderAddr = sent.header
+		case grpc.TrailerCallOption:
+			*o.TrailerAddr = sent.trailer
+		}
 	}
-	return trace.ContextWithSpan(ctx, trace.SpanFromContext(from))
+	if err != nil {
+		return err
+	}
+	return share(out, reply)
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c *Channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.streams.NewStream(ctx, desc, method, options...)
+}
+
+// sentMetadata keeps what a service sends besides its answer.
+type sentMetadata struct {
+	method          string
+	mu              sync.Mutex
+	header, trailer metadata.MD
+}
+
+var _ grpc.ServerTransportStream = (*sentMetadata)(nil)
+
+// Method implements grpc.ServerTransportStream.
+func (s *sentMetadata) Method() string { return s.method }
+
+// SetHeader implements grpc.ServerTransportStream.
+func (s *sentMetadata) SetHeader(md metadata.MD) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header = metadata.Join(s.header, md)
+	return nil
+}
+
+// SendHeader implements grpc.ServerTransportStream.
+func (s *sentMetadata) SendHeader(md metadata.MD) error { return s.SetHeader(md) }
+
+// SetTrailer implements grpc.ServerTransportStream.
+func (s *sentMetadata) SetTrailer(md metadata.MD) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trailer = metadata.Join(s.trailer, md)
+	return nil
+}
+
+// inherited is the context of a stream's server with the values of its client, which here is the REST edge: whose call it is, from where, and in which trace.
+type inherited struct{ context.Context }
+
+// Value implements context.Context.
+func (c inherited) Value(key any) any {
+	if client := inprocgrpc.ClientContext(c.Context); client != nil {
+		if v := client.Value(key); v != nil {
+			return v
+		}
+	}
+	return c.Context.Value(key)
 }
 
 // share makes out a message with the fields of in, and not with copies of them, and with what a message may carry besides.

@@ -3,6 +3,8 @@ package interceptor_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/klog/v2"
@@ -59,7 +62,7 @@ func start(t *testing.T, stop context.Context) (raygatev2.ClusterServiceClient, 
 	withLog := func(ctx context.Context, _ *interceptor.Call, next func(context.Context) error) error {
 		return next(klog.NewContext(ctx, log))
 	}
-	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
+	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
 		withLog, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(time.Minute, long), interceptor.Errors(table.Status), interceptor.Drain(stop, long), interceptor.Recovery(),
 	}))
@@ -160,4 +163,39 @@ func TestDeadlineIsForShortCalls(t *testing.T) {
 		}
 		return nil, nil
 	})
+}
+
+// A unary call is made by the goroutine of its caller, which sees what the service sends besides its answer.
+func TestChannelUnary(t *testing.T) {
+	conn := interceptor.NewChannel(interceptor.Chain(nil))
+	raygatev2.RegisterClusterServiceServer(conn, sender{})
+	ctx := metadata.AppendToOutgoingContext(context.WithValue(t.Context(), senderKey{}, "value"), "key", "metadata")
+	var header, trailer metadata.MD
+	got, err := raygatev2.NewClusterServiceClient(conn).GetCluster(ctx, &raygatev2.GetClusterRequest{Name: "demo"}, grpc.Header(&header), grpc.Trailer(&trailer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "demo value metadata"; got.GetCluster().GetMetadata().GetName() != want {
+		t.Errorf("the service saw %q, want %q", got.GetCluster().GetMetadata().GetName(), want)
+	}
+	if h, tr := header.Get("sent"), trailer.Get("sent"); !slices.Equal(h, []string{"header"}) || !slices.Equal(tr, []string{"trailer"}) {
+		t.Errorf("header %q, trailer %q", h, tr)
+	}
+	if err := conn.Invoke(ctx, "/raygate.v2.ClusterService/Nothing", nil, nil); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a method that is not there: %v", err)
+	}
+}
+
+type senderKey struct{}
+
+// sender answers with what it sees of the call.
+type sender struct {
+	raygatev2.UnimplementedClusterServiceServer
+}
+
+func (sender) GetCluster(ctx context.Context, req *raygatev2.GetClusterRequest) (*raygatev2.GetClusterResponse, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	sent := errors.Join(grpc.SetHeader(ctx, metadata.Pairs("sent", "header")), grpc.SetTrailer(ctx, metadata.Pairs("sent", "trailer")))
+	seen := fmt.Sprint(req.GetName(), " ", ctx.Value(senderKey{}), " ", strings.Join(md.Get("key"), ","))
+	return &raygatev2.GetClusterResponse{Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: seen}}}, sent
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB.
+// maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
 const maxObject = 3 << 20
 
 // ReadObject reads the body of a request, an object, for which there must be room.

@@ -119,7 +119,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	options := func(s resource.Store) resource.Options {
 		return resource.Options{In: func(string) (resource.Store, error) { return s, nil }, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
 	}
-	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{
+	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
 	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {

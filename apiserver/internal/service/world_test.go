@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	conn := interceptor.Channel(interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()}))
+	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()}))
 	of := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(kind)) }
 	service.RegisterAll(conn, service.Resources{
 		Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),

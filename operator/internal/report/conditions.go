@@ -84,6 +84,13 @@ func Status(b bool) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
+// Limits of the warnings of an admission response, as the API server cuts them once they are longer than 4096 bytes together.
+const (
+	MaxWarnings = 10
+	// MaxWarning is the length of one in bytes.
+	MaxWarning = 255
+)
+
 // Clip cuts a text that is longer than limit bytes, and shows that.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {

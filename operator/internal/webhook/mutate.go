@@ -76,7 +76,7 @@ func onlyDefaults(k kind, obj map[string]any) map[string]any {
 
 // undecodable cannot happen: the API server encoded what it sent.
 func undecodable(err error) answer {
-	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), maxWarningLength))
+	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), report.MaxWarning))
 }
 
 // fromOldClient reports whether the client wrote another version than the one that the webhook was sent.
@@ -89,7 +89,7 @@ func restoreWarning(restored []jsonpatch.Operation) string {
 	for _, op := range restored {
 		fields = append(fields, strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "."))
 	}
-	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), maxWarningLength)
+	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), report.MaxWarning)
 }
 
 // missingDefaults compares the object as its Go type writes it without and with defaults, so that what the type adds by

@@ -18,12 +18,6 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-const (
-	// The API server cuts warnings once they are longer than 4096 bytes together.
-	maxWarnings      = 10
-	maxWarningLength = 255
-)
-
 // validator is what the validating webhook of a kind asks.
 type validator struct {
 	kind    kind
@@ -144,11 +138,11 @@ func warningTexts(warnings field.ErrorList) []string {
 	violations := validation.Violations(warnings)
 	var texts []string
 	for i, v := range violations {
-		if i == maxWarnings-1 && len(violations) > maxWarnings {
+		if i == report.MaxWarnings-1 && len(violations) > report.MaxWarnings {
 			texts = append(texts, fmt.Sprintf("and %d more warnings; `raygate validate` prints all", len(violations)-i))
 			break
 		}
-		texts = append(texts, report.Clip(v.Field+": "+v.Message, maxWarningLength-len(v.Rule)-3)+" ("+v.Rule+")")
+		texts = append(texts, report.Clip(v.Field+": "+v.Message, report.MaxWarning-len(v.Rule)-3)+" ("+v.Rule+")")
 	}
 	return texts
 }

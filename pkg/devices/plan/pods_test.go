@@ -256,7 +256,7 @@ func TestD15Deterministic(t *testing.T) {
 	}
 }
 
-// TestD32NewFamily: a family that nobody has heard of, from a file alone.
+// TestD32NewFamily: a family that is not shipped, from a file alone.
 func TestD32NewFamily(t *testing.T) {
 	p := registry(t, head+`
 vendors:

@@ -66,10 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest.SetRoute(w, t.route)
 	ctx, visit, err := h.Edge.Enter(r.Context(), r, true)
 	if err != nil {
-		st, _ := h.Table.Status(err, w.Header().Get("X-Request-Id"))
-		h.Edge.Refused("http", st.Code())
-		w.Header().Set("Connection", "close")
-		h.WriteError(w, st.Err())
+		h.WriteError(w, rest.Refused(h.Edge, h.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()

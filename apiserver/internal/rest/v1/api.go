@@ -99,10 +99,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, false)
 	if err != nil {
-		st, _ := a.Table.Status(err, w.Header().Get("X-Request-Id"))
-		a.Edge.Refused("http", st.Code())
-		w.Header().Set("Connection", "close") // the body stays where it is
-		a.WriteError(w, st.Err())
+		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()

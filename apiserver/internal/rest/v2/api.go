@@ -14,7 +14,6 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
@@ -209,7 +208,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, c.route != nil && c.route.long)
 	if err != nil {
-		a.refuse(w, err)
+		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()
@@ -219,7 +218,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.WriteError(w, err)
 		return
 	}
-	rest.LiftReadLimit(w)
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
@@ -239,16 +237,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.document = &r.Body.(*body).document
 	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), c.document)
 	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
-}
-
-// refuse answers a request whose body stays where it is.
-func (a *API) refuse(w http.ResponseWriter, err error) {
-	st, _ := a.Table.Status(err, w.Header().Get("X-Request-Id"))
-	if st.Code() != codes.OK {
-		a.Edge.Refused("http", st.Code())
-	}
-	w.Header().Set("Connection", "close")
-	a.WriteError(w, st.Err())
 }
 
 // WriteError writes an error that arises outside of a call.

@@ -3,8 +3,6 @@ package v2
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -13,11 +11,9 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
-
-// MaxBody is the longest request body in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
-const MaxBody = 3 << 20
 
 // body is a request body that was read already. The decoder leaves its error in it for the error handler.
 type body struct {
@@ -43,44 +39,22 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 			return err
 		}
 	}
-	b := &body{}
-	if r.ContentLength > MaxBody {
-		return tooLarge()
-	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
 	}
-	if r.Body != nil && r.Body != http.NoBody {
-		length := r.ContentLength
-		if length < 0 {
-			length = MaxBody
-		}
-		if err := visit.Body(ctx, length); err != nil {
-			return err
-		}
-		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-		var big *http.MaxBytesError
-		switch {
-		case errors.As(err, &big):
-			return tooLarge()
-		case err != nil:
-			return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
-		}
-		visit.Shrink(int64(len(data)))
-		b.data = data
+	data, err := rest.ReadObject(ctx, w, r, visit)
+	if err != nil {
+		return err
 	}
-	contentType, err := bodyType(r.Header.Get("Content-Type"), b.data)
+	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", contentType)
-	b.Reset(b.data)
+	b := &body{data: data}
+	b.Reset(data)
 	r.Body = b
 	return nil
-}
-
-func tooLarge() error {
-	return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the request body is longer than 3 MiB; Kubernetes stores objects of up to 1.5 MiB"}
 }
 
 // bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a

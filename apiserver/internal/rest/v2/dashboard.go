@@ -34,7 +34,7 @@ func (a *API) serveDashboard(w http.ResponseWriter, r *http.Request, cluster typ
 	rest.SetRoute(w, dashboardRoute)
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, true)
 	if err != nil {
-		a.refuse(w, err)
+		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()

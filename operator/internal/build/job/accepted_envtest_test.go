@@ -3,7 +3,6 @@ package job
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,13 +14,14 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/test/envtest"
 )
 
 // TestAcceptedWithoutWarnings hands what is built from all golden inputs, here and of package pod, to a real API server.
 func TestAcceptedWithoutWarnings(t *testing.T) {
 	env := controlPlane.Env(t)
 	config := rest.CopyConfig(env.Config)
-	warnings := &recordedWarnings{}
+	warnings := &envtest.Warnings{}
 	config.WarningHandler = warnings
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -68,29 +68,9 @@ func TestAcceptedWithoutWarnings(t *testing.T) {
 			if _, err := client.BatchV1().Jobs("ns1").Create(ctx, RedisCleanup(rc, o), create); err != nil {
 				t.Errorf("creating the Job: %v", err)
 			}
-			for _, w := range warnings.take() {
+			for _, w := range warnings.Take() {
 				t.Errorf("the API server warns: %s", w)
 			}
 		})
 	}
-}
-
-type recordedWarnings struct {
-	mu   sync.Mutex
-	list []string
-}
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (w *recordedWarnings) HandleWarningHeader(_ int, _, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.list = append(w.list, text)
-}
-
-func (w *recordedWarnings) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	list := w.list
-	w.list = nil
-	return list
 }

@@ -360,28 +360,14 @@ func awaitWebhooks(ctx context.Context) error {
 	return nil
 }
 
-// client is a client that notes warnings.
+// client is a client that keeps warnings.
 type client struct {
 	dyn      dynamic.Interface
-	mu       sync.Mutex
-	warnings []string
-}
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (c *client) HandleWarningHeader(_ int, _, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.warnings = append(c.warnings, text)
+	warnings envtest.Warnings
 }
 
 // taken returns the warnings since the last call.
-func (c *client) taken() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	text := strings.Join(c.warnings, "\n")
-	c.warnings = nil
-	return text
-}
+func (c *client) taken() string { return strings.Join(c.warnings.Take(), "\n") }
 
 func connect(t *testing.T) *client { return connectAs(t, "") }
 
@@ -392,7 +378,7 @@ func connectAs(t *testing.T, user string) *client {
 	if user != "" {
 		cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 	}
-	cfg.WarningHandler = c
+	cfg.WarningHandler = &c.warnings
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		if t == nil {

@@ -139,7 +139,7 @@ func TestD7D9Policies(t *testing.T) {
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 	pod.Spec.Containers = append(pod.Spec.Containers, container("sibling", "nvidia.com/gpumem=100"))
 	w.Create(pod)
-	if got := w.warnings.take(); !strings.Contains(got, "container ray-worker is privileged and was passed over") {
+	if got := w.warned(); !strings.Contains(got, "container ray-worker is privileged and was passed over") {
 		t.Errorf("warnings %q", got)
 	}
 	if q := pod.Spec.Containers[1].Resources.Requests["nvidia.com/gpu"]; len(asked(t, pod)) != 1 || q.Value() != 1 {
@@ -148,7 +148,7 @@ func TestD7D9Policies(t *testing.T) {
 	bound := w.pod("bound", "nvidia.com/gpu=1")
 	bound.Spec.NodeName = "nowhere"
 	w.Create(bound)
-	if len(asked(t, bound)) != 1 || !strings.Contains(w.warnings.take(), "spec.nodeName is set") {
+	if len(asked(t, bound)) != 1 || !strings.Contains(w.warned(), "spec.nodeName is set") {
 		t.Errorf("resources %+v", bound.Spec.Containers[0].Resources)
 	}
 	deny, err := load.Registry([]byte(head + "defaults: {privileged: Deny, nodeName: Deny}\nvendors:\n- {name: a, resources: {count: nvidia.com/gpu}}\n"))

@@ -22,12 +22,6 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// The API server cuts warnings once they are longer than 4096 bytes together.
-const (
-	maxWarnings      = 10
-	maxWarningLength = 255
-)
-
 // Outcomes are a label of the metrics.
 const (
 	outcomeNothing = "nothing" // no device, or nothing to do
@@ -88,12 +82,12 @@ func (h *hook) answer(ctx context.Context, req admission.Request) answer {
 }
 
 func allowed(outcome string, warnings ...string) answer {
-	if len(warnings) > maxWarnings {
-		warnings = warnings[:maxWarnings]
+	if len(warnings) > report.MaxWarnings {
+		warnings = warnings[:report.MaxWarnings]
 	}
 	clipped := make([]string, len(warnings))
 	for i, w := range warnings {
-		clipped[i] = report.Clip(w, maxWarningLength)
+		clipped[i] = report.Clip(w, report.MaxWarning)
 	}
 	return answer{outcome: outcome, Response: admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: clipped}}}
 }

@@ -182,8 +182,8 @@ func TestD22D24D25Quotas(t *testing.T) {
 	}
 	w.Eventually("the other quota alone", func() bool { return w.admits("nvidia.com/gpu=2 nvidia.com/gpumem=4096") == nil })
 	refuses("nvidia.com/gpu=2 nvidia.com/gpumem=50001", `quota "wide"`)
-	w.warnings.take()
-	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"); err != nil || !strings.Contains(w.warnings.take(), "which is not charged") { // D27, Warn
+	w.warned()
+	if err := w.admits("nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"); err != nil || !strings.Contains(w.warned(), "which is not charged") { // D27, Warn
 		t.Errorf("a share: %v", err)
 	}
 	zero := w.quota("zero", "limits.nvidia.com/gpu=0")

@@ -49,33 +49,15 @@ func TestMain(m *testing.M) {
 // world is a namespace with the webhooks registered for it.
 type world struct {
 	*envtest.World
-	warnings *warnings
+	warnings *envtest.Warnings
 	registry *load.Live
 	replicas []*replica
 	next     map[string]*atomic.Int64 // by path
 	server   *httptest.Server
 }
 
-// warnings are those that the API server sent.
-type warnings struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.texts = append(w.texts, text)
-}
-
-// take returns what came since the last call.
-func (w *warnings) take() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	text := strings.Join(w.texts, "\n")
-	w.texts = nil
-	return text
-}
+// warned returns the warnings of the API server since the last call.
+func (w *world) warned() string { return strings.Join(w.warnings.Take(), "\n") }
 
 // replica is one server of the webhooks with its own view of Pods and quotas.
 type replica struct {
@@ -117,7 +99,7 @@ func newWorld(t *testing.T, s settings) *world {
 		t.Fatal(err)
 	}
 	env := controlPlane.Env(t)
-	w := &world{World: env.World(t, "devices-"), warnings: &warnings{}, registry: load.NewLive(p),
+	w := &world{World: env.World(t, "devices-"), warnings: &envtest.Warnings{}, registry: load.NewLive(p),
 		next: map[string]*atomic.Int64{deviceadmission.MutatePath: {}, deviceadmission.ValidatePath: {}, "/neighbour": {}}}
 	config := rest.CopyConfig(env.Config)
 	config.WarningHandler = w.warnings
@@ -196,7 +178,7 @@ func (w *world) register(edit func(map[string]any)) {
 		_ = w.Client.Create(w.T.Context(), w.pod("probe", "nvidia.com/gpu=1"), client.DryRunAll)
 		return calls() >= before+1001
 	})
-	w.warnings.take()
+	w.warned()
 }
 
 func (w *world) install(kind, name string, hook map[string]any) {
