@@ -33,6 +33,7 @@ var navigation = []section{
 	{"Operating", []entry{
 		{"Settings of the operator", "docs/operator.md"},
 		{"Metrics, dashboards, alerts", "docs/observability.md"},
+		{"Rights", "docs/rbac.md"},
 		{"Device admission", "docs/device-admission.md"},
 		{"Figures", "docs/benchmarks.md"},
 	}},

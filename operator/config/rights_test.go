@@ -20,7 +20,7 @@ var optional = map[string][]string{
 	"workload-aware-scheduling": {"scheduling.k8s.io/podgroups: create delete get list patch watch", "scheduling.k8s.io/workloads: create delete get list patch watch"},
 	"device-admission":          {"/namespaces: get", "/resourcequotas: get list watch"},
 	"token-auth":                {"/secrets: create delete patch"},
-	"kubernetes-proxy":          {"/pods/proxy: get", "/services/proxy: create get"},
+	"kubernetes-proxy":          {"/pods/proxy: get", "/services/proxy: create get update"},
 }
 
 // allowed are the rights of a ClusterRole, empty if nobody binds it to the operator.

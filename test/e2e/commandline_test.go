@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,7 @@ func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), "--server", "http://"+product.grpc, "-n", ns, "logs", "-f", "demo")
+	cmd.Env = append(os.Environ(), "RAYGATE_TOKEN="+product.token)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

@@ -179,6 +179,12 @@ func TestJobThroughEachEntryPoint(t *testing.T) {
 				if mode == rayv1.InteractiveMode {
 					submitByHand(t, ns, "demo", program.entrypoint)
 				}
+				eventually(t, "the gateway to know of the job", func(context.Context) error { // kubectl does not go through it
+					if r, err := tryREST(t, "GET", jobsOf(ns)+"/demo", "", nil); err != nil || r.code != 200 {
+						return fmt.Errorf("%d, %w", r.code, err)
+					}
+					return nil
+				})
 				rest(t, "GET", jobsOf(ns)+"/demo:wait?for=complete&timeout=150s", "", nil).want(t, 200)
 				kubectl(t, nil, "wait", "rayjob/demo", "-n", ns, "--for=condition=Complete", "--timeout=10s")
 				j := awaitEnd(t, ns, "demo", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")

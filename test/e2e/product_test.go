@@ -43,7 +43,22 @@ var product struct {
 	grpc     string // host:port
 	clusters raygatev2.ClusterServiceClient
 	jobs     raygatev2.JobServiceClient
+	// token is that of the user who calls the gateway, and may do everything.
+	token string
+	// audit sees what the programs ask of the API server.
+	audit *audit
 }
+
+// bearer sends the token with each call by gRPC.
+type bearer struct{}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + product.token}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials: it stays on this machine.
+func (bearer) RequireTransportSecurity() bool { return false }
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -79,21 +94,44 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(logs)
+	// Operator and gateway have the rights of the manifests and no others.
+	product.token, product.audit = env.Config.BearerToken, newAudit()
+	if err := installRights(env.Kubeconfig); err != nil {
+		return 0, err
+	}
+	identities := map[string]string{"operator": "raygate-operator", "gateway": "raygate-apiserver"}
+	for program, account := range identities {
+		direct, err := env.KubeconfigOf(context.Background(), logs, "raygate-system", account)
+		if err != nil {
+			return 0, err
+		}
+		watched, stop, err := product.audit.kubeconfig(env, logs, program, direct)
+		if err != nil {
+			return 0, err
+		}
+		defer stop()
+		identities[program] = watched
+	}
 	product.operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + operatorGates, "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", identities["operator"], "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + operatorGates, "--use-kubernetes-proxy"},
 	}
 	product.gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--authentication=none", "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", identities["gateway"], "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy"},
 	}
-	conn, err := grpc.NewClient(product.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(product.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer{}))
 	if err != nil {
 		return 0, fmt.Errorf("dialling gateway: %w", err)
 	}
 	defer conn.Close()
 	product.clusters, product.jobs = raygatev2.NewClusterServiceClient(conn), raygatev2.NewJobServiceClient(conn)
-	return programs.Run(m, product.operator, product.gateway)
+	code, err := programs.Run(m, product.operator, product.gateway)
+	for _, problem := range checkRights() {
+		fmt.Fprintln(os.Stderr, "rights:", problem)
+		code = 1
+	}
+	return code, err
 }
 
 // namespace makes a namespace of the test's own.
@@ -103,6 +141,7 @@ func namespace(t *testing.T) string {
 	if err := product.client.Create(t.Context(), ns); err != nil {
 		t.Fatalf("creating namespace: %v", err)
 	}
+	product.audit.begin(ns.Name, t.Name())
 	t.Cleanup(func() { _ = product.client.Delete(context.Background(), ns) })
 	return ns.Name
 }
@@ -125,7 +164,7 @@ func command(t *testing.T, input []byte, name string, args ...string) (stdout, s
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary(name), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+product.env.Kubeconfig)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+product.env.Kubeconfig, "RAYGATE_TOKEN="+product.token)
 	cmd.Stdin = bytes.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

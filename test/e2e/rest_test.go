@@ -36,6 +36,7 @@ func tryREST(t *testing.T, method, path, mediaType string, body []byte) (reply, 
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
+	req.Header.Set("Authorization", "Bearer "+product.token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return reply{}, err

@@ -31,13 +31,25 @@ def manifest(name: str) -> dict:
     }
 
 
+class Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+    """Sends $RAYGATE_TOKEN, when set, with each call."""
+
+    def _call(self, continuation, details, request):
+        token = os.environ.get("RAYGATE_TOKEN")
+        metadata = [*(details.metadata or []), *([("authorization", f"Bearer {token}")] if token else [])]
+        return continuation(details._replace(metadata=metadata), request)
+
+    intercept_unary_unary = _call
+    intercept_unary_stream = _call
+
+
 @unittest.skipUnless(ADDRESS, "RAYGATE_GRPC names no gateway")
 class Gateway(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.channel = grpc.insecure_channel(ADDRESS)
         cls.addClassCleanup(cls.channel.close)
-        cls.clusters = stubs.ClusterServiceStub(cls.channel)
+        cls.clusters = stubs.ClusterServiceStub(grpc.intercept_channel(cls.channel, Bearer()))
 
     def create(self, **more):
         name = f"py-{uuid.uuid4().hex[:8]}"

@@ -26,6 +26,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods/proxy,verbs=get,roleName=raygate-operator-kubernetes-proxy
+// +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;update,roleName=raygate-operator-kubernetes-proxy
 
 // labels lets the heads take requests whose proxies are healthy. A readiness probe would not do: the head must stay ready for Ray itself
 // when its proxy is not.
