@@ -22,6 +22,7 @@ rules:
   - get
   - list
   - watch
+  - create
 - apiGroups:
   - ""
   resourceNames:
@@ -87,7 +88,6 @@ rules:
   - apiextensions.k8s.io
   resourceNames:
   - rayclusters.ray.io
-  - raycronjobs.ray.io
   - rayjobs.ray.io
   - rayservices.ray.io
   resources:
@@ -119,6 +119,35 @@ spec:
   selfSigned: {}
 ---
 apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata:
+  name: raygate-webhook-ca
+  namespace: {{ .Release.Namespace }}
+spec:
+  ca:
+    secretName: raygate-webhook-ca
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: raygate-webhook-ca
+  namespace: {{ .Release.Namespace }}
+spec:
+  commonName: raygate-webhook-ca
+  duration: 87600h
+  isCA: true
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: raygate-selfsigned
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Never
+    size: 256
+  renewBefore: 8760h
+  secretName: raygate-webhook-ca
+---
+apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata:
   name: raygate-webhook-cert
@@ -127,12 +156,20 @@ spec:
   dnsNames:
   - raygate-webhook.{{ .Release.Namespace }}.svc
   - raygate-webhook.{{ .Release.Namespace }}.svc.cluster.local
+  duration: 2160h
   issuerRef:
+    group: cert-manager.io
     kind: Issuer
-    name: raygate-selfsigned
+    name: raygate-webhook-ca
   privateKey:
+    algorithm: ECDSA
     rotationPolicy: Always
+    size: 256
+  renewBefore: 720h
   secretName: raygate-webhook-cert
+  usages:
+  - digital signature
+  - server auth
 {{- end }}
 {{- define "raygate.certificates.gateway" -}}
 ---

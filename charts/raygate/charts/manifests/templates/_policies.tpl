@@ -536,6 +536,70 @@ spec:
       || o.rayStartParams['num-gpus'].matches('[$`\'"\\\\]'))))
     message: 'spec.workerGroupSpecs.rayStartParams[num-gpus]: must be a whole number
       of at least 0; ray start refuses units and fractions (RC-515)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.headGroupSpec.rayStartParams[memory]: give bytes as a whole number
+      without a unit; ray start refuses others (RC-516)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.headGroupSpec.rayStartParams[object-store-memory]: give bytes as
+      a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      g.rayStartParams['memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      o.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.workerGroupSpecs.rayStartParams[memory]: give bytes as a whole
+      number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || g.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || o.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.workerGroupSpecs.rayStartParams[object-store-memory]: give bytes
+      as a whole number without a unit; ray start refuses others (RC-516)'
   - expression: variables.cluster == null || (!has(variables.cluster.autoscalerOptions)
       || variables.cluster.?enableInTreeAutoscaling.orValue(false)) || (request.operation
       == 'UPDATE' && !(variables.old_cluster == null || (!has(variables.old_cluster.autoscalerOptions)
@@ -1185,6 +1249,70 @@ spec:
       || o.rayStartParams['num-gpus'].matches('[$`\'"\\\\]'))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.rayStartParams[num-gpus]: must
       be a whole number of at least 0; ray start refuses units and fractions (RC-515)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterSpec.headGroupSpec.rayStartParams[memory]: give bytes
+      as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterSpec.headGroupSpec.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      g.rayStartParams['memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      o.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterSpec.workerGroupSpecs.rayStartParams[memory]: give bytes
+      as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || g.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || o.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterSpec.workerGroupSpecs.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
   - expression: variables.cluster == null || (!has(variables.cluster.autoscalerOptions)
       || variables.cluster.?enableInTreeAutoscaling.orValue(false)) || (request.operation
       == 'UPDATE' && !(variables.old_cluster == null || (!has(variables.old_cluster.autoscalerOptions)
@@ -1858,6 +1986,70 @@ spec:
       || o.rayStartParams['num-gpus'].matches('[$`\'"\\\\]'))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.rayStartParams[num-gpus]: must
       be a whole number of at least 0; ray start refuses units and fractions (RC-515)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterConfig.headGroupSpec.rayStartParams[memory]: give bytes
+      as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterConfig.headGroupSpec.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      g.rayStartParams['memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      o.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterConfig.workerGroupSpecs.rayStartParams[memory]: give
+      bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || g.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || o.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.rayClusterConfig.workerGroupSpecs.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
   - expression: variables.cluster == null || (!has(variables.cluster.autoscalerOptions)
       || variables.cluster.?enableInTreeAutoscaling.orValue(false)) || (request.operation
       == 'UPDATE' && !(variables.old_cluster == null || (!has(variables.old_cluster.autoscalerOptions)
@@ -2494,6 +2686,70 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.rayStartParams[num-gpus]:
       must be a whole number of at least 0; ray start refuses units and fractions
       (RC-515)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.rayStartParams[memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.cluster == null || (variables.cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || variables.cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))
+      || (request.operation == 'UPDATE' && !(variables.old_cluster == null || (variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || variables.old_cluster.headGroupSpec.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || variables.old_cluster.headGroupSpec.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || variables.old_cluster.headGroupSpec.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || variables.old_cluster.headGroupSpec.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      g.rayStartParams['memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'memory'].orValue('').matches('^[0-9]*$') ||
+      o.rayStartParams['memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.rayStartParams[memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
+  - expression: variables.groups.all(g, (g.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || g.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.annotations
+      && variables.annotations['ray.io/overwrite-container-cmd'].lowerAscii() == 'true')
+      || g.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || g.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || g.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]')) || variables.old_groups.exists(o,
+      o.groupName == g.groupName && !(o.template.?spec.?containers[?0].?command.orValue([]).exists(w,
+      w.contains('ray start')) || o.template.?spec.?containers[?0].?args.orValue([]).exists(w,
+      w.contains('ray start')) || ('ray.io/overwrite-container-cmd' in variables.old_annotations
+      && variables.old_annotations['ray.io/overwrite-container-cmd'].lowerAscii()
+      == 'true') || o.template.?metadata.?annotations[?'ray.io/overwrite-container-cmd'].orValue('').lowerAscii()
+      == 'true' || o.?rayStartParams[?'object-store-memory'].orValue('').matches('^[0-9]*$')
+      || o.rayStartParams['object-store-memory'].matches('[$`\'"\\\\]'))))
+    message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.rayStartParams[object-store-memory]:
+      give bytes as a whole number without a unit; ray start refuses others (RC-516)'
   - expression: variables.cluster == null || (!has(variables.cluster.autoscalerOptions)
       || variables.cluster.?enableInTreeAutoscaling.orValue(false)) || (request.operation
       == 'UPDATE' && !(variables.old_cluster == null || (!has(variables.old_cluster.autoscalerOptions)

@@ -185,6 +185,12 @@
   - get
   - list
   - watch
+- apiGroups:
+  - ""
+  resources:
+  - namespaces
+  verbs:
+  - get
 {{- end }}
 {{- define "raygate.rules.kubernetes-proxy" -}}
 - apiGroups:
@@ -200,6 +206,7 @@
   verbs:
   - create
   - get
+  - update
 {{- end }}
 {{- define "raygate.rules.mtls" -}}
 - apiGroups:

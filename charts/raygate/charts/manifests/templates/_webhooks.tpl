@@ -309,42 +309,6 @@
     scope: Namespaced
   sideEffects: None
   timeoutSeconds: 5
-- admissionReviewVersions:
-  - v1
-  clientConfig:
-    service:
-      name: raygate-webhook
-      namespace: {{ .Release.Namespace }}
-      path: /mutate-ray-io-v1-raycronjob
-      port: 443
-  failurePolicy: Ignore
-  matchConditions:
-  - expression: request.requestKind.version != 'v1'
-    name: by-an-old-version
-  - expression: request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp)
-    name: not-being-deleted
-  matchPolicy: Equivalent
-  name: raycronjobs.mutation.ray.io
-  namespaceSelector:
-    matchExpressions:
-    - key: kubernetes.io/metadata.name
-      operator: NotIn
-      values:
-      - kube-system
-  reinvocationPolicy: Never
-  rules:
-  - apiGroups:
-    - ray.io
-    apiVersions:
-    - v1
-    operations:
-    - CREATE
-    - UPDATE
-    resources:
-    - raycronjobs
-    scope: Namespaced
-  sideEffects: None
-  timeoutSeconds: 5
 {{- end }}
 {{- define "raygate.webhooks.mutating.devices" -}}
 - admissionReviewVersions:
