@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-generated=(api charts operator/config proto third_party docs go.mod go.sum)
+generated=(api charts cmd/raygate/internal/migrate/roles observability operator/config proto third_party docs go.mod go.sum)
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 cp -a --parents "${generated[@]}" "$before"/
