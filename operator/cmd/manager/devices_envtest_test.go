@@ -56,6 +56,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 		h[deviceadmission.ValidatePath].ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
 		return rec.Code != http.StatusServiceUnavailable
 	}
+	ctrlmetrics.Registry = prometheus.NewRegistry()
 	leader, first := newReplica("first")
 	w.Start(leader)
 	<-leader.Elected()
