@@ -40,7 +40,7 @@ func runPython(t *testing.T, ns string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python(t), args...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_NAMESPACE="+ns)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_URL="+product.rest, "RAYGATE_NAMESPACE="+ns)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -49,10 +49,10 @@ func runPython(t *testing.T, ns string, args ...string) string {
 	return stdout.String() + stderr.String()
 }
 
-// The Python stubs and what stands beside them, against the built gateway.
+// The Python client and its stubs against the built gateway, and the examples of its documentation.
 func TestPythonClient(t *testing.T) {
-	out := runPython(t, namespace(t), "-W", "error", "-m", "unittest", "discover", "-v", "-s", "../../clients/python/tests")
-	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") {
+	out := runPython(t, namespace(t), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--durations=5", "../../clients/python/tests")
+	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") || !strings.Contains(out, "test_examples_run[README.md]") {
 		t.Errorf("not every test was run:\n%s", out)
 	}
 }
