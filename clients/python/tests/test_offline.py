@@ -230,7 +230,7 @@ def test_answers_that_are_not_the_gateways():
     assert http_details(500, b"[1]").code is grpc.StatusCode.UNKNOWN
 
 
-def test_details_of_a_newer_gateway_are_skipped():
+def test_details_of_a_newer_gateway_are_left_out():
     bad = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "spec", "description": "wrong", "reason": "R"}]}
     answer = {"code": 3, "message": "m", "details": [{"@type": "type.googleapis.com/unknown.Thing", "a": 1}, bad]}
     found = http_details(400, json.dumps(answer).encode())
