@@ -5,13 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/test/raycli"
 )
 
 // python returns an interpreter that has what the stubs need. Where there is none, or no network to fill it, the test is skipped with the reason.
@@ -33,6 +38,11 @@ func python(t *testing.T) string {
 // runPython runs it as a user would who has installed the package, and returns what it printed.
 func runPython(t *testing.T, ns string, args ...string) string {
 	t.Helper()
+	return runPythonWith(t, []string{"RAYGATE_GRPC=" + product.grpc, "RAYGATE_URL=" + product.rest, "RAYGATE_NAMESPACE=" + ns}, args...)
+}
+
+func runPythonWith(t *testing.T, env []string, args ...string) string {
+	t.Helper()
 	source, err := filepath.Abs("../../clients/python/src")
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +50,7 @@ func runPython(t *testing.T, ns string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python(t), args...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_URL="+product.rest, "RAYGATE_NAMESPACE="+ns)
+	cmd.Env = slices.Concat(os.Environ(), []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}, env)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -53,6 +63,30 @@ func runPython(t *testing.T, ns string, args ...string) string {
 func TestPythonClient(t *testing.T) {
 	out := runPython(t, namespace(t), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--durations=5", "../../clients/python/tests")
 	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") || !strings.Contains(out, "test_examples_run[README.md]") {
+		t.Errorf("not every test was run:\n%s", out)
+	}
+}
+
+// The same with TLS, and with the token of a ServiceAccount, in a file. It is the caller's rights that count.
+func TestPythonClientWithTokens(t *testing.T) {
+	ns, dir := namespace(t), t.TempDir()
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := raycli.Caller(t, product.client, ns, "python", "get")
+	for file, data := range map[string][]byte{"tls.crt": cert, "tls.key": key, "token": []byte(token)} {
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, "--tls-cert-file="+dir+"/tls.crt", "--tls-private-key-file="+dir+"/tls.key")
+	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
+	out := runPythonWith(t, []string{
+		"RAYGATE_GRPC=https://" + grpc, "RAYGATE_URL=https://" + strings.TrimPrefix(url, "http://"), "RAYGATE_NAMESPACE=" + ns, "RAYGATE_SECURE=demo",
+		"RAYGATE_TOKEN_FILE=" + dir + "/token", "RAYGATE_CERTIFICATE_AUTHORITY=" + dir + "/tls.crt",
+	}, "-m", "pytest", "-v", "-p", "no:cacheprovider", "../../clients/python/tests/secure.py")
+	if !strings.Contains(out, "4 passed") {
 		t.Errorf("not every test was run:\n%s", out)
 	}
 }

@@ -18,16 +18,23 @@ import (
 // StartGateway starts a gateway that acts with the tokens of its callers, until the test ends, and returns its URL.
 func StartGateway(t *testing.T, kubeconfig string) string {
 	t.Helper()
+	url, _ := StartGatewayWith(t, kubeconfig)
+	return url
+}
+
+// StartGatewayWith starts it with more flags, and returns its URL, and its host and port for gRPC.
+func StartGatewayWith(t *testing.T, kubeconfig string, flags ...string) (url, grpc string) {
+	t.Helper()
 	ports, err := programs.FreePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	gateway := &programs.Program{
-		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(t.TempDir(), "gateway.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{
+		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(t.TempDir(), "gateway.log"), Ready: "http://" + at(2) + "/readyz",
+		Args: append([]string{
 			"--kubeconfig", kubeconfig, "--authentication=passthrough", "--grpc-address=" + at(0), "--http-address=" + at(1), "--metrics-address=" + at(2), "--use-kubernetes-proxy",
-		},
+		}, flags...),
 	}
 	if err := gateway.Start(); err != nil {
 		t.Fatal(err)
@@ -38,7 +45,7 @@ func StartGateway(t *testing.T, kubeconfig string) string {
 			t.Logf("end of the log of the gateway:\n%s", gateway.Tail(6000))
 		}
 	})
-	return "http://" + at(1)
+	return "http://" + at(1), at(0)
 }
 
 // Caller makes a ServiceAccount that may use the dashboards of a namespace with these verbs, and returns a token of it.

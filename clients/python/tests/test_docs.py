@@ -1,5 +1,6 @@
 """Runs the examples of README.md and docs/python.md as they stand there, each page from top to bottom."""
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -24,7 +25,9 @@ def test_examples_run(page, monkeypatch, tmp_path, capsys):
     config = tmp_path / "config"
     config.write_text("{current-context: c, contexts: [{name: c, context: {user: u, namespace: %s}}], users: [{name: u, user: {}}]}" % os.environ["RAYGATE_NAMESPACE"])
     monkeypatch.setenv("KUBECONFIG", str(config))
-    with raygate.Client() as client, client.clusters.temporary({"metadata": {"name": "demo"}, "spec": head()}, progress=False):
+    with raygate.Client() as client, contextlib.ExitStack() as stack:
+        if not os.environ.get("RAYGATE_DEMO"):  # which says that there is such a cluster
+            stack.enter_context(client.clusters.temporary({"metadata": {"name": "demo"}, "spec": head()}, progress=False))
         names = {"__name__": "example", "head": head()}
         for line, code in found:
             try:
