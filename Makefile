@@ -33,6 +33,7 @@ programs: ## Build raygate-operator, raygate-apiserver and raygate into bin/
 
 .PHONY: python
 python: ## Build the wheel of the Python client into bin/ (needs Python and PyPI)
+	@rm -rf clients/python/build bin/raygate-*.whl # what was removed since must not be in it
 	@"$$(hack/python.sh)" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir bin ./clients/python
 	@ls bin/raygate-*.whl
 

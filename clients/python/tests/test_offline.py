@@ -138,12 +138,13 @@ class Gateway(http.server.BaseHTTPRequestHandler):
     def do(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.seen.append((self.command, self.path, dict(self.headers), json.loads(body) if body else None))
-        status, answer = self.server.plan.pop(0)
-        data = json.dumps(answer).encode()
+        status, answer, *more = self.server.plan.pop(0)
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Length", str(len(data) + sum(more)))  # with more it breaks off
         self.end_headers()
         self.wfile.write(data)
+        self.close_connection = bool(more)
 
     do_GET = do_POST = do_DELETE = do_PATCH = do
 
@@ -206,6 +207,28 @@ def test_submission_whose_answer_was_lost(gateway):
         assert client.submissions.create("demo", "true").status == "PENDING"
     ids = [body["submissionId"] for _, _, _, body in gateway.seen if body]
     assert len(set(ids)) == 1 and gateway.seen[2][:2] == ("GET", f"/apis/v2/namespaces/default/clusters/demo/submissions/{ids[0]}")
+
+
+def test_watch_goes_on_behind_the_last_event(gateway):
+    gateway.plan = [AWAY, (200, {"type": "SYNCED", "resumeToken": "one"}), AWAY, (200, {"type": "HEARTBEAT", "resumeToken": "two"})]
+    refused = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "resume_token"}]}
+    gateway.plan += [(400, {"code": 3, "details": [refused]}), (200, {"type": "SYNCED", "resumeToken": "three"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        watch = client.clusters.watch()
+        assert [next(watch).type for _ in range(4)] == ["SYNCED", "HEARTBEAT", "RESET", "SYNCED"]
+        watch.close()
+    assert [path.partition("resumeToken=")[2] for _, path, _, _ in gateway.seen] == ["", "", "one", "one", "two", ""]
+
+
+def test_log_goes_on_behind_the_last_byte(gateway):
+    text = "grüß dich\n".encode()
+    gateway.plan = [(200, text[:3], 9), AWAY, (200, text[3:])]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        assert "".join(client.jobs.logs("demo")) == text.decode()
+    assert [path.partition("?")[2] for _, path, _, _ in gateway.seen] == ["", "offset=3", "offset=3"]
+    gateway.plan = [(200, text[:3], 9)]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, pytest.raises(raygate.UnavailableError):
+        list(client.jobs.logs("demo", tail_lines=1))
 
 
 def test_requests_by_rest():

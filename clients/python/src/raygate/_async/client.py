@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -37,10 +38,10 @@ class AsyncCronJobs(AsyncResources[cronjob_pb2.RayCronJob]):
 
 
 class AsyncClient:
-    """A connection to a gateway, made with the first call. Without a Config it is made of the environment; fields of Config may be given by name."""
+    """A connection to a gateway, made with the first call. Without a Config it is made of the environment; fields of Config, by name, come first."""
 
     def __init__(self, config: Config | None = None, **fields: Any) -> None:
-        self._caller = AsyncCaller(config if config is not None else configs.from_environment(**fields))
+        self._caller = AsyncCaller(replace(config, **fields) if config is not None else configs.from_environment(**fields))
         self.clusters = AsyncClusters(self._caller, CLUSTER)
         self.submissions = AsyncSubmissions(self._caller)
         self.jobs = AsyncJobs(self._caller, self.clusters, self.submissions)

@@ -9,6 +9,7 @@ from typing import Any, Generic, Optional, TypeVar
 from google.protobuf import duration_pb2
 from google.protobuf.message import Message
 
+from raygate._async import io
 from raygate._async.caller import AsyncCaller
 from raygate.errors import ApiError
 from raygate.kinds import Kind, Method
@@ -124,8 +125,8 @@ class AsyncResources(Generic[M]):
         resume_token: str = "",
         skip_initial: bool = False,
     ) -> AsyncIterator[AsyncEvent[M]]:
-        """Return the objects there are and every change, without end. A stream that breaks off is gone on with behind the last event."""
-        method, token, pauses = self._kind.method("Watch", plural=True), resume_token, backoff()
+        """Return the objects there are and every change, without end. A stream that ends or breaks off is gone on with behind the last event."""
+        method, token, pauses, tries = self._kind.method("Watch", plural=True), resume_token, backoff(), self._caller.config.retries
         where = "" if all_namespaces else self._namespace(namespace)
         while True:
             fields = {"label_selector": label_selector, "filter": filter, "resume_token": token, "skip_initial": skip_initial}
@@ -134,11 +135,13 @@ class AsyncResources(Generic[M]):
                     token, pauses = part.resume_token, backoff()
                     found = Object[M](getattr(part, self._kind.field)) if part.HasField(self._kind.field) else None
                     yield AsyncEvent(part.type, found, token)
+                await io.sleep(next(pauses))
             except ApiError as error:
+                tries -= 1
                 if token and any(v.field == "resume_token" for v in error.violations):
                     token = ""  # another gateway's, or one that is no more: what was missed is not known
                     yield AsyncEvent("RESET", None, "")
-                elif not token or not await self._caller.pause(error, next(pauses)):
+                elif (not token and tries < 0) or not await self._caller.pause(error, next(pauses)):
                     raise
 
     async def suspend(self, name: str, *, namespace: str | None = None, etag: str = "") -> Object[M]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -38,10 +39,10 @@ class CronJobs(Resources[cronjob_pb2.RayCronJob]):
 
 
 class Client:
-    """A connection to a gateway, made with the first call. Without a Config it is made of the environment; fields of Config may be given by name."""
+    """A connection to a gateway, made with the first call. Without a Config it is made of the environment; fields of Config, by name, come first."""
 
     def __init__(self, config: Config | None = None, **fields: Any) -> None:
-        self._caller = Caller(config if config is not None else configs.from_environment(**fields))
+        self._caller = Caller(replace(config, **fields) if config is not None else configs.from_environment(**fields))
         self.clusters = Clusters(self._caller, CLUSTER)
         self.submissions = Submissions(self._caller)
         self.jobs = Jobs(self._caller, self.clusters, self.submissions)
