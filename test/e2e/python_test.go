@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/test/raycli"
@@ -70,21 +68,16 @@ func TestPythonClient(t *testing.T) {
 // The same with TLS, and with the token of a ServiceAccount, in a file. It is the caller's rights that count.
 func TestPythonClientWithTokens(t *testing.T) {
 	ns, dir := namespace(t), t.TempDir()
-	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
+	token := raycli.Caller(t, product.client, ns, "python", "get")
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	token := raycli.Caller(t, product.client, ns, "python", "get")
-	for file, data := range map[string][]byte{"tls.crt": cert, "tls.key": key, "token": []byte(token)} {
-		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	url, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, "--tls-cert-file="+dir+"/tls.crt", "--tls-private-key-file="+dir+"/tls.key")
+	flags, authority := raycli.Certificate(t)
+	url, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
 	out := runPythonWith(t, []string{
-		"RAYGATE_GRPC=https://" + grpc, "RAYGATE_URL=https://" + strings.TrimPrefix(url, "http://"), "RAYGATE_NAMESPACE=" + ns, "RAYGATE_SECURE=demo",
-		"RAYGATE_TOKEN_FILE=" + dir + "/token", "RAYGATE_CERTIFICATE_AUTHORITY=" + dir + "/tls.crt",
+		"RAYGATE_GRPC=https://" + grpc, "RAYGATE_URL=" + url, "RAYGATE_NAMESPACE=" + ns, "RAYGATE_SECURE=demo",
+		"RAYGATE_TOKEN_FILE=" + dir + "/token", "RAYGATE_CERTIFICATE_AUTHORITY=" + authority,
 	}, "-m", "pytest", "-v", "-p", "no:cacheprovider", "../../clients/python/tests/secure.py")
 	if !strings.Contains(out, "4 passed") {
 		t.Errorf("not every test was run:\n%s", out)

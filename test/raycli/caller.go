@@ -2,7 +2,10 @@ package raycli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/test/programs"
@@ -22,7 +26,7 @@ func StartGateway(t *testing.T, kubeconfig string) string {
 	return url
 }
 
-// StartGatewayWith starts it with more flags, and returns its URL, and its host and port for gRPC.
+// StartGatewayWith starts it with the flags of a Certificate, and returns its URL, and its host and port for gRPC.
 func StartGatewayWith(t *testing.T, kubeconfig string, flags ...string) (url, grpc string) {
 	t.Helper()
 	ports, err := programs.FreePorts(3)
@@ -45,7 +49,26 @@ func StartGatewayWith(t *testing.T, kubeconfig string, flags ...string) (url, gr
 			t.Logf("end of the log of the gateway:\n%s", gateway.Tail(6000))
 		}
 	})
-	return "http://" + at(1), at(0)
+	scheme := "http"
+	if len(flags) > 0 {
+		scheme = "https"
+	}
+	return scheme + "://" + at(1), at(0)
+}
+
+// Certificate writes a certificate for this machine, and returns the flags of a gateway with it and the file by which clients trust it.
+func Certificate(t *testing.T) (flags []string, authority string) {
+	t.Helper()
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	authority, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	if err := errors.Join(os.WriteFile(authority, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--tls-cert-file=" + authority, "--tls-private-key-file=" + keyFile}, authority
 }
 
 // Caller makes a ServiceAccount that may use the dashboards of a namespace with these verbs, and returns a token of it.

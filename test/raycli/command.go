@@ -36,6 +36,17 @@ type command struct {
 	t              *testing.T
 	bin            string
 	address, token string
+	authority      string // empty for a gateway without TLS
+}
+
+// job runs a command of `ray job`.
+func (c command) job(code int, name string, args ...string) string {
+	c.t.Helper()
+	before := []string{"job", name}
+	if c.authority != "" {
+		before = append(before, "--verify="+c.authority)
+	}
+	return c.run(code, "ray", append(before, args...)...)
 }
 
 // run runs `ray job`, or a program for Python, and demands an exit code.
@@ -81,34 +92,34 @@ async def follow(client, job):
     async for part in client.tail_job_logs(job):
         print(part, end="")
 
-client = JobSubmissionClient(sys.argv[1], headers=json.loads(os.environ["RAY_JOB_HEADERS"]))
+client = JobSubmissionClient(sys.argv[1], headers=json.loads(os.environ["RAY_JOB_HEADERS"]), verify=sys.argv[2] or True)
 job = client.submit_job(entrypoint="echo by the SDK", metadata={"who": "me"})
 asyncio.run(follow(client, job))
 print(client.get_job_status(job), client.get_job_info(job).metadata["who"])
 `
 
 // Use runs Ray's own command line and SDK: submit with a working directory, status, logs, list, stop, delete.
-func Use(t *testing.T, bin, address, token string) {
+func Use(t *testing.T, bin, address, token, authority string) {
 	t.Helper()
-	c := command{t, bin, address, token}
+	c := command{t, bin, address, token, authority}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "data.txt"), []byte("from the working directory\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := c.run(0, "ray", "job", "submit", "--submission-id=cli", "--working-dir="+dir, "--", "cat", "data.txt")
+	out := c.job(0, "submit", "--submission-id=cli", "--working-dir="+dir, "--", "cat", "data.txt")
 	c.want(out, "from the working directory\n")
 	c.want(out, "'cli' succeeded")
-	c.want(c.run(0, "ray", "job", "status", "cli"), "succeeded")
-	c.want(c.run(0, "ray", "job", "logs", "cli"), "from the working directory\n")
-	c.want(c.run(0, "ray", "job", "logs", "--follow", "cli"), "from the working directory\n")
-	c.want(c.run(0, "ray", "job", "list"), "submission_id='cli'")
-	c.want(c.run(1, "ray", "job", "submit", "--", "exit", "3"), "failed")
-	c.run(0, "ray", "job", "submit", "--no-wait", "--submission-id=cli-long", "--", "sleep", "300")
-	c.want(c.run(0, "ray", "job", "stop", "cli-long"), "was stopped")
-	c.run(0, "ray", "job", "delete", "cli")
-	out = c.run(0, "python", "-c", program, address)
+	c.want(c.job(0, "status", "cli"), "succeeded")
+	c.want(c.job(0, "logs", "cli"), "from the working directory\n")
+	c.want(c.job(0, "logs", "--follow", "cli"), "from the working directory\n")
+	c.want(c.job(0, "list"), "submission_id='cli'")
+	c.want(c.job(1, "submit", "--", "exit", "3"), "failed")
+	c.job(0, "submit", "--no-wait", "--submission-id=cli-long", "--", "sleep", "300")
+	c.want(c.job(0, "stop", "cli-long"), "was stopped")
+	c.job(0, "delete", "cli")
+	out = c.run(0, "python", "-c", program, address, authority)
 	c.want(out, "by the SDK\n")
 	c.want(out, "SUCCEEDED me")
 	c.token = ""
-	c.want(c.run(1, "ray", "job", "list"), "Authentication required")
+	c.want(c.job(1, "list"), "Authentication required")
 }

@@ -4,11 +4,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +27,24 @@ type sdk struct {
 	t       *testing.T
 	address string
 	token   string
+	client  *http.Client
+}
+
+// newSDK trusts the certificates of a file; an empty name means a gateway without TLS.
+func newSDK(t *testing.T, address, token, authority string) sdk {
+	t.Helper()
+	s := sdk{t, address, token, http.DefaultClient}
+	if authority == "" {
+		return s
+	}
+	pem, err := os.ReadFile(authority)
+	roots := x509.NewCertPool()
+	if err != nil || !roots.AppendCertsFromPEM(pem) {
+		t.Fatalf("reading certificates: %v", err)
+	}
+	// Without HTTP/2, as Python's clients.
+	s.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	return s
 }
 
 func (s sdk) send(method, path, contentType string, body []byte) (code int, answer []byte) {
@@ -41,7 +62,7 @@ func (s sdk) send(method, path, contentType string, body []byte) (code int, answ
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -98,9 +119,9 @@ type job struct {
 }
 
 // Replay makes the requests of `ray job submit` with a working directory, `logs --follow`, `status`, `list`, `stop` and `delete`.
-func Replay(t *testing.T, address, token string) {
+func Replay(t *testing.T, address, token, authority string) {
 	t.Helper()
-	s := sdk{t, address, token}
+	s := newSDK(t, address, token, authority)
 	s.checkVersion()
 	s.checkVersion()
 	s.upload("_ray_pkg_00112233445566.zip", map[string]string{"data.txt": "from the working directory\n"})
@@ -159,7 +180,7 @@ func (s sdk) tail(id string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), settle)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, s.address+"/api/jobs/"+id+"/logs/tail", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token}}})
+	ws, _, err := websocket.Dial(ctx, s.address+"/api/jobs/"+id+"/logs/tail", &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token}}})
 	if err != nil {
 		s.t.Fatalf("following a log: %v", err)
 	}
@@ -193,9 +214,9 @@ func (s sdk) await(id, status string) {
 }
 
 // Refused demands that a caller is refused with this code, before a dashboard is asked, and by a text that says why.
-func Refused(t *testing.T, address, token string, code int, method, path string) {
+func Refused(t *testing.T, address, token, authority string, code int, method, path string) {
 	t.Helper()
-	got, answer := sdk{t, address, token}.send(method, path, "", []byte("{}"))
+	got, answer := newSDK(t, address, token, authority).send(method, path, "", []byte("{}"))
 	var status struct{ Message string }
 	if err := json.Unmarshal(answer, &status); got != code || err != nil || status.Message == "" {
 		t.Errorf("%s %s: HTTP %d, want %d and a message: %s", method, path, got, code, answer)

@@ -23,7 +23,7 @@ func TestCoreClients(t *testing.T) {
 	w.ready(rc)
 	address := raycli.Address(raycli.StartGateway(t, product.kubeconfig), w.ns, "demo")
 	token := raycli.Caller(t, product.client, w.ns, "user", "get", "create", "update", "delete")
-	w.run("command line of Ray", func(w *world) { raycli.Use(w.t, raycli.Find(w.t, false), address, token) })
+	w.run("command line of Ray", func(w *world) { raycli.Use(w.t, raycli.Find(w.t, false), address, token, "") })
 	w.run("pages of the dashboard", func(w *world) {
 		for path, part := range map[string]string{"/": "<title>Ray Dashboard</title>", "/api/version": `"ray_version"`} {
 			page, err := send(w.t.Context(), "GET", address+path, nil, "Authorization: Bearer "+token)
