@@ -31,6 +31,12 @@ programs: ## Build raygate-operator, raygate-apiserver and raygate into bin/
 	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate-apiserver ./apiserver/cmd/apiserver
 	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/raygate ./cmd/raygate
 
+.PHONY: python
+python: ## Build the wheel of the Python client into bin/ (needs Python and PyPI)
+	@rm -rf clients/python/build bin/raygate-*.whl # what was removed since must not be in it
+	@"$$(hack/python.sh)" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir bin ./clients/python
+	@ls bin/raygate-*.whl
+
 .PHONY: node
 node: ## Build what real nodes consist of (6 minutes the first time; Linux)
 	@hack/build-localcluster.sh node
@@ -91,7 +97,7 @@ generate: ## Write all generated files
 	@hack/generate.sh
 
 .PHONY: generate-python
-generate-python: ## Write the Python stubs in clients/python (needs Python, the first time PyPI)
+generate-python: ## Write the Python stubs and the blocking client in clients/python (needs Python, the first time PyPI)
 	@hack/generate-python.sh
 
 .PHONY: verify

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the Python stubs in clients/python/src/raygate/v2. With --check it writes nothing, and fails when they are not what it would write.
+# Writes the Python stubs in clients/python/src/raygate/v2, and the blocking client in _sync of the asynchronous one. With --check it writes nothing, and fails when they are not what it would write.
 # Both need Python and, the first time, PyPI (see hack/python.sh). Without them --check says so in one line and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,12 +24,19 @@ cat >"$work/raygate/v2/__init__.py" <<'PY'
 PY
 
 if [ "${1:-}" = --check ]; then
-	diff -rq -x __pycache__ "$work/raygate/v2" "$into/raygate/v2" || {
-		echo "verify: the Python stubs are not what 'make generate-python' writes" >&2
-		exit 1
-	}
+	"$python" clients/python/make_sync.py "$work/raygate/_sync"
+	cp "$into"/raygate/_sync/{__init__,io}.py "$work/raygate/_sync" # written by hand
+	for part in v2 _sync; do
+		diff -rq -x __pycache__ "$work/raygate/$part" "$into/raygate/$part" || {
+			echo "verify: clients/python/src/raygate/$part is not what 'make generate-python' writes" >&2
+			exit 1
+		}
+	done
+	echo "mypy clients/python"
+	(cd clients/python && "$python" -m mypy --cache-dir ../../bin/python/mypy --no-error-summary)
 	exit 0
 fi
 rm -rf "$into/raygate/v2"
 mkdir -p "$into/raygate"
 cp -r "$work/raygate/v2" "$into/raygate/v2"
+"$python" clients/python/make_sync.py "$PWD/$into/raygate/_sync"

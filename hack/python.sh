@@ -10,12 +10,12 @@ lacking() { echo "python: $1" >&2; exit 3; }
 python=
 for candidate in "${PYTHON:-}" python3 python; do
 	[ -n "$candidate" ] || continue
-	if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1; then
+	if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
 		python=$candidate
 		break
 	fi
 done
-[ -n "$python" ] || lacking "there is no Python 3.9 or later with venv here"
+[ -n "$python" ] || lacking "there is no Python 3.10 or later with venv here"
 
 # The key is what the environment is made of, so that each change of it makes another one.
 key=$({ "$python" -c 'import sys; print(sys.version, sys.executable)'; cat "$requirements"; } | cksum | cut -d' ' -f1)

@@ -8,10 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/test/raycli"
 )
 
 // python returns an interpreter that has what the stubs need. Where there is none, or no network to fill it, the test is skipped with the reason.
@@ -33,6 +36,11 @@ func python(t *testing.T) string {
 // runPython runs it as a user would who has installed the package, and returns what it printed.
 func runPython(t *testing.T, ns string, args ...string) string {
 	t.Helper()
+	return runPythonWith(t, []string{"RAYGATE_GRPC=" + product.grpc, "RAYGATE_URL=" + product.rest, "RAYGATE_TOKEN=" + product.token, "RAYGATE_NAMESPACE=" + ns}, args...)
+}
+
+func runPythonWith(t *testing.T, env []string, args ...string) string {
+	t.Helper()
 	source, err := filepath.Abs("../../clients/python/src")
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +48,7 @@ func runPython(t *testing.T, ns string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python(t), args...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_TOKEN="+product.token, "RAYGATE_NAMESPACE="+ns)
+	cmd.Env = slices.Concat(os.Environ(), []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}, env)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -49,10 +57,29 @@ func runPython(t *testing.T, ns string, args ...string) string {
 	return stdout.String() + stderr.String()
 }
 
-// The Python stubs and what stands beside them, against the built gateway.
+// The Python client and its stubs against the built gateway, and the examples of its documentation.
 func TestPythonClient(t *testing.T) {
-	out := runPython(t, namespace(t), "-W", "error", "-m", "unittest", "discover", "-v", "-s", "../../clients/python/tests")
-	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") {
+	out := runPython(t, namespace(t), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--durations=5", "../../clients/python/tests")
+	if strings.Contains(out, "skipped") || !strings.Contains(out, "test_watch") || !strings.Contains(out, "test_examples_run[README.md]") {
+		t.Errorf("not every test was run:\n%s", out)
+	}
+}
+
+// The same with TLS, and with the token of a ServiceAccount, in a file. It is the caller's rights that count.
+func TestPythonClientWithTokens(t *testing.T) {
+	ns, dir := namespace(t), t.TempDir()
+	token := raycli.Caller(t, product.client, ns, "python", "get")
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags, authority := raycli.Certificate(t)
+	url, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
+	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
+	out := runPythonWith(t, []string{
+		"RAYGATE_GRPC=https://" + grpc, "RAYGATE_URL=" + url, "RAYGATE_NAMESPACE=" + ns, "RAYGATE_SECURE=demo",
+		"RAYGATE_TOKEN_FILE=" + dir + "/token", "RAYGATE_CERTIFICATE_AUTHORITY=" + authority,
+	}, "-m", "pytest", "-v", "-p", "no:cacheprovider", "../../clients/python/tests/secure.py")
+	if !strings.Contains(out, "4 passed") {
 		t.Errorf("not every test was run:\n%s", out)
 	}
 }

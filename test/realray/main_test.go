@@ -51,6 +51,7 @@ var product struct {
 	operator   *programs.Program
 	gateway    *programs.Program
 	rest       string // base URL of the gateway
+	grpc       string // its host:port
 }
 
 // rayVersion is that of the image.
@@ -205,7 +206,7 @@ func startRaygate() (stop func(), err error) {
 		return stop, err
 	}
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	product.rest = "http://" + at(3)
+	product.rest, product.grpc = "http://"+at(3), at(2)
 	logs := filepath.Join(product.dir, "logs")
 	product.operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "test-operator.log"), Ready: "http://" + at(1) + "/readyz",

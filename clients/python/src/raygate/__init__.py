@@ -1,5 +1,50 @@
-"""Client of raygate, the gateway for Ray on Kubernetes.
+"""Client of raygate, the gateway for Ray on Kubernetes. docs/python.md describes it."""
 
-raygate.v2 holds the generated messages and stubs, raygate.documents turns messages into Kubernetes manifests and back, raygate.errors reads what
-the gateway says about a failed call.
-"""
+from raygate._async.client import AsyncClient
+from raygate._async.resources import AsyncEvent
+from raygate._sync.client import Client
+from raygate._sync.resources import Event
+from raygate.config import Config, from_environment, from_kubeconfig
+from raygate.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ConflictError,
+    DeadlineError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    NotReadyError,
+    RaygateError,
+    UnauthenticatedError,
+    UnavailableError,
+    Violation,
+)
+from raygate.objects import Diagnosis, JobFailedError, NotReadyInTimeError, Object, Objects, Submission
+
+__all__ = [
+    "AlreadyExistsError",
+    "ApiError",
+    "AsyncClient",
+    "AsyncEvent",
+    "Client",
+    "Config",
+    "ConflictError",
+    "DeadlineError",
+    "Diagnosis",
+    "Event",
+    "ForbiddenError",
+    "InvalidError",
+    "JobFailedError",
+    "NotFoundError",
+    "NotReadyError",
+    "NotReadyInTimeError",
+    "Object",
+    "Objects",
+    "RaygateError",
+    "Submission",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "Violation",
+    "from_environment",
+    "from_kubeconfig",
+]

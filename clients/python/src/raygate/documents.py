@@ -8,14 +8,16 @@ text "3" for an int64.
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from google.protobuf import json_format, struct_pb2, timestamp_pb2
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf import duration_pb2, field_mask_pb2, json_format, struct_pb2, timestamp_pb2
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 M = TypeVar("M", bound=Message)
 
 _STRUCT = struct_pb2.Struct.DESCRIPTOR.full_name
-_TIMESTAMP = timestamp_pb2.Timestamp.DESCRIPTOR.full_name
+# What stands as text in manifests.
+_TEXTS = {kind.DESCRIPTOR.full_name for kind in (timestamp_pb2.Timestamp, duration_pb2.Duration)}
+_MASK = field_mask_pb2.FieldMask.DESCRIPTOR.full_name
 
 # Beyond this a float skips whole numbers.
 _LARGEST = 2**53
@@ -26,9 +28,10 @@ def to_dict(message: Message) -> dict[str, Any]:
 
     A Struct becomes the document in it.
     """
-    if message.DESCRIPTOR.full_name == _STRUCT:
+    if isinstance(message, struct_pb2.Struct):
         return {name: _plain(value) for name, value in message.fields.items()}
-    manifest = {}
+    manifest: dict[str, Any] = {}
+    field: Any  # the stubs of protobuf lack names that it has
     for field, value in message.ListFields():
         if _is_map(field):
             of = field.message_type.fields_by_name["value"]
@@ -55,11 +58,13 @@ def struct(document: Mapping[str, Any]) -> struct_pb2.Struct:
     return from_dict(struct_pb2.Struct, document)
 
 
-def _one(field: FieldDescriptor, value: Any) -> Any:
+def _one(field: Any, value: Any) -> Any:
     if field.message_type is None:
         return value
-    if field.message_type.full_name == _TIMESTAMP:
+    if field.message_type.full_name in _TEXTS:
         return value.ToJsonString()
+    if field.message_type.full_name == _MASK:
+        return ",".join(value.paths)  # they have the names of manifests already
     return to_dict(value)
 
 
@@ -77,7 +82,7 @@ def _plain(value: struct_pb2.Value) -> Any:
     return None
 
 
-def _check(of: Descriptor, value: Any, path: str) -> None:
+def _check(of: Any, value: Any, path: str) -> None:
     """Look for integers that would change on their way; what has another form than the message is left to json_format."""
     if of.full_name == _STRUCT:
         _check_document(value, path)
@@ -117,12 +122,12 @@ def _join(path: str, name: Any) -> str:
     return f"{path}.{name}" if path else str(name)
 
 
-def _is_list(field: FieldDescriptor) -> bool:
+def _is_list(field: Any) -> bool:
     try:
-        return field.is_repeated
+        return bool(field.is_repeated)
     except AttributeError:  # before protobuf 6.33
-        return field.label == FieldDescriptor.LABEL_REPEATED
+        return bool(field.label == FieldDescriptor.LABEL_REPEATED)
 
 
-def _is_map(field: FieldDescriptor) -> bool:
-    return field.message_type is not None and field.message_type.GetOptions().map_entry
+def _is_map(field: Any) -> bool:
+    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)

@@ -1,0 +1,129 @@
+"""Calls by gRPC and by REST."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import grpc
+import httpx
+from google.protobuf.message import Message
+
+from raygate import rest
+from raygate._async import io
+from raygate.config import Config, Endpoint
+from raygate.errors import Details, details, http_details, raised, unreachable
+from raygate.kinds import Method
+from raygate.transport import Settings, ssl_context
+
+
+class AsyncTransport(Protocol):
+    """Makes calls, each once. What fails is an ApiError."""
+
+    async def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
+        """Make a call with one answer."""
+        ...
+
+    def stream(self, method: Method, request: Message, headers: dict[str, str]) -> AsyncIterator[Message]:
+        """Make a call with many answers."""
+        ...
+
+    async def aclose(self) -> None:
+        """End all calls."""
+        ...
+
+
+class AsyncGRPC:
+    """Calls by gRPC."""
+
+    def __init__(self, config: Config, endpoint: Endpoint) -> None:
+        self.channel: Any = io.channel(Settings(config, endpoint))
+
+    async def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
+        call = self.channel.unary_unary(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
+        try:
+            answer: Message = await call(request, metadata=list(headers.items()), timeout=timeout)
+            return answer
+        except grpc.RpcError as error:
+            raise raised(details(error)) from error
+
+    async def stream(self, method: Method, request: Message, headers: dict[str, str]) -> AsyncIterator[Message]:
+        start = self.channel.unary_stream(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
+        call = start(request, metadata=list(headers.items()))
+        try:
+            async for part in call:
+                yield part
+        except grpc.RpcError as error:
+            raise raised(details(error)) from error
+        finally:
+            call.cancel()
+
+    async def aclose(self) -> None:
+        await self.channel.close()
+
+
+class AsyncREST:
+    """Calls by REST."""
+
+    _CONNECT = 10.0
+    # A watch has a heartbeat every 30 seconds; a log may be silent for long.
+    _SILENCE = 90.0
+
+    def __init__(self, config: Config, endpoint: Endpoint) -> None:
+        verify = True if endpoint.plaintext else ssl_context(config)
+        self._client = io.HTTPClient(base_url=endpoint.url, verify=verify, headers={"User-Agent": config.user_agent})
+
+    async def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
+        headers = {**headers, "Grpc-Timeout": f"{max(1, math.ceil(timeout * 1000))}m"}
+        try:
+            response = await self._client.send(self._request(method, request, headers, httpx.Timeout(timeout + 1, connect=min(timeout, self._CONNECT))))
+        except httpx.ReadTimeout as error:
+            raise raised(Details(grpc.StatusCode.DEADLINE_EXCEEDED, "no answer in time")) from error
+        except httpx.TransportError as error:
+            raise raised(unreachable(f"calling the gateway: {error}")) from error
+        if response.is_error:
+            raise raised(http_details(response.status_code, response.content))
+        return rest.decode(method, response.content)
+
+    async def stream(self, method: Method, request: Message, headers: dict[str, str]) -> AsyncIterator[Message]:
+        log = rest.is_log(method)
+        limit = httpx.Timeout(None if log else self._SILENCE, connect=self._CONNECT)
+        try:
+            response = await self._client.send(self._request(method, request, headers, limit), stream=True)
+        except httpx.TransportError as error:
+            raise raised(unreachable(f"calling the gateway: {error}")) from error
+        try:
+            if response.is_error:
+                raise raised(http_details(response.status_code, await response.aread()))
+            parts = self._log(method, request, response) if log else self._parts(method, response)
+            async for part in parts:
+                yield part
+        except httpx.TransportError as error:
+            raise raised(unreachable(f"the stream broke off: {error}")) from error
+        finally:
+            await response.aclose()
+
+    async def _parts(self, method: Method, response: httpx.Response) -> AsyncIterator[Message]:
+        async for line in response.aiter_lines():
+            part = rest.decode_part(method, line.encode())
+            if isinstance(part, Details):
+                raise raised(part)
+            yield part
+
+    async def _log(self, method: Method, request: Any, response: httpx.Response) -> AsyncIterator[Message]:
+        at = 0 if request.HasField("tail_lines") else request.offset
+        async for data in response.aiter_bytes():
+            at += 0 if request.HasField("tail_lines") else len(data)
+            part: Any = method.response()
+            part.data, part.next_offset = data, at
+            yield part
+
+    def _request(self, method: Method, request: Message, headers: dict[str, str], timeout: httpx.Timeout) -> httpx.Request:
+        r = rest.encode(method, request)
+        if r.body is not None:
+            headers = {**headers, "Content-Type": "application/json"}
+        return self._client.build_request(r.method, r.path, params=r.query or None, content=r.body, headers=headers, timeout=timeout)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()

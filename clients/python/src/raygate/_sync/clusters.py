@@ -1,0 +1,55 @@
+# Made of _async/clusters.py by make_sync.py. DO NOT EDIT.
+"""RayClusters."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from raygate._sync.resources import Resources
+from raygate.errors import DeadlineError
+from raygate.objects import Manifest, NotReadyInTimeError, Object
+from raygate.progress import Display, Progress
+from raygate.v2 import cluster_pb2
+
+
+class Clusters(Resources[cluster_pb2.RayCluster]):
+    """The RayClusters that there are."""
+
+    def scale(
+        self,
+        name: str,
+        worker_group: str = "",
+        *,
+        replicas: int | None = None,
+        min_replicas: int | None = None,
+        max_replicas: int | None = None,
+        namespace: str | None = None,
+        etag: str = "",
+    ) -> Object[cluster_pb2.RayCluster]:
+        """Change the size of a worker group, which may be left out when there is only one. What is None stays."""
+        sizes = {"replicas": replicas, "min_replicas": min_replicas, "max_replicas": max_replicas}
+        given = {field: size for field, size in sizes.items() if size is not None}
+        return self._one("Scale", namespace, name=name, worker_group=worker_group, etag=etag, **given)
+
+    @contextlib.contextmanager
+    def temporary(
+        self, manifest: Manifest[cluster_pb2.RayCluster], *, namespace: str | None = None, timeout: float = 600, progress: Progress = True
+    ) -> Iterator[Object[cluster_pb2.RayCluster]]:
+        """Create a cluster that lives as long as the block, and enter the block once it is ready. Raises NotReadyInTimeError with the diagnosis."""
+        made = self.create(manifest, namespace=namespace)
+        display = Display(progress)
+        try:
+            display.show(f"{made.message.kind} {made.namespace}/{made.name}: waits until it is ready")
+            try:
+                ready = self.wait(made.name, "ready", namespace=made.namespace, timeout=timeout)
+            except DeadlineError as error:
+                findings = self.diagnose(made.name, namespace=made.namespace)
+                raise NotReadyInTimeError(f"{made.namespace}/{made.name} is not ready after {timeout:.0f} s", findings) from error
+            display.show(f"{made.message.kind} {made.namespace}/{made.name}: ready")
+            display.end()
+            yield ready
+        finally:
+            display.end()
+            # By uid: a cluster of the same name that somebody has made since is not this one.
+            self.delete(made.name, namespace=made.namespace, uid=made.uid, allow_missing=True)

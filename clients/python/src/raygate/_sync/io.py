@@ -1,0 +1,46 @@
+"""What waits, for the blocking client. `_async/io.py` has the same names for the asynchronous one; neither is generated."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import grpc
+import httpx
+
+from raygate.transport import Settings
+
+T = TypeVar("T")
+
+Lock = threading.Lock
+HTTPClient = httpx.Client
+Channel = grpc.Channel
+
+
+def sleep(seconds: float) -> None:
+    """Wait."""
+    time.sleep(seconds)
+
+
+def run(blocking: Callable[[], T]) -> T:
+    """Run what blocks."""
+    return blocking()
+
+
+def channel(settings: Settings) -> Channel:
+    """Return a channel, which connects when it is used."""
+    credentials = settings.channel_credentials()
+    if credentials is None:
+        return grpc.insecure_channel(settings.target, options=settings.options)
+    return grpc.secure_channel(settings.target, credentials, options=settings.options)
+
+
+def is_connected(channel: Channel, seconds: float) -> bool:
+    """Return whether the channel gets a connection in time."""
+    try:
+        grpc.channel_ready_future(channel).result(timeout=seconds)
+    except grpc.FutureTimeoutError:
+        return False
+    return True

@@ -1,0 +1,153 @@
+# Made of _async/jobs.py by make_sync.py. DO NOT EDIT.
+"""RayJobs, and programs that run to their end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Callable, Mapping
+from typing import Any, Union
+
+import yaml
+
+from raygate._sync import io
+from raygate._sync.caller import Caller
+from raygate._sync.clusters import Clusters
+from raygate._sync.logs import log
+from raygate._sync.resources import Resources
+from raygate._sync.submissions import Submissions
+from raygate.errors import ApiError, NotReadyError
+from raygate.kinds import JOB
+from raygate.objects import Diagnosis, JobFailedError, Object, Submission
+from raygate.progress import Display, Progress
+from raygate.v2 import job_pb2
+
+LogTarget = Union[bool, Callable[[str], Any]]
+"""True writes a log to standard output, False leaves it out, and a function gets each part."""
+
+# Seconds that a cluster stays after its job has ended, so that its log can be read to the end.
+_LOG_TIME = 30
+
+_ENDED = ("Complete", "Failed", "ValidationFailed")
+
+
+class Jobs(Resources[job_pb2.RayJob]):
+    """The RayJobs that there are."""
+
+    def __init__(self, caller: Caller, clusters: Clusters, submissions: Submissions) -> None:
+        super().__init__(caller, JOB)
+        self._clusters, self._submissions = clusters, submissions
+
+    def stop(self, name: str, *, namespace: str | None = None) -> Object[job_pb2.RayJob]:
+        """Ask Ray to stop the Ray job; the object stays."""
+        return self._one("Stop", namespace, name=name)
+
+    def logs(
+        self, name: str, *, namespace: str | None = None, follow: bool = False, tail_lines: int | None = None, source: str = ""
+    ) -> Iterator[str]:
+        """Return the log of the present attempt in parts. source is driver, also when empty, or submitter. Raises NotReadyError before there is one."""
+        about = {"namespace": self._namespace(namespace), "name": name, "source": source}
+        return log(self._caller, JOB.method("Get", suffix="Logs"), about, follow, tail_lines)
+
+    def run(
+        self,
+        entrypoint: str,
+        *,
+        cluster: str | Mapping[str, Any],
+        namespace: str | None = None,
+        runtime_env: Mapping[str, Any] | None = None,
+        name: str = "",
+        progress: Progress = True,
+        logs: LogTarget = True,
+    ) -> Submission | Object[job_pb2.RayJob]:
+        """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
+        spec, and which ends with the job. name is that of the RayJob, or the submission id.
+
+        Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded.
+        """
+        display = Display(progress)
+        try:
+            if isinstance(cluster, str):
+                return self._on_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
+            return self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
+        finally:
+            display.end()
+
+    def _on_cluster(
+        self, display: Display, entrypoint: str, cluster: str, namespace: str | None, runtime_env: Mapping[str, Any] | None, name: str, logs: LogTarget
+    ) -> Submission:
+        job = self._submissions.create(cluster, entrypoint, namespace=namespace, submission_id=name, runtime_env=runtime_env)
+        while job.status == "PENDING":
+            display.show(f"{job.id}: PENDING")
+            io.sleep(0.5)
+            job = self._submissions.get(cluster, job.id, namespace=namespace)
+        display.show(f"{job.id}: {job.status}")
+        if logs is not False:
+            display.end()
+            _write(self._submissions.logs(cluster, job.id, namespace=namespace, follow=True), logs)
+        job = self._submissions.ended(cluster, job.id, namespace=namespace)
+        display.show(f"{job.id}: {job.status}")
+        if job.status != "SUCCEEDED":
+            raise JobFailedError(f"{job.id} has {job.status}: {job.message.message}", job, _findings(self._clusters, cluster, namespace))
+        return job
+
+    def _with_cluster(
+        self,
+        display: Display,
+        entrypoint: str,
+        spec: Mapping[str, Any],
+        namespace: str | None,
+        runtime_env: Mapping[str, Any] | None,
+        name: str,
+        logs: LogTarget,
+    ) -> Object[job_pb2.RayJob]:
+        metadata = {"name": name} if name else {"generateName": "run-"}
+        # HTTPMode: the shell of a submitter would take a command of several parts for several commands.
+        wanted: dict[str, Any] = {"entrypoint": entrypoint, "submissionMode": "HTTPMode", "rayClusterSpec": dict(spec)}
+        wanted |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": _LOG_TIME}
+        if runtime_env:
+            wanted["runtimeEnvYAML"] = yaml.safe_dump(dict(runtime_env))
+        job = self.create({"metadata": metadata, "spec": wanted}, namespace=namespace)
+        written = logs is False
+        while job.state not in _ENDED:
+            display.show(f"RayJob {job.namespace}/{job.name}: {job.state or 'created'}")
+            if job.state == "Running" and not written:
+                display.end()
+                written = self._log_of(job, logs)
+            io.sleep(1)
+            job = self.get(job.name, namespace=job.namespace)
+        if not written:  # it ended between two looks
+            display.end()
+            with contextlib.suppress(ApiError):
+                self._log_of(job, logs)
+        display.show(f"RayJob {job.namespace}/{job.name}: {job.state}")
+        status = job.message.status
+        if job.state != "Complete" or status.job_status != "SUCCEEDED":  # a job that was stopped is complete
+            what = f"RayJob {job.namespace}/{job.name} ended as {job.state} {status.job_status}: {status.message}"
+            raise JobFailedError(what, job, _findings(self, job.name, job.namespace))
+        return job
+
+    def _log_of(self, job: Object[job_pb2.RayJob], logs: LogTarget) -> bool:
+        """Write the log of a RayJob to its end. False means that there is none yet."""
+        try:
+            _write(self.logs(job.name, namespace=job.namespace, follow=True), logs)
+        except NotReadyError:
+            return False
+        return True
+
+
+def _write(parts: Iterator[str], to: LogTarget) -> None:
+    for part in parts:
+        if callable(to):
+            to(part)
+        else:
+            sys.stdout.write(part)
+            sys.stdout.flush()
+
+
+def _findings(objects: Resources[Any], name: str, namespace: str | None) -> Diagnosis:
+    """Return the diagnosis, or none: that it cannot be had must not hide why the job failed."""
+    try:
+        return objects.diagnose(name, namespace=namespace)
+    except ApiError:
+        return Diagnosis()

@@ -1,0 +1,29 @@
+"""Tables for notebooks. All that is shown is escaped: names and messages come from whoever made the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as HTML."""
+    top = "".join(f"<th>{escape(each)}</th>" for each in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def object_table(manifests: Sequence[dict[str, Any]]) -> str:
+    """Return a table of objects of Kubernetes as HTML."""
+    return table(["kind", "namespace", "name", "state", "age since", "about"], [_row(each) for each in manifests])
+
+
+def _row(manifest: dict[str, Any]) -> list[object]:
+    metadata, status = manifest.get("metadata", {}), manifest.get("status", {})
+    state = status.get("state") or status.get("jobDeploymentStatus") or status.get("serviceStatus") or ""
+    about = []
+    if "desiredWorkerReplicas" in status:
+        about.append(f"{status.get('readyWorkerReplicas', 0)} of {status['desiredWorkerReplicas']} workers ready")
+    about += [str(text) for text in (status.get("jobStatus"), status.get("message") or status.get("reason")) if text]
+    return [manifest.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", ""), state, metadata.get("creationTimestamp", ""), ", ".join(about)]

@@ -1,0 +1,138 @@
+"""What the gateway answers, as people and programs want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, Union
+
+from google.protobuf.message import Message
+
+from raygate import documents, display
+from raygate.errors import RaygateError
+from raygate.v2 import diagnosis_pb2, submission_pb2
+
+M = TypeVar("M", bound=Message)
+
+
+class Object(Generic[M]):
+    """An object of Kubernetes as it was when it was read: a typed model in `message`, and a plain dict by `to_dict`."""
+
+    def __init__(self, message: M) -> None:
+        self.message = message
+
+    @property
+    def name(self) -> str:
+        return str(self._metadata.name)
+
+    @property
+    def namespace(self) -> str:
+        return str(self._metadata.namespace)
+
+    @property
+    def uid(self) -> str:
+        return str(self._metadata.uid)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self._metadata.labels)
+
+    @property
+    def state(self) -> str:
+        """What the status says in one word, such as ready; empty when it says nothing yet."""
+        status = self.to_dict().get("status", {})
+        names = ("state", "jobDeploymentStatus", "serviceStatus")
+        return next((str(status[name]) for name in names if status.get(name)), "")
+
+    @property
+    def _metadata(self) -> Any:
+        return getattr(self.message, "metadata")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the manifest that kubectl would show. Integers are int."""
+        return documents.to_dict(self.message)
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.message, 'kind') or 'object'} {self.namespace}/{self.name}{' ' + self.state if self.state else ''}>"
+
+    def _repr_html_(self) -> str:
+        return display.object_table([self.to_dict()])
+
+
+class Objects(list[Object[M]]):
+    """Objects of one kind; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return display.object_table([each.to_dict() for each in self])
+
+
+Manifest = Union[Mapping[str, Any], M, Object[M]]
+"""What describes an object: a plain dict, a typed model, or an object that was read."""
+
+
+def model(kind: type[M], manifest: Manifest[M]) -> M:
+    """Return the typed model of a manifest. Raises ValueError or google.protobuf.json_format.ParseError, which is one, with the path of what is wrong."""
+    if isinstance(manifest, Object):
+        return manifest.message
+    if isinstance(manifest, Mapping):
+        return documents.from_dict(kind, manifest)
+    return manifest
+
+
+class Submission:
+    """A Ray job of a running cluster as it was when it was read."""
+
+    def __init__(self, message: submission_pb2.Submission) -> None:
+        self.message = message
+
+    @property
+    def id(self) -> str:
+        return str(self.message.submission_id)
+
+    @property
+    def status(self) -> str:
+        """PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED."""
+        return str(self.message.status)
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ("SUCCEEDED", "FAILED", "STOPPED")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it with the names that REST has."""
+        return documents.to_dict(self.message)
+
+    def __repr__(self) -> str:
+        return f"<Submission {self.id} {self.status}>"
+
+    def _repr_html_(self) -> str:
+        return display.table(["id", "status", "entrypoint", "message"], [[self.id, self.status, self.message.entrypoint, self.message.message]])
+
+
+class Diagnosis(list[diagnosis_pb2.Finding]):
+    """Why an object is not ready, the most decisive finding first; empty when nothing is wrong."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{f.severity} {f.reason}: {f.message}{' -> ' + f.remedy if f.remedy else ''}" for f in self)
+
+    def _repr_html_(self) -> str:
+        return display.table(
+            ["severity", "reason", "message", "remedy", "object"],
+            [[f.severity, f.reason, f.message, f.remedy, f"{f.object.kind} {f.object.name}".strip()] for f in self],
+        )
+
+
+class JobFailedError(RaygateError):
+    """A job that has not succeeded. `job` is the Submission or the RayJob as it ended, `diagnosis` what the gateway finds."""
+
+    def __init__(self, what: str, job: Submission | Object[Any], diagnosis: Diagnosis) -> None:
+        super().__init__("\n".join(filter(None, [what, str(diagnosis)])))
+        self.job = job
+        self.diagnosis = diagnosis
+
+
+class NotReadyInTimeError(RaygateError):
+    """An object that is not ready in time. `diagnosis` says why."""
+
+    def __init__(self, what: str, diagnosis: Diagnosis) -> None:
+        super().__init__("\n".join(filter(None, [what, str(diagnosis)])))
+        self.diagnosis = diagnosis

@@ -1,0 +1,46 @@
+"""A gateway that runs: $RAYGATE_GRPC and $RAYGATE_URL, in the namespace $RAYGATE_NAMESPACE. test/e2e starts one and runs this."""
+
+import os
+import uuid
+
+import pytest
+
+import raygate
+
+NEEDS = ("RAYGATE_GRPC", "RAYGATE_URL")
+REPOSITORY = os.path.join(os.path.dirname(__file__), "..", "..", "..")
+
+
+def has_gateway() -> bool:
+    return all(os.environ.get(name) for name in NEEDS)
+
+
+needs_gateway = pytest.mark.skipif(not has_gateway(), reason="RAYGATE_GRPC and RAYGATE_URL name no gateway")
+
+
+def addresses(transport):
+    """Only the address of one transport, so that the other cannot be used."""
+    return {"grpc": None if transport == "rest" else os.environ["RAYGATE_GRPC"], "rest": None if transport == "grpc" else os.environ["RAYGATE_URL"]}
+
+
+@pytest.fixture(params=["grpc", "rest"])
+def client(request):
+    with raygate.Client(**addresses(request.param)) as made:
+        yield made
+        assert made.transport in ("", request.param)
+
+
+@pytest.fixture
+def name():
+    return f"py-{uuid.uuid4().hex[:8]}"
+
+
+def head(**more):
+    """The spec of a cluster of a head alone."""
+    container = {
+        "name": "ray-head",
+        "image": os.environ.get("RAYGATE_IMAGE", "rayproject/ray:2.52.0"),
+        "resources": {"requests": {"cpu": "10m", "memory": "10Mi"}},
+        "ports": [{"name": "gcs", "containerPort": 6379}, {"name": "dashboard", "containerPort": 8265}, {"name": "client", "containerPort": 10001}],
+    }
+    return {"headGroupSpec": {"template": {"spec": {"terminationGracePeriodSeconds": 3, "containers": [container]}}}, **more}

@@ -1,0 +1,283 @@
+"""What needs no gateway: identities, addresses, retries, tables."""
+
+import base64
+import http.server
+import json
+import os
+import stat
+import sys
+import threading
+
+import grpc
+import pytest
+
+import raygate
+from raygate import config, display, kubeconfig, rest, tokens
+from raygate.errors import http_details
+from raygate.kinds import CLUSTER, JOB, SUBMISSIONS, method
+from raygate.objects import Diagnosis, Object
+from raygate.progress import Display
+from raygate.v2 import diagnosis_pb2
+
+
+def write(path, content):
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def kube(user, **context):
+    return {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"user": "me", **context}}, {"name": "there", "context": {"user": "nobody"}}],
+        "users": [{"name": "me", "user": user}],
+    }
+
+
+def test_token_of_a_kubeconfig(tmp_path):
+    found = kubeconfig.identity(write(tmp_path / "config", kube({"token": "secret"}, namespace="team")))
+    assert (found.token(), found.namespace, found.certificate) == ("secret", "team", None)
+    assert "secret" not in repr(config.Config(grpc="x", token="secret"))
+    with pytest.raises(raygate.RaygateError, match="nobody"):
+        kubeconfig.identity(tmp_path / "config", "there")
+    with pytest.raises(raygate.RaygateError, match="no context 'x'"):
+        kubeconfig.identity(tmp_path / "config", "x")
+
+
+def test_token_file_of_a_kubeconfig_is_read_again(tmp_path):
+    write(tmp_path / "token", "one\n")
+    token = kubeconfig.identity(write(tmp_path / "config", kube({"tokenFile": "token"}))).token
+    assert token() == "one"
+    write(tmp_path / "token", "two\n")
+    assert token() == "two"
+
+
+def test_certificate_of_a_kubeconfig(tmp_path):
+    write(tmp_path / "key", "KEY")
+    user = {"client-certificate-data": base64.b64encode(b"CERT").decode(), "client-key": "key"}
+    assert kubeconfig.identity(write(tmp_path / "config", kube(user))).certificate == (b"CERT", b"KEY")
+
+
+def test_files_of_a_kubeconfig_are_merged(tmp_path, monkeypatch):
+    one, two = write(tmp_path / "one", {"current-context": "here"}), write(tmp_path / "two", kube({"token": "t"}))
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, (one, tmp_path / "none", two))))
+    assert kubeconfig.identity().token() == "t"
+
+
+def test_broken_kubeconfig_does_not_leak(tmp_path):
+    with pytest.raises(raygate.RaygateError) as failed:
+        kubeconfig.identity(write(tmp_path / "config", "users: [{token: sec ret"))
+    assert "sec" not in str(failed.value) and "line" in str(failed.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script")
+def test_credential_plugin(tmp_path):
+    plugin = write(
+        tmp_path / "plugin",
+        f"""#!{sys.executable}
+import json, os, sys
+info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
+count = os.path.join({str(tmp_path)!r}, "count")
+n = os.path.getsize(count) + 1 if os.path.exists(count) else 1
+open(count, "a").write("x")
+expires = sys.argv[1]
+print(json.dumps({{"apiVersion": info["apiVersion"], "kind": "ExecCredential", "status": {{"token": f"{{os.environ['WHO']}}-{{n}}", "expirationTimestamp": expires}}}}))
+""",
+    )
+    plugin.chmod(plugin.stat().st_mode | stat.S_IXUSR)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "args": ["2999-01-01T00:00:00Z"], "env": [{"name": "WHO", "value": "me"}]}}
+    token = kubeconfig.identity(write(tmp_path / "config", kube(user))).token
+    assert (token(), token()) == ("me-1", "me-1")
+    user["exec"]["args"] = ["2001-01-01T00:00:00Z"]
+    token = kubeconfig.identity(write(tmp_path / "config", kube(user))).token
+    assert (token(), token()) == ("me-2", "me-3")
+    user["exec"]["command"] = "./nothing"
+    with pytest.raises(tokens.TokenError, match="not there"):
+        kubeconfig.identity(write(tmp_path / "config", kube(user))).token()
+
+
+def test_environment(tmp_path, monkeypatch):
+    write(tmp_path / "token", "rotated")
+    made = config.from_environment({"RAYGATE_GRPC": "gateway", "RAYGATE_TOKEN_FILE": str(tmp_path / "token"), "RAYGATE_NAMESPACE": "team"})
+    assert (made.grpc, made.token(), made.namespace) == ("gateway", "rotated", "team")
+    with pytest.raises(raygate.RaygateError, match="both set"):
+        config.from_environment({"RAYGATE_TOKEN": "a", "RAYGATE_TOKEN_FILE": "b"})
+    monkeypatch.setattr(tokens, "SERVICE_ACCOUNT", tmp_path / "token")
+    assert config.from_environment({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}).token is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "want"),
+    [
+        ("gateway", ("gateway:8887", "https://gateway:8887")),
+        ("127.0.0.1:1", ("127.0.0.1:1", "http://127.0.0.1:1")),
+        ("https://localhost", ("localhost:8887", "https://localhost:8887")),
+        ("http://[::1]:2/", ("[::1]:2", "http://[::1]:2")),
+        ("a b", None),
+        ("ftp://x", None),
+        ("x/y", None),
+    ],
+)
+def test_addresses(address, want):
+    if want is None:
+        with pytest.raises(raygate.RaygateError, match="not the address"):
+            config.endpoint(address, 8887)
+    else:
+        found = config.endpoint(address, 8887)
+        assert (found.target, found.url) == want
+
+
+def test_token_does_not_travel_in_the_clear():
+    with pytest.raises(raygate.RaygateError, match="in the clear"):
+        raygate.Client(grpc="http://gateway", token="t")
+    raygate.Client(grpc="http://gateway", token="t", allow_plaintext_token=True)
+
+
+class Gateway(http.server.BaseHTTPRequestHandler):
+    """Answers what a test has planned."""
+
+    def do(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.seen.append((self.command, self.path, dict(self.headers), json.loads(body) if body else None))
+        status, answer, *more = self.server.plan.pop(0)
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data) + sum(more)))  # with more it breaks off
+        self.end_headers()
+        self.wfile.write(data)
+        self.close_connection = bool(more)
+
+    do_GET = do_POST = do_DELETE = do_PATCH = do
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def gateway(monkeypatch):
+    monkeypatch.delenv("RAYGATE_NAMESPACE", raising=False)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        server.seen, server.plan = [], []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        server.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+AWAY = (503, {"code": 14, "message": "away", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.010s"}]})
+
+
+def test_create_is_tried_again_with_the_same_ids(gateway):
+    gateway.plan = [AWAY, AWAY, (201, {"metadata": {"name": "demo"}, "fieldOfTheFuture": 1})]
+    with raygate.Client(rest=gateway.url, grpc=None, token="t") as client:
+        assert client.clusters.create({"metadata": {"name": "demo"}}).name == "demo"
+    assert len(gateway.seen) == 3
+    assert len({headers["x-request-id"] for _, _, headers, _ in gateway.seen}) == 1
+    assert len({path for _, path, _, _ in gateway.seen}) == 1 and "requestId=" in gateway.seen[0][1]
+    assert {headers["authorization"] for _, _, headers, _ in gateway.seen} == {"Bearer t"}
+
+
+def test_what_may_not_be_repeated_is_not(gateway):
+    gateway.plan = [AWAY, AWAY, (200, {"uid": "u"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        with pytest.raises(raygate.UnavailableError):
+            client.clusters.delete("demo")
+        assert client.clusters.delete("demo", uid="u") == "u"
+    assert len(gateway.seen) == 3
+
+
+def test_quota_is_not_tried_again(gateway):
+    gateway.plan = [(429, {"code": 8, "message": "exceeded quota"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, pytest.raises(raygate.ApiError) as failed:
+        client.clusters.get("demo")
+    assert failed.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED and failed.value.http_status == 429
+
+
+def test_retries_end(gateway):
+    gateway.plan = [AWAY] * 3
+    with raygate.Client(rest=gateway.url, grpc=None, retries=2) as client, pytest.raises(raygate.UnavailableError):
+        client.clusters.get("demo")
+    assert len(gateway.seen) == 3
+
+
+def test_submission_whose_answer_was_lost(gateway):
+    gateway.plan = [AWAY, (409, {"code": 6, "message": "there"}), (200, {"submissionId": "s", "status": "PENDING"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        assert client.submissions.create("demo", "true").status == "PENDING"
+    ids = [body["submissionId"] for _, _, _, body in gateway.seen if body]
+    assert len(set(ids)) == 1 and gateway.seen[2][:2] == ("GET", f"/apis/v2/namespaces/default/clusters/demo/submissions/{ids[0]}")
+
+
+def test_watch_goes_on_behind_the_last_event(gateway):
+    gateway.plan = [AWAY, (200, {"type": "SYNCED", "resumeToken": "one"}), AWAY, (200, {"type": "HEARTBEAT", "resumeToken": "two"})]
+    refused = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "resume_token"}]}
+    gateway.plan += [(400, {"code": 3, "details": [refused]}), (200, {"type": "SYNCED", "resumeToken": "three"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        watch = client.clusters.watch()
+        assert [next(watch).type for _ in range(4)] == ["SYNCED", "HEARTBEAT", "RESET", "SYNCED"]
+        watch.close()
+    assert [path.partition("resumeToken=")[2] for _, path, _, _ in gateway.seen] == ["", "", "one", "one", "two", ""]
+
+
+def test_log_goes_on_behind_the_last_byte(gateway):
+    text = "grüß dich\n".encode()
+    gateway.plan = [(200, text[:3], 9), AWAY, (200, text[3:])]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        assert "".join(client.jobs.logs("demo")) == text.decode()
+    assert [path.partition("?")[2] for _, path, _, _ in gateway.seen] == ["", "offset=3", "offset=3"]
+    gateway.plan = [(200, text[:3], 9)]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, pytest.raises(raygate.UnavailableError):
+        list(client.jobs.logs("demo", tail_lines=1))
+
+
+def test_requests_by_rest():
+    def encoded(called, **fields):
+        return rest.encode(called, called.request(**fields))
+
+    got = encoded(CLUSTER.method("Get"), namespace="a/b", name="c d", view="BASIC")
+    assert (got.method, got.path, got.query, got.body) == ("GET", "/apis/v2/namespaces/a%2Fb/clusters/c%20d", (("view", "BASIC"),), None)
+    assert encoded(CLUSTER.method("List", plural=True), page_size=3).path == "/apis/v2/clusters"
+    got = encoded(CLUSTER.method("Scale"), namespace="n", name="c", replicas=0)
+    assert (got.path, json.loads(got.body)) == ("/apis/v2/namespaces/n/clusters/c:scale", {"replicas": 0})
+    got = encoded(CLUSTER.method("Update"), namespace="n", name="c", cluster={}, update_mask={"paths": ["spec.rayVersion", "metadata.labels"]}, validate_only=True)
+    assert dict(got.query) == {"updateMask": "spec.rayVersion,metadata.labels", "validateOnly": "true"} and got.body == b"{}"
+    assert encoded(JOB.method("Get", suffix="Logs"), namespace="n", name="j", follow=True).query == (("follow", "true"),)
+    assert encoded(method(SUBMISSIONS, "StopSubmission"), namespace="n", cluster="c", submission_id="s").path.endswith("/clusters/c/submissions/s:stop")
+
+
+def test_answers_that_are_not_the_gateways():
+    assert http_details(502, b"<html>bad").code is grpc.StatusCode.UNAVAILABLE
+    assert http_details(403, b"\xff\xfe").code is grpc.StatusCode.PERMISSION_DENIED
+    assert http_details(404, b'{"code": 0}').code is grpc.StatusCode.NOT_FOUND
+    assert http_details(500, b"[1]").code is grpc.StatusCode.UNKNOWN
+
+
+def test_details_of_a_newer_gateway_are_left_out():
+    bad = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "spec", "description": "wrong", "reason": "R"}]}
+    answer = {"code": 3, "message": "m", "details": [{"@type": "type.googleapis.com/unknown.Thing", "a": 1}, bad]}
+    found = http_details(400, json.dumps(answer).encode())
+    assert (found.code, found.message, found.violations) == (grpc.StatusCode.INVALID_ARGUMENT, "m", [raygate.Violation("spec", "wrong", "R")])
+
+
+def test_tables_are_escaped():
+    evil = "<script>alert(1)</script>"
+    cluster = CLUSTER.message()
+    cluster.metadata.name = evil
+    cluster.status.reason = evil
+    finding = diagnosis_pb2.Finding(message=evil, remedy=evil)
+    for html in (Object(cluster)._repr_html_(), raygate.Objects([Object(cluster)])._repr_html_(), Diagnosis([finding])._repr_html_(), display.table([evil], [[evil]])):
+        assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def test_progress(capsys):
+    lines = []
+    shown = Display(lines.append)
+    for state in ("a", "a", "b"):
+        shown.show(state)
+    assert lines == ["a", "b"]
+    shown = Display(True)
+    shown.show("a")
+    shown.show("a")
+    Display(False).show("b")
+    assert capsys.readouterr().err == "a (0 s)\n"

@@ -1,0 +1,35 @@
+package e2e
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+
+	"github.com/raygate/raygate/test/raycli"
+)
+
+// Ray's job SDK reaches a cluster that asks for a token through the gateway, by TLS, with the token of a Kubernetes user and the rights that they have.
+func TestRayJobSDK(t *testing.T) {
+	ns := namespace(t)
+	asksForToken := bytes.Replace(manifest("demo", ns, 0), []byte("spec:\n"), []byte("spec:\n  authOptions: {mode: token}\n"), 1)
+	rest(t, "POST", clustersOf(ns), "application/yaml", asksForToken).want(t, 201)
+	waitReady(t, ns, "demo", 0)
+	flags, authority := raycli.Certificate(t)
+	gateway, _ := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
+	address := raycli.Address(gateway, ns, "demo")
+	user := raycli.Caller(t, product.client, ns, "user", "get", "create", "update", "delete")
+	raycli.Replay(t, address, user, authority)
+
+	reader := raycli.Caller(t, product.client, ns, "reader", "get")
+	stranger := raycli.Caller(t, product.client, namespace(t), "stranger", "get", "create", "update", "delete")
+	for method, path := range map[string]string{"POST": "/api/jobs/", "PUT": "/api/packages/gcs/_ray_pkg_0.zip", "DELETE": "/api/jobs/long"} {
+		raycli.Refused(t, address, reader, authority, http.StatusForbidden, method, path)
+	}
+	raycli.Refused(t, address, stranger, authority, http.StatusForbidden, "GET", "/api/jobs/")
+	raycli.Refused(t, address, "", authority, http.StatusUnauthorized, "GET", "/api/version")
+	raycli.Refused(t, address, "wrong", authority, http.StatusUnauthorized, "GET", "/api/version")
+
+	t.Run("command line of Ray", func(t *testing.T) {
+		raycli.Use(t, raycli.Find(t, true), address, user, authority)
+	})
+}
