@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -118,15 +117,8 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 	m.InUse(d.live.Program().Hash)
 	collectors := m.Collectors()
 	if d.file != nil {
-		d.file.Reloaded = func(err error) {
-			hash := d.live.Program().Hash
-			m.Reloaded(hash, err)
-			if err != nil {
-				klog.FromContext(ctx).Error(err, "The registry of device families is at fault, the last good one stays in use", "registry", hash)
-				return
-			}
-			klog.FromContext(ctx).Info("Read the registry of device families again", "registry", hash)
-		}
+		reports := newRegistryReports(mgr, o, m)
+		d.file.Reloaded = func(err error) { reports.reloaded(ctx, err) }
 		if err := mgr.Add(d.file); err != nil {
 			return fmt.Errorf("adding the registry: %w", err)
 		}
