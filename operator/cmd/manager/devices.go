@@ -74,12 +74,16 @@ const (
 	strict  = "Strict"
 )
 
-// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off.
-func (d *DeviceOptions) forWebhooks() *webhook.Devices {
+// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off. Without a quota the engine is nil.
+func (d *DeviceOptions) forWebhooks(engine *devicequota.Engine) *webhook.Devices {
 	if d.live == nil {
 		return nil
 	}
-	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
+	w := &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
+	if engine != nil {
+		w.Quotas = engine
+	}
+	return w
 }
 
 // complete reads the registry.
@@ -107,11 +111,11 @@ func (d *DeviceOptions) complete() error {
 	}
 }
 
-// addDeviceAdmission serves the webhooks for Pods with devices from every replica.
-func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) error {
+// addDeviceAdmission serves the webhooks for Pods with devices from every replica. The engine is that of the quotas, nil without them.
+func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) (engine *devicequota.Engine, err error) {
 	d := &o.Devices
 	if d.live == nil {
-		return nil
+		return nil, nil
 	}
 	m := deviceadmission.NewMetrics()
 	m.InUse(d.live.Program().Hash)
@@ -120,28 +124,27 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 		reports := newRegistryReports(mgr, o, m)
 		d.file.Reloaded = func(err error) { reports.reloaded(ctx, err) }
 		if err := mgr.Add(d.file); err != nil {
-			return fmt.Errorf("adding the registry: %w", err)
+			return nil, fmt.Errorf("adding the registry: %w", err)
 		}
 	}
 	var quota deviceadmission.Quota
 	if d.Quota {
-		engine, err := addDeviceQuota(ctx, mgr, o)
-		if err != nil {
-			return fmt.Errorf("adding the quota: %w", err)
+		if engine, err = addDeviceQuota(ctx, mgr, o); err != nil {
+			return nil, fmt.Errorf("adding the quota: %w", err)
 		}
 		quota, collectors = engine, append(collectors, engine)
 		// The Service must not send the API server to a replica that does not know what is used.
 		if err := mgr.AddReadyzCheck("device-quota", func(*http.Request) error { return notReady(engine) }); err != nil {
-			return fmt.Errorf("adding the health check: %w", err)
+			return nil, fmt.Errorf("adding the health check: %w", err)
 		}
 	}
 	for _, c := range collectors {
 		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+			return nil, fmt.Errorf("registering metrics: %w", err)
 		}
 	}
 	deviceadmission.Register(server, d.live, quota, m)
-	return nil
+	return engine, nil
 }
 
 // ledgerNamespace is that of the operator.

@@ -45,7 +45,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := hooks{}
-		if err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
+		if _, err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
 		return mgr, h
