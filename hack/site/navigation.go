@@ -17,6 +17,7 @@ var navigation = []section{
 		{"The local cluster", "docs/localcluster.md"},
 	}},
 	{"Installing", []entry{
+		{"Images, Helm, kustomize", "docs/install.md"},
 		{"Webhooks and policies", "docs/webhooks.md"},
 		{"Coming from KubeRay", "docs/moving-from-kuberay.md"},
 	}},
@@ -27,7 +28,8 @@ var navigation = []section{
 	}},
 	{"Gateway and clients", []entry{
 		{"Gateway: REST and gRPC", "docs/gateway.md"},
-		{"Python", "clients/python/README.md"},
+		{"Python", "docs/python.md"},
+		{"Python: the package", "clients/python/README.md"},
 		{"Command line", "docs/cli.md"},
 	}},
 	{"Operating", []entry{

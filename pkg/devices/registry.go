@@ -41,6 +41,22 @@ type Defaults struct {
 	Scheduler Scheduler `json:"scheduler,omitzero"`
 	// NodeName is about Pods with devices that name a node. Empty means Skip.
 	NodeName Policy `json:"nodeName,omitempty"`
+	// OptOut is about Pods with devices that have OptOutLabel.
+	OptOut OptOut `json:"optOut,omitzero"`
+}
+
+// OptOutLabel leaves a Pod as it is if its value is OptOutValue: the webhook that completes Pods is not called.
+const (
+	OptOutLabel = "devices.ray.io/webhook"
+	OptOutValue = "ignore"
+)
+
+// OptOut says where Pods may be left as they are. They are held to quotas all the same.
+type OptOut struct {
+	// Policy is Skip or Deny, which refuses them. Empty means Skip.
+	Policy Policy `json:"policy,omitempty"`
+	// Namespaces allow it in spite of Deny.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // Scheduler is the one that can place a device.

@@ -15,6 +15,11 @@ const MaxVendors = 500
 // that contradict each other. Whether carrying it out twice changes anything is for package load to try.
 func Validate(r *Registry) field.ErrorList {
 	errs := oneOf(field.NewPath("defaults", "privileged"), string(r.Defaults.Privileged), "", string(Skip), string(Deny))
+	optOut := field.NewPath("defaults", "optOut")
+	errs = append(errs, oneOf(optOut.Child("policy"), string(r.Defaults.OptOut.Policy), "", string(Skip), string(Deny))...)
+	if len(r.Defaults.OptOut.Namespaces) > 0 && r.Defaults.OptOut.Policy != Deny {
+		errs = append(errs, field.Forbidden(optOut.Child("namespaces"), "needs policy Deny; without it all namespaces allow it"))
+	}
 	errs = append(errs, oneOf(field.NewPath("defaults", "nodeName"), string(r.Defaults.NodeName), "", string(Skip), string(Deny))...)
 	errs = append(errs, validateScheduler(&r.Defaults.Scheduler, field.NewPath("defaults", "scheduler"))...)
 	if len(r.Vendors) > MaxVendors {

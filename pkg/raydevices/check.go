@@ -37,7 +37,7 @@ type Finding struct {
 func Check(p *plan.Program, object runtime.Object, o Options) []Finding {
 	var out []Finding
 	for _, g := range Groups(object) {
-		r := p.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec))
+		r := g.Plan(p)
 		c := &checker{group: &g, program: p, plan: r, options: o}
 		c.refusals()
 		if !r.Refused() {

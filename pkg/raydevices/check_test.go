@@ -156,6 +156,29 @@ func TestCheckPolicies(t *testing.T) {
 	}
 }
 
+// TestCheckConditions: conditions see the labels that the Pods will have.
+func TestCheckConditions(t *testing.T) {
+	for name, when := range map[string]string{
+		"of the template": `labels[?"tier"].orValue("") == "small"`,
+		"of the group":    `labels[?"zone"].orValue("") == "a"`,
+		"of the operator": `labels[?"ray.io/cluster"].orValue("") == "demo" && labels[?"ray.io/group"].orValue("") == "gpu" && labels[?"ray.io/node-type"].orValue("") == "worker"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n" +
+				"- {name: a, resources: {count: a.io/x}, rules: [{field: count, range: [1, 2], when: '" + when + "'}]}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := raydevices.Check(p, worker("a.io/x=3", func(_ *rayv1.RayClusterSpec, g *rayv1.WorkerGroupSpec) {
+				g.Template.Labels, g.Labels = map[string]string{"tier": "small"}, map[string]string{"zone": "a"}
+			}), raydevices.Options{})
+			if len(found) != 1 || !found[0].Refused || !strings.Contains(found[0].Message, "2") {
+				t.Errorf("findings %+v", found)
+			}
+		})
+	}
+}
+
 // FuzzCheck holds that no amounts and parameters end in a panic.
 func FuzzCheck(f *testing.F) {
 	f.Add("nvidia.com/gpumem", "8Gi", "num-gpus", "1e9", true)

@@ -1,11 +1,14 @@
 package raydevices
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
 // Group are Pods that one template makes.
@@ -15,6 +18,9 @@ type Group struct {
 	// Path is that of the group, Template that of its template.
 	Path, TemplatePath *field.Path
 	Template           *corev1.PodTemplateSpec
+	// Labels are those of the template and those that the operator adds to all Pods of the group, whoever owns the cluster. What a configuration of the
+	// operator adds is not known here.
+	Labels map[string]string
 	// Pods is how many there are at least.
 	Pods int64
 	// Ray reports whether Ray runs in the first container. StartParams and Resources are for it.
@@ -29,7 +35,11 @@ func Groups(object runtime.Object) []Group {
 	spec := field.NewPath("spec")
 	switch o := object.(type) {
 	case *rayv1.RayCluster:
-		return ofCluster(&o.Spec, spec)
+		groups := ofCluster(&o.Spec, spec)
+		for _, g := range groups {
+			g.Labels[rayv1.LabelCluster] = o.Name
+		}
+		return groups
 	case *rayv1.RayService:
 		return ofCluster(&o.Spec.RayClusterSpec, spec.Child("rayClusterConfig"))
 	case *rayv1.RayJob:
@@ -47,7 +57,7 @@ func ofJob(s *rayv1.RayJobSpec, path *field.Path) []Group {
 	}
 	if s.SubmitterPodTemplate != nil {
 		p := path.Child("submitterPodTemplate")
-		groups = append(groups, Group{Name: rayv1.SubmitterGroupName, Path: p, TemplatePath: p, Template: s.SubmitterPodTemplate, Pods: 1})
+		groups = append(groups, Group{Name: rayv1.SubmitterGroupName, Path: p, TemplatePath: p, Template: s.SubmitterPodTemplate, Labels: s.SubmitterPodTemplate.Labels, Pods: 1})
 	}
 	return groups
 }
@@ -57,7 +67,8 @@ func ofCluster(s *rayv1.RayClusterSpec, path *field.Path) []Group {
 	h, at := &s.HeadGroupSpec, path.Child("headGroupSpec")
 	groups := []Group{{
 		Name: rayv1.HeadGroupName, Path: at, TemplatePath: at.Child("template"), Template: &h.Template, Pods: 1,
-		Ray: true, StartParams: h.RayStartParams, Resources: h.Resources,
+		Labels: podLabels(&h.Template, h.Labels, rayv1.HeadNode, rayv1.HeadGroupName),
+		Ray:    true, StartParams: h.RayStartParams, Resources: h.Resources,
 	}}
 	for i := range s.WorkerGroupSpecs {
 		g, at := &s.WorkerGroupSpecs[i], path.Child("workerGroupSpecs").Index(i)
@@ -67,8 +78,22 @@ func ofCluster(s *rayv1.RayClusterSpec, path *field.Path) []Group {
 		}
 		groups = append(groups, Group{
 			Name: g.GroupName, Path: at, TemplatePath: at.Child("template"), Template: &g.Template, Pods: pods,
-			Ray: true, StartParams: g.RayStartParams, Resources: g.Resources, Autoscaled: autoscaled,
+			Labels: podLabels(&g.Template, g.Labels, rayv1.WorkerNode, g.GroupName),
+			Ray:    true, StartParams: g.RayStartParams, Resources: g.Resources, Autoscaled: autoscaled,
 		})
 	}
 	return groups
+}
+
+func podLabels(t *corev1.PodTemplateSpec, ofGroup map[string]string, kind rayv1.RayNodeType, group string) map[string]string {
+	l := map[string]string{rayv1.LabelIsRayNode: rayv1.LabelIsRayNodeValue, rayv1.LabelAppName: rayv1.AppName, rayv1.LabelCreatedBy: rayv1.ControllerName}
+	maps.Copy(l, t.Labels)
+	maps.Copy(l, ofGroup)
+	l[rayv1.LabelNodeType], l[rayv1.LabelGroup] = string(kind), group
+	return l
+}
+
+// Plan is what device admission does to Pods of the group.
+func (g *Group) Plan(p *plan.Program) *plan.Result {
+	return p.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec).WithLabels(g.Labels))
 }

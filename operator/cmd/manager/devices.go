@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -98,48 +97,40 @@ func (d *DeviceOptions) complete() error {
 	}
 }
 
-// addDeviceAdmission serves the webhooks for Pods with devices from every replica.
-func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) error {
+// addDeviceAdmission serves the webhooks for Pods with devices from every replica. The engine is that of the quotas, nil without them.
+func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) (engine *devicequota.Engine, err error) {
 	d := &o.Devices
 	if d.live == nil {
-		return nil
+		return nil, nil
 	}
 	m := deviceadmission.NewMetrics()
 	m.InUse(d.live.Program().Hash)
 	collectors := m.Collectors()
 	if d.file != nil {
-		d.file.Reloaded = func(err error) {
-			hash := d.live.Program().Hash
-			m.Reloaded(hash, err)
-			if err != nil {
-				klog.FromContext(ctx).Error(err, "The registry of device families is at fault, the last good one stays in use", "registry", hash)
-				return
-			}
-			klog.FromContext(ctx).Info("Read the registry of device families again", "registry", hash)
-		}
+		reports := newRegistryReports(mgr, o, m)
+		d.file.Reloaded = func(err error) { reports.reloaded(ctx, err) }
 		if err := mgr.Add(d.file); err != nil {
-			return fmt.Errorf("adding the registry: %w", err)
+			return nil, fmt.Errorf("adding the registry: %w", err)
 		}
 	}
 	var quota deviceadmission.Quota
 	if d.Quota {
-		engine, err := addDeviceQuota(ctx, mgr, o)
-		if err != nil {
-			return fmt.Errorf("adding the quota: %w", err)
+		if engine, err = addDeviceQuota(ctx, mgr, o); err != nil {
+			return nil, fmt.Errorf("adding the quota: %w", err)
 		}
 		quota, collectors = engine, append(collectors, engine)
 		// The Service must not send the API server to a replica that does not know what is used.
 		if err := mgr.AddReadyzCheck("device-quota", func(*http.Request) error { return notReady(engine) }); err != nil {
-			return fmt.Errorf("adding the health check: %w", err)
+			return nil, fmt.Errorf("adding the health check: %w", err)
 		}
 	}
 	for _, c := range collectors {
 		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+			return nil, fmt.Errorf("registering metrics: %w", err)
 		}
 	}
 	deviceadmission.Register(server, d.live, quota, m)
-	return nil
+	return engine, nil
 }
 
 // ledgerNamespace is that of the operator.

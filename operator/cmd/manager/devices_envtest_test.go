@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -35,7 +37,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Config = env.Config
+		o.Config, o.Webhook.Namespace = env.Config, w.Namespace
 		mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 			Scheme: envtest.Scheme(t), Metrics: metricsserver.Options{BindAddress: "0"}, LeaderElection: true, LeaderElectionID: "lease", LeaderElectionNamespace: w.Namespace,
 		})
@@ -43,7 +45,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := hooks{}
-		if err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
+		if _, err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
 		return mgr, h
@@ -73,4 +75,25 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 		t.Error("the second replica leads: the test shows nothing")
 	default:
 	}
+	badRegistryEvent(t, w, file)
+}
+
+// badRegistryEvent breaks the file of running replicas, whose own Pod has the event of it then. The test plays its kubelet.
+func badRegistryEvent(t *testing.T, w *envtest.World, file string) {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: host}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "operator", Image: "i"}}}}
+	if err := w.Client.Create(t.Context(), self); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("vendors: 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually("the event of the registry", func() bool {
+		notes := w.Events(host, reasonRegistryInvalid)
+		return len(notes) == 1 && strings.Contains(notes[0], "stays in use")
+	})
 }

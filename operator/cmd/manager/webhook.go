@@ -21,10 +21,11 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	webhook.Register(server, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks())
-	if err := addDeviceAdmission(ctx, mgr, o, server); err != nil {
+	engine, err := addDeviceAdmission(ctx, mgr, o, server)
+	if err != nil {
 		return fmt.Errorf("setting up device admission: %w", err)
 	}
+	webhook.Register(server, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks(engine))
 	warnUnknownVersions(o.Config)
 	// The Service must not send the API server to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {

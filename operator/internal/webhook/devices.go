@@ -8,11 +8,13 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
+	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/raydevices"
@@ -23,6 +25,14 @@ type Devices struct {
 	// Registry is the one of now.
 	Registry interface{ Program() *plan.Program }
 	Options  raydevices.Options
+	// Quotas knows the limits of namespaces. Nil means that Pods are not held to any.
+	Quotas Quotas
+}
+
+// Quotas compares what Pods will take with the limits of a namespace, of which it knows without asking anybody.
+type Quotas interface {
+	// Forecast has a line for each limit that the shares exceed together.
+	Forecast(p *plan.Program, namespace string, shares []devicequota.Share) []string
 }
 
 // warnings are about Pods that device admission would refuse, and about numbers of Ray that are not those of the devices. They never refuse an object:
@@ -38,18 +48,36 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 	if rc, ok := obj.(*rayv1.RayCluster); ok {
 		devicefacts.Strip(rc) // which may be of before this change
 	}
-	var texts []string
-	for _, f := range raydevices.Check(d.Registry.Program(), obj, d.Options) {
+	program := d.Registry.Program()
+	texts := d.forecast(program, req.Namespace, obj)
+	for _, f := range raydevices.Check(program, obj, d.Options) {
 		text := f.Field.String() + ": " + f.Message
 		if f.Refused {
 			text = f.Field.String() + ": device admission will refuse the Pods of " + f.Group + ": " + f.Message
 		}
-		if len(texts) == report.MaxWarnings-1 {
-			return append(texts, "and more about devices; `raygate validate --device-registry` prints all")
-		}
-		texts = append(texts, report.Clip(text, report.MaxWarning))
+		texts = append(texts, text)
+	}
+	if len(texts) >= report.MaxWarnings {
+		texts = append(texts[:report.MaxWarnings-1], "and more about devices; `raygate validate --device-registry` prints all")
+	}
+	for i := range texts {
+		texts[i] = report.Clip(texts[i], report.MaxWarning)
 	}
 	return texts
+}
+
+// forecast is about limits of quotas that the Ray Pods exceed which the object asks for at least. Groups whose Pods are refused anyway take nothing.
+func (d *Devices) forecast(program *plan.Program, namespace string, obj runtime.Object) []string {
+	if d.Quotas == nil {
+		return nil
+	}
+	var shares []devicequota.Share
+	for _, g := range raydevices.Groups(obj) {
+		if r := g.Plan(program); g.Ray && !r.Refused() {
+			shares = append(shares, devicequota.Share{Group: g.Name, Pods: g.Pods, Spec: &g.Template.Spec, Totals: r.Demand.Totals})
+		}
+	}
+	return d.Quotas.Forecast(program, namespace, shares)
 }
 
 // keepFacts puts back what the operator has stored for the autoscaler and an update is about to drop: client-side apply and replace send whole lists.

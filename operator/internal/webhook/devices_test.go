@@ -8,9 +8,13 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
@@ -55,5 +59,58 @@ func TestR3Warnings(t *testing.T) {
 	}
 	if r := ask("system:serviceaccount:ns:demo"); !r.Allowed || about(r) != 0 {
 		t.Errorf("a program: %+v", r)
+	}
+}
+
+// TestForecastWarnings: an object that asks at least for more than a quota allows is warned of, and not refused; without quotas nothing is said.
+func TestForecastWarnings(t *testing.T) {
+	p, err := load.Registry(shipped.HAMi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := load.NewLive(p)
+	engine := devicequota.New(devicequota.Options{Registry: live, Clock: clock.RealClock{}})
+	engine.SetQuota(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "q"}, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{"limits.nvidia.com/gpu": resource.MustParse("5")},
+	}})
+	group := func(name, gpus string) raytest.ClusterOption {
+		return raytest.Workers(name, 1, raytest.GroupContainer(func(c *corev1.Container) {
+			c.Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(gpus), "nvidia.com/gpumem": resource.MustParse("1")}
+		}), func(g *rayv1.WorkerGroupSpec) {
+			g.Replicas, g.MinReplicas, g.MaxReplicas, g.NumOfHosts = new(int32(3)), new(int32(1)), new(int32(9)), 2
+		})
+	}
+	rc := raytest.RayCluster("ns/demo", group("small", "1"), group("big", "2"), group("wrong", "9"))
+	rc.Spec.WorkerGroupSpecs[2].Template.Spec.Containers[0].Resources.Limits["nvidia.com/gpucores"] = resource.MustParse("150") // admission refuses its Pods
+	rc.Spec.HeadGroupSpec.Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpumem": resource.MustParse("1")}
+	job := &rayv1.RayJob{Spec: rayv1.RayJobSpec{Entrypoint: "true", RayClusterSpec: &rc.Spec}}
+	job.Namespace, job.Name = "ns", "demo"
+	service := &rayv1.RayService{Spec: rayv1.RayServiceSpec{RayClusterSpec: rc.Spec, ServeConfigV2: "applications: [{name: a, import_path: a:b}]"}}
+	service.Namespace, service.Name = "ns", "demo"
+	const want = `quota "q": nvidia.com/gpu: at least 7 for headgroup (1 × 1), small (2 × 1), big (2 × 2), but hard is 5`
+	for kind, object := range map[string]any{"RayCluster": rc, "RayJob": job, "RayService": service} {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, tc := range map[string]struct {
+			devices   *Devices
+			namespace string
+			want      bool
+		}{
+			"held to quotas":     {&Devices{Registry: live, Quotas: engine}, "ns", true},
+			"another namespace":  {&Devices{Registry: live, Quotas: engine}, "other", false},
+			"not held to quotas": {&Devices{Registry: live}, "ns", false},
+		} {
+			m := mux{}
+			Register(m, validation.Options{}, StageEnforce, NewMetrics(), tc.devices)
+			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Namespace: tc.namespace, Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw}}}
+			req.Kind.Group, req.Kind.Version, req.Kind.Kind = "ray.io", "v1", kind
+			req.UserInfo.Username = "jane"
+			r := m[ValidatePath(kind)].(*admission.Webhook).Handler.Handle(t.Context(), req)
+			if texts := strings.Join(r.Warnings, "\n"); !r.Allowed || strings.Contains(texts, want) != tc.want {
+				t.Errorf("%s, %s: allowed %v, %v\n%s", kind, name, r.Allowed, r.Result, texts)
+			}
+		}
 	}
 }

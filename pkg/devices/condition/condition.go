@@ -9,7 +9,7 @@ import (
 )
 
 // MaxCost bounds a condition in units of CEL's cost model, both as it is estimated for the largest Pod there can be and as it is evaluated. All of it
-// takes some tens of milliseconds, what conditions usually cost a microsecond (BenchmarkHolds).
+// takes some tens of milliseconds; a usual condition takes about ten microseconds (BenchmarkHolds).
 const MaxCost = 30_000
 
 // MaxLength bounds the text of a condition, in bytes.

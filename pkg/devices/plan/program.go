@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type Program struct {
 	owned    map[string]owner
 	absent   []absentGroup
 	nodeName devices.Policy
+	optOut   devices.OptOut
 }
 
 // owner is the field that a resource is.
@@ -45,7 +47,7 @@ type absentGroup struct {
 
 // Compile prepares a registry that devices.Validate has no complaint about. Families that are not enabled are left out.
 func Compile(r *devices.Registry, hash string) *Program {
-	p := &Program{Hash: hash, owned: map[string]owner{}, nodeName: cmp.Or(r.Defaults.NodeName, devices.Skip)}
+	p := &Program{Hash: hash, owned: map[string]owner{}, nodeName: cmp.Or(r.Defaults.NodeName, devices.Skip), optOut: r.Defaults.OptOut}
 	for i := range r.Vendors {
 		v := vendor{Vendor: r.Vendors[i]}
 		if !v.On() {
@@ -127,6 +129,14 @@ func (p *Program) Vendors() []string {
 
 // SetsAbsentEnv reports whether Pods without any device are changed, too.
 func (p *Program) SetsAbsentEnv() bool { return len(p.absent) > 0 }
+
+// ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not.
+func (p *Program) ForbidsOptOut(namespace string, labels map[string]string) string {
+	if labels[devices.OptOutLabel] != devices.OptOutValue || p.optOut.Policy != devices.Deny || slices.Contains(p.optOut.Namespaces, namespace) {
+		return ""
+	}
+	return fmt.Sprintf("metadata.labels[%s]: %s is not permitted in namespace %s (defaults.optOut of the registry of device families)", devices.OptOutLabel, devices.OptOutValue, namespace)
+}
 
 // counts reports whether the field counts against quotas.
 func (v *vendor) counts(f devices.Field) bool {

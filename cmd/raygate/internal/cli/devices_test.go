@@ -152,3 +152,17 @@ func FuzzExplain(f *testing.F) {
 		}
 	})
 }
+
+// TestExplainConditions: conditions see the labels of the template and of the operator.
+func TestExplainConditions(t *testing.T) {
+	registry := filepath.Join(t.TempDir(), "registry.yaml")
+	const own = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n" +
+		"- {name: a, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, absent: 7, when: 'labels[?\"tier\"].orValue(\"\") == \"gpu\" && labels[?\"ray.io/group\"].orValue(\"\") == \"gpu\"'}]}\n"
+	if err := os.WriteFile(registry, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.Replace(asking(`a.io/x: "1"`), "template:\n      spec:\n", "template:\n      metadata: {labels: {tier: gpu}}\n      spec:\n", 1)
+	if code, out, errs := run(in, "explain", "-f", "-", "--device-registry", registry); code != 0 || !strings.Contains(out, "a.io~1c: \"7\"") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}

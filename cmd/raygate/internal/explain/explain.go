@@ -159,7 +159,7 @@ func (e *explainer) document(doc manifest.Document) {
 	for _, g := range raydevices.Groups(object) {
 		out := base
 		out.Group, out.Path, out.AtLeast = g.Name, g.TemplatePath.String(), g.Pods
-		r := e.program.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec))
+		r := g.Plan(e.program)
 		e.add(&out, r)
 		if out.Warnings = said[g.Name]; g.Ray {
 			out.Ray = e.ray(r, &g)

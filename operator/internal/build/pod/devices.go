@@ -14,13 +14,14 @@ import (
 type DeviceRegistry interface{ Program() *plan.Program }
 
 // completeDevices puts into the template what admission would add for shared accelerators. Ray has to be started with numbers that match, and the
-// call of admission may be left out. A template that admission would refuse stays as it is, and is refused there.
+// call of admission may be left out. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
+// is, and is refused there.
 func (n *node) completeDevices() {
 	if n.o.Devices == nil {
 		return
 	}
 	n.program = n.o.Devices.Program()
-	r := n.program.Plan(plan.FromPod(n.template.Annotations, &n.template.Spec).WithLabels(n.template.Labels))
+	r := n.program.Plan(plan.FromPod(n.podAnnotations(), &n.template.Spec).WithLabels(n.podLabels()))
 	if r.Refused() {
 		return
 	}

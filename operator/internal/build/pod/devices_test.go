@@ -139,17 +139,28 @@ func TestR2WithoutWebhook(t *testing.T) {
 	}
 }
 
-// TestConditionsSeeTheLabelsOfTheTemplate: what the operator completes is what admission would, also where the registry asks for labels.
-func TestConditionsSeeTheLabelsOfTheTemplate(t *testing.T) {
-	program, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n" +
-		"- {name: a, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, absent: 7, when: '\"small\" in labels'}]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := deviceWorker(t, Options{Devices: load.NewLive(program)}, "a.io/x=1", func(g *rayv1.WorkerGroupSpec) {
-		g.Template.Labels = map[string]string{"small": ""}
-	})
-	if q := p.Spec.Containers[0].Resources.Limits["a.io/c"]; q.Value() != 7 {
-		t.Errorf("resources %+v", p.Spec.Containers[0].Resources)
+// TestConditionsSeeTheMetadataOfThePod: what the operator completes is what admission would, also where the registry asks for labels and annotations,
+// whether they are of the template or of the operator.
+func TestConditionsSeeTheMetadataOfThePod(t *testing.T) {
+	for name, when := range map[string]string{
+		"a label of the template":            `"small" in labels`,
+		"a label of the operator":            `labels[?"ray.io/node-type"].orValue("") == "worker" && labels[?"ray.io/group"].orValue("") == "gpu"`,
+		"a label of the configuration":       `labels[?"tier"].orValue("") == "one"`,
+		"an annotation of the configuration": `annotations[?"shape"].orValue("") == "round"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n" +
+				"- {name: a, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, absent: 7, when: '" + when + "'}]}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Devices: load.NewLive(program), Labels: map[string]string{"tier": "one"}, Annotations: map[string]string{"shape": "round"}}
+			p := deviceWorker(t, o, "a.io/x=1", func(g *rayv1.WorkerGroupSpec) {
+				g.Template.Labels = map[string]string{"small": ""}
+			})
+			if q := p.Spec.Containers[0].Resources.Limits["a.io/c"]; q.Value() != 7 {
+				t.Errorf("resources %+v", p.Spec.Containers[0].Resources)
+			}
+		})
 	}
 }

@@ -217,3 +217,38 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("result %+v", r.Result)
 	}
 }
+
+// TestD2OptOutPolicy: a registry may permit the label that leaves Pods as they are in some namespaces only. By default it is permitted in all.
+func TestD2OptOutPolicy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		defaults, label, resource string
+		refused                   bool
+	}{
+		"by default":            {"{}", "ignore", "a.io/x", false},
+		"skipped":               {"{optOut: {policy: Skip}}", "ignore", "a.io/x", false},
+		"denied":                {"{optOut: {policy: Deny, namespaces: [other]}}", "ignore", "a.io/x", true},
+		"denied, but not here":  {"{optOut: {policy: Deny, namespaces: [other, ns]}}", "ignore", "a.io/x", false},
+		"denied, no device":     {"{optOut: {policy: Deny}}", "ignore", "b.io/x", false},
+		"denied, another value": {"{optOut: {policy: Deny}}", "on", "a.io/x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\ndefaults: " + tc.defaults + "\nvendors:\n- {name: a, resources: {count: a.io/x}}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, _ := serve(t, load.NewLive(p), nil)
+			object := fmt.Sprintf(`{"metadata":{"name":"p","labels":{"devices.ray.io/webhook":%q}},"spec":{"containers":[{"name":"ray","resources":{"limits":{%q:"1"},"requests":{%q:"1"}}}]}}`, tc.label, tc.resource, tc.resource)
+			_, r := ask(t, m[deviceadmission.ValidatePath], review(t, object, nil))
+			if r == nil || r.Allowed == tc.refused {
+				t.Fatalf("response %+v", r)
+			}
+			if tc.refused && (r.Result.Code != http.StatusForbidden || r.Result.Reason != metav1.StatusReasonForbidden ||
+				!strings.Contains(r.Result.Message, "metadata.labels[devices.ray.io/webhook]") || !strings.Contains(r.Result.Message, "defaults.optOut")) {
+				t.Errorf("result %+v", r.Result)
+			}
+		})
+	}
+	if _, err := load.Registry([]byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\ndefaults: {optOut: {namespaces: [a]}}\nvendors:\n- {name: a, resources: {count: a.io/x}}\n")); err == nil || !strings.Contains(err.Error(), "defaults.optOut.namespaces") {
+		t.Errorf("namespaces without a policy: %v", err)
+	}
+}

@@ -54,6 +54,10 @@ func (v *validator) check(ctx context.Context, req admission.Request, program *p
 		r.Warnings = nil // the other webhook gave them
 		return refused(r)
 	}
+	if text := program.ForbidsOptOut(req.Namespace, pod.Labels); text != "" && len(r.Devices) > 0 {
+		r.Warnings = nil
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, text, r)
+	}
 	if len(r.Devices) == 0 || v.quota == nil {
 		return allowed(outcomeNothing)
 	}
