@@ -29,7 +29,6 @@ var navigation = []section{
 	{"Gateway and clients", []entry{
 		{"Gateway: REST and gRPC", "docs/gateway.md"},
 		{"Python", "docs/python.md"},
-		{"Python: the package", "clients/python/README.md"},
 		{"Command line", "docs/cli.md"},
 	}},
 	{"Operating", []entry{
