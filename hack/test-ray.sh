@@ -14,12 +14,10 @@ leave_out() {
 [ "$(id -u)" = 0 ] || leave_out "real nodes need root"
 make --no-print-directory build
 make --no-print-directory -j2 node ray-image # the image waits for the network, mostly
-if [ "$suite" = all ]; then
-	hack/build-localcluster.sh traefik
-	# What TestInstall installs: images for this machine's node, which imports them as it starts, and Helm.
-	make --no-print-directory images PLATFORMS="linux/$(go env GOARCH)" IMAGES=bin/node/images
-	go -C hack/release build -o ../../bin/helm helm.sh/helm/v4/cmd/helm
-fi
+# What TestCoreInstall installs: images for this machine's node, which imports them as it starts, and Helm.
+make --no-print-directory images PLATFORMS="linux/$(go env GOARCH)" IMAGES=bin/node/images
+go -C hack/release build -o ../../bin/helm helm.sh/helm/v4/cmd/helm
+if [ "$suite" = all ]; then hack/build-localcluster.sh traefik; fi
 
 # Each test has one cluster of Ray or two; more at a time would only make all of them slow.
 limit=25m

@@ -130,8 +130,8 @@ var (
 // TestBookG1Overlays: what each installation consists of.
 func TestBookG1Overlays(t *testing.T) {
 	cases := map[string][]string{
-		"default":                    always,
-		"with-policies":              always, // and the policies, which the next test counts
+		"default":       always,
+		"with-policies": always, // and the policies, which the next test counts
 		"with-webhooks-cert-manager": slices.Concat(always, withWebhooks, []string{
 			"Certificate raygate-system/raygate-webhook-ca", "Certificate raygate-system/raygate-webhook-cert",
 			"Issuer raygate-system/raygate-selfsigned", "Issuer raygate-system/raygate-webhook-ca",

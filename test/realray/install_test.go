@@ -34,10 +34,10 @@ import (
 // helmTimeout bounds a command of Helm. A new webhook waits for its kubelet to mount the certificate.
 const helmTimeout = "5m"
 
-// TestInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
+// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
 // by an upgrade, goes back, and uninstalls all while Ray goes on. It runs before all others, which wait since they are parallel, and without the operator of
 // the others: two would reconcile the same objects.
-func TestInstall(t *testing.T) {
+func TestCoreInstall(t *testing.T) {
 	product.operator.Stop()
 	t.Cleanup(func() {
 		if err := product.operator.Start(); err != nil {
