@@ -41,6 +41,7 @@ func run(root, out string) error {
 	for _, kind := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		g.objects("policies", "raygate.policies."+kind, filepath.Join(operator, "policies", kind+".yaml"))
 	}
+	g.objects("rules", "raygate.reservations", filepath.Join(operator, "components/device-admission/reservations_role.yaml"), filepath.Join(operator, "components/device-admission/reservations_role_binding.yaml"))
 	g.objects("certificates", "raygate.certificates.self-managed", filepath.Join(operator, "components/self-managed/secret.yaml"), filepath.Join(operator, "components/self-managed/role.yaml"))
 	g.objects("certificates", "raygate.certificates.cert-manager", filepath.Join(operator, "components/cert-manager/issuer.yaml"), filepath.Join(operator, "components/cert-manager/certificate.yaml"))
 	g.objects("certificates", "raygate.certificates.gateway", filepath.Join(gateway, "components/cert-manager/certificate.yaml"))
@@ -148,7 +149,8 @@ func (g *generator) objects(file, name string, sources ...string) {
 	g.define(file, name, text.String())
 }
 
-// crd defines a CRD, as JSON in a line: that is a third of its YAML. Annotations and the conversion are left to the chart.
+// crd defines a CRD, as JSON in a line: that is a third of its YAML. Annotations and the conversion are left to the chart, for
+// which it says whether there are versions to convert.
 func (g *generator) crd(plural string) {
 	objects := g.documents(filepath.Join(operator, "crd/bases/ray.io_"+plural+".yaml"))
 	if g.err != nil {
@@ -163,7 +165,10 @@ func (g *generator) crd(plural string) {
 		return
 	}
 	metadata["annotations"] = strings.Trim(annotations, `"`)
-	crd["spec"].(map[string]any)["conversion"] = strings.Trim(conversion, `"`)
+	spec := crd["spec"].(map[string]any)
+	spec["conversion"] = strings.Trim(conversion, `"`)
+	versions, _ := spec["versions"].([]any)
+	call := fmt.Sprintf("(dict \"root\" . \"converted\" %t)", len(versions) > 1)
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false)
@@ -172,8 +177,8 @@ func (g *generator) crd(plural string) {
 		return
 	}
 	text := strings.NewReplacer(
-		annotations, "{{ include \"raygate.crd.annotations\" . | fromYaml | merge ("+"`"+string(own)+"`"+" | fromJson) | toJson }}",
-		conversion, `{{ include "raygate.crd.conversion" . | fromYaml | toJson }}`,
+		annotations, "{{ include \"raygate.crd.annotations\" "+call+" | fromYaml | merge ("+"`"+string(own)+"`"+" | fromJson) | toJson }}",
+		conversion, `{{ include "raygate.crd.conversion" `+call+` | fromYaml | toJson }}`,
 	).Replace(literal(data.String()))
 	g.define("crd_"+plural, "raygate.crd."+plural, text)
 }

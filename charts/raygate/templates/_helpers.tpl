@@ -76,19 +76,41 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{- /* Annotations of a CRD, besides its own. */ -}}
+{{- /* The webhook of device admission, validating or mutating, for the Pods of deviceAdmission.scope. */ -}}
+{{- define "raygate.deviceWebhook" -}}
+{{- $values := .root.Values.deviceAdmission }}
+{{- $webhook := include (printf "raygate.webhooks.%s.devices" .kind) .root | fromYamlArray | first }}
+{{- if ne $values.scope "RayPods" }}
+{{- $expressions := list }}
+{{- if eq $values.scope "Labelled" }}
+{{- $expressions = append $expressions (dict "key" "devices.ray.io/enabled" "operator" "In" "values" (list "true")) }}
+{{- end }}
+{{- range $webhook.objectSelector.matchExpressions }}
+{{- if ne .key "ray.io/node-type" }}
+{{- $expressions = append $expressions . }}
+{{- end }}
+{{- end }}
+{{- $_ := set $webhook "objectSelector" (dict "matchExpressions" $expressions) }}
+{{- end }}
+{{- if eq .kind "validating" }}
+{{- $_ := set $webhook "failurePolicy" ($values.failurePolicy | default (ternary "Ignore" "Fail" (eq $values.scope "All"))) }}
+{{- end }}
+{{- list $webhook | toYaml }}
+{{- end }}
+
+{{- /* Annotations of a CRD, besides its own; converted says that it has versions to convert. */ -}}
 {{- define "raygate.crd.annotations" -}}
-{{- if .Values.crds.keep }}
+{{- if .root.Values.crds.keep }}
 helm.sh/resource-policy: keep
 {{- end }}
-{{- if eq .Values.webhooks.mode "cert-manager" }}
-cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/raygate-webhook-cert
+{{- if and .converted (eq .root.Values.webhooks.mode "cert-manager") }}
+cert-manager.io/inject-ca-from: {{ .root.Release.Namespace }}/raygate-webhook-cert
 {{- end }}
 {{- end }}
 
 {{- define "raygate.crd.conversion" -}}
-{{- if include "raygate.webhooks" . }}
-{{- include "raygate.conversion.webhook" . }}
+{{- if and .converted (include "raygate.webhooks" .root) }}
+{{- include "raygate.conversion.webhook" .root }}
 {{- else }}
 strategy: None
 {{- end }}

@@ -16,9 +16,11 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -202,11 +204,41 @@ func TestRefused(t *testing.T) {
 		"gateway: {tls: {mode: maybe}}":                                  "mode",
 		"batchScheduler: {name: vulcano}":                                "batchScheduler",
 		"deviceAdmission: {enabled: true}":                               "webhooks.mode",
+		"deviceAdmission: {scope: Everything}":                           "scope",
 		"{policies: {enabled: true}, webhooks: {mode: cert-manager}}":    "choose one",
 		"{singleNamespaceInstall: true, webhooks: {mode: self-managed}}": "singleNamespaceInstall",
 	} {
 		if _, err := template(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", values, err, want)
+		}
+	}
+}
+
+// Device admission looks at the Pods of its scope; a quota that cannot be asked stops all Pods of a Kubernetes cluster only if the user says so.
+func TestScopeOfDeviceAdmission(t *testing.T) {
+	type exprs = []metav1.LabelSelectorRequirement
+	rayPods := metav1.LabelSelectorRequirement{Key: "ray.io/node-type", Operator: metav1.LabelSelectorOpExists}
+	labelled := metav1.LabelSelectorRequirement{Key: "devices.ray.io/enabled", Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}}
+	notIgnored := metav1.LabelSelectorRequirement{Key: "devices.ray.io/webhook", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"ignore"}}
+	for values, want := range map[string]struct {
+		mutating, validating exprs
+		policy               admissionregistrationv1.FailurePolicyType
+	}{
+		"":                                    {exprs{rayPods, notIgnored}, exprs{rayPods}, admissionregistrationv1.Fail},
+		", scope: Labelled":                   {exprs{labelled, notIgnored}, exprs{labelled}, admissionregistrationv1.Fail},
+		", scope: All":                        {exprs{notIgnored}, exprs{}, admissionregistrationv1.Ignore},
+		", scope: All, failurePolicy: Fail":   {exprs{notIgnored}, exprs{}, admissionregistrationv1.Fail},
+		", scope: RayPods, failurePolicy: ''": {exprs{rayPods, notIgnored}, exprs{rayPods}, admissionregistrationv1.Fail},
+	} {
+		objects := render(t, "{webhooks: {mode: self-managed}, deviceAdmission: {enabled: true"+values+"}}")
+		m := find[admissionregistrationv1.MutatingWebhookConfiguration](t, objects, "MutatingWebhookConfiguration", "raygate-mutating-webhook").Webhooks
+		v := find[admissionregistrationv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration", "raygate-validating-webhook").Webhooks
+		mutating, validating := m[len(m)-1], v[len(v)-1]
+		if diff := cmp.Diff(want.mutating, mutating.ObjectSelector.MatchExpressions); diff != "" || mutating.Name != "devices.pod.ray.io" {
+			t.Errorf("%q: %s (-want +got):\n%s", values, mutating.Name, diff)
+		}
+		if diff := cmp.Diff(want.validating, validating.ObjectSelector.MatchExpressions); diff != "" || *validating.FailurePolicy != want.policy {
+			t.Errorf("%q: %s, %s (-want +got):\n%s", values, validating.Name, *validating.FailurePolicy, diff)
 		}
 	}
 }

@@ -290,3 +290,34 @@
   - patch
   - watch
 {{- end }}
+{{- define "raygate.reservations" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: raygate-operator-device-admission
+  namespace: {{ .Release.Namespace }}
+rules:
+- apiGroups:
+  - ""
+  resources:
+  - configmaps
+  verbs:
+  - create
+  - get
+  - update
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: raygate-operator-device-admission
+  namespace: {{ .Release.Namespace }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: raygate-operator-device-admission
+subjects:
+- kind: ServiceAccount
+  name: {{ include "raygate.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
