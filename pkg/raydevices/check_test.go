@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 		}), want: []string{"warning " + template + ": is privileged and was passed over"}},
 		"the autoscaler sees no memory": {object: worker("nvidia.com/gpumem=3000", autoscaled), want: []string{
 			"warning " + template + ": nvidia.com/gpu was set", "warning " + params + "[num-gpus]: takes a worker of this group to have 0 GPUs, but it will have 1"}},
-		"it is told by the operator":   {object: worker("nvidia.com/gpumem=3000", autoscaled), facts: true, want: []string{"warning " + template + ": nvidia.com/gpu was set"}},
+		"the operator stores the fact": {object: worker("nvidia.com/gpumem=3000", autoscaled), facts: true, want: []string{"warning " + template + ": nvidia.com/gpu was set"}},
 		"the autoscaler sees a number": {object: worker("nvidia.com/gpu=1 nvidia.com/gpumem=1", autoscaled)},
 		"the autoscaler sees no NPU":   {object: worker("huawei.com/Ascend910B3=1 huawei.com/Ascend910B3-memory=16384", autoscaled), want: []string{"warning " + params + "[resources]: 1 of NPU: add it here, or run"}},
 		"nor can the operator tell it": {object: worker("huawei.com/Ascend910B3=1 huawei.com/Ascend910B3-memory=16384", func(s *rayv1.RayClusterSpec, g *rayv1.WorkerGroupSpec) {
