@@ -36,6 +36,8 @@ type audit struct {
 	mu     sync.Mutex
 	used   map[right]map[string]bool
 	denied []string
+	// starting is true while an API server starts: until it knows the roles it denies everything.
+	starting bool
 	// cases are the tests by the namespaces that they made.
 	cases map[string]string
 }
@@ -124,9 +126,24 @@ func (a *audit) refused(program string, r *http.Response) error {
 	if text := string(body); strings.Contains(text, "system:serviceaccount:") && strings.Contains(text, " cannot ") {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		if a.starting {
+			return nil
+		}
 		a.denied = append(a.denied, fmt.Sprintf("%s: %s %s: %s", program, r.Request.Method, r.Request.URL.Path, text))
 	}
 	return nil
+}
+
+// restart calls a function that restarts the API server.
+func (a *audit) restart(do func() error) error {
+	set := func(starting bool) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.starting = starting
+	}
+	set(true)
+	defer set(false)
+	return do()
 }
 
 // begin says that a namespace belongs to a test.

@@ -32,7 +32,7 @@ func TestCrashWhileCreating(t *testing.T) {
 			}
 		},
 		"API server": func(t *testing.T) {
-			if err := product.env.RestartAPIServer(); err != nil {
+			if err := product.audit.restart(product.env.RestartAPIServer); err != nil {
 				t.Fatal(err)
 			}
 		},

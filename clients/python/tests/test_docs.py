@@ -23,7 +23,8 @@ def test_examples_run(page, monkeypatch, tmp_path, capsys):
     found = list(examples(page))
     assert found, f"{page} has no example"
     config = tmp_path / "config"
-    config.write_text("{current-context: c, contexts: [{name: c, context: {user: u, namespace: %s}}], users: [{name: u, user: {}}]}" % os.environ["RAYGATE_NAMESPACE"])
+    user = "token: " + os.environ["RAYGATE_TOKEN"] if os.environ.get("RAYGATE_TOKEN") else ""
+    config.write_text("{current-context: c, contexts: [{name: c, context: {user: u, namespace: %s}}], users: [{name: u, user: {%s}}]}" % (os.environ["RAYGATE_NAMESPACE"], user))
     monkeypatch.setenv("KUBECONFIG", str(config))
     with raygate.Client() as client, contextlib.ExitStack() as stack:
         if not os.environ.get("RAYGATE_DEMO"):  # which says that there is such a cluster
