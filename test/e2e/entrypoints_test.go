@@ -108,7 +108,7 @@ func readyWith(ctx context.Context, ns, name string, workers int) error {
 		return err
 	}
 	if rc.Status.State != rayv1.ClusterStateReady || !meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned) || !meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady) {
-		return fmt.Errorf("state %q, conditions %v", rc.Status.State, rc.Status.Conditions)
+		return fmt.Errorf("state %q, conditions %v, Pods%s", rc.Status.State, rc.Status.Conditions, podStates(ctx, ns, name))
 	}
 	if got := rc.Status.ReadyWorkerReplicas; got != int32(workers) {
 		return fmt.Errorf("status counts %d ready workers", got)
@@ -121,6 +121,20 @@ func readyWith(ctx context.Context, ns, name string, workers int) error {
 		err = fmt.Errorf("%d Pods, want %d", pods, workers+1)
 	}
 	return err
+}
+
+// podStates says of each Pod of a cluster what became of it, for the reader of a failed test.
+func podStates(ctx context.Context, ns, cluster string) string {
+	pods := &corev1.PodList{}
+	if err := product.client.List(ctx, pods, client.InNamespace(ns), client.MatchingLabels{rayv1.LabelCluster: cluster}); err != nil {
+		return " unknown: " + err.Error()
+	}
+	var b strings.Builder
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		fmt.Fprintf(&b, " %s on %q %s %v %v;", p.Name, p.Spec.NodeName, p.Status.Phase, p.Status.Conditions, p.DeletionTimestamp)
+	}
+	return b.String()
 }
 
 // livePods counts the Pods of a cluster that are not on their way out.
