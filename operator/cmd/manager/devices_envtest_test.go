@@ -92,8 +92,8 @@ func badRegistryEvent(t *testing.T, w *envtest.World, file string) {
 	if err := os.WriteFile(file, []byte("vendors: 1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.Eventually("the event of the registry", func() bool {
+	w.Eventually("an event of the registry from each of two replicas", func() bool {
 		notes := w.Events(host, reasonRegistryInvalid)
-		return len(notes) == 1 && strings.Contains(notes[0], "stays in use")
+		return len(notes) == 2 && strings.Contains(notes[0], "stays in use") && strings.Contains(notes[1], "stays in use")
 	})
 }
