@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
 	"sigs.k8s.io/yaml"
@@ -144,6 +146,13 @@ func TestAdmission12Item5BookE12Deletion(t *testing.T) {
 			hooks.with(t, gone, validatePath, webhook.MutatePath("RayCluster"))
 		}
 		if err := c.clusters(hub, ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		// An update starts from the watch cache of the API server, and asks the webhooks about what it finds there.
+		if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			obj, err := c.clusters(hub, ns).Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})
+			return err == nil && obj.GetDeletionTimestamp() != nil, err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		calls := hooks.count(validatePath)
