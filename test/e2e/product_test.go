@@ -149,13 +149,18 @@ func namespace(t *testing.T) string {
 // eventually waits until check returns nil.
 func eventually(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
+	eventuallyWithin(t, settle, what, check)
+}
+
+func eventuallyWithin(t *testing.T, limit time.Duration, what string, check func(context.Context) error) {
+	t.Helper()
 	var err error
-	for deadline := time.Now().Add(settle); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if err = check(t.Context()); err == nil {
 			return
 		}
 	}
-	t.Fatalf("%s: still not so after %s: %v", what, settle, err)
+	t.Fatalf("%s: still not so after %s: %v", what, limit, err)
 }
 
 // command runs a program of bin/ with input and returns what it printed and its exit code.
