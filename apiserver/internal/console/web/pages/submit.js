@@ -91,7 +91,7 @@ export function Submit({route}) {
         ${choice('cluster', 'On a cluster that runs', 'Ray’s own job, at once. It is gone with the cluster.')}
       </fieldset>
       <div class="fields">
-        ${field('namespace', 'Namespace', '', {required: true, pattern: '[a-z0-9]([-a-z0-9]*[a-z0-9])?'})}
+        ${field('namespace', 'Namespace', '', {required: true})}
         ${to === 'cluster' && html`<label class="field"><span>Cluster</span>
           <input class="input" list="submit-clusters" required value=${form.cluster} onInput=${set('cluster')} autocomplete="off" spellcheck=${false} />
           <datalist id="submit-clusters">${clusters.names.map((n) => html`<option key=${n} value=${n} />`)}</datalist>

@@ -60,7 +60,7 @@ const words = {opening: 'Opening', following: 'Following', waiting: 'Waiting', e
 // Log shows the log at a path of the API. sources, if given, are [{id, label}] for the query parameter source. onEnd is called when the log has ended.
 export function Log({path, name, sources = [], onEnd}) {
   const buffer = useMemo(() => new LogBuffer(), [path]);
-  const [source, setSource] = useState('');
+  const [source, setSource] = useState(sources[0]?.id ?? '');
   const [from, setFrom] = useState('tail');
   const [attempt, setAttempt] = useState(0);
   const [status, setStatus] = useState({state: 'opening', error: null});
@@ -98,13 +98,13 @@ export function Log({path, name, sources = [], onEnd}) {
   }
   return html`<section class="log" aria-label=${'Log of ' + name}>
     <div class="log-bar">
-      <${Badge} tone=${tones[status.state]}>${words[status.state]}<//>
+      <span role="status"><${Badge} tone=${tones[status.state]}>${words[status.state]}<//></span>
       ${sources.length > 1 && html`<label class="field-inline">of <select class="input" value=${source} onChange=${(e) => setSource(e.currentTarget.value)}>
         ${sources.map((s) => html`<option value=${s.id}>${s.label}</option>`)}</select></label>`}
       <label class="field-inline">from <select class="input" value=${from} onChange=${(e) => setFrom(e.currentTarget.value)}>
         ${beginnings.map((b) => html`<option value=${b.id}>${b.label}</option>`)}</select></label>
       <${Button} kind="quiet" aria-pressed=${paused} disabled=${status.state === 'ended' && !paused} onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Pause'}<//>
-      <${Button} kind="quiet" aria-pressed=${atEnd} onClick=${() => setAtEnd(true)}>To the end<//>
+      <${Button} kind="quiet" aria-pressed=${atEnd} onClick=${() => setAtEnd(true)}>Stay at the end<//>
       <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>
     </div>
     <${Status} status=${status} onRetry=${() => setAttempt(attempt + 1)} />
@@ -116,7 +116,7 @@ function Status({status: {state, error}, onRetry}) {
   if (state === 'failed') {
     return html`<${ErrorBox} error=${error} onRetry=${onRetry} />`;
   }
-  return html`<p class="log-status muted" role="status">${state === 'waiting' ? `${error.message} It is tried again.` : state === 'ended' ? 'The log has ended.' : ''}</p>`;
+  return state === 'waiting' && html`<p class="log-status muted" role="status">${error.message} It is tried again.</p>`;
 }
 
 // Lines shows the blocks of a log and finds text in them.
@@ -134,7 +134,8 @@ function Lines({shown, atEnd, onAtEnd, ended}) {
   }, [shown, atEnd]);
   useEffect(() => {
     if (text !== '' && marked.current) {
-      marked.current.scrollIntoView({block: 'center', inline: 'nearest'});
+      const [frame, target] = [scroller.current.getBoundingClientRect(), marked.current.getBoundingClientRect()];
+      scroller.current.scrollTop += target.top - frame.top - frame.height / 2; // and not the page with it
     }
   }, [text, at && at.block, at && at.line]);
   const scrolled = () => {

@@ -66,8 +66,8 @@ function One({object, id, rights}) {
     <${ErrorBox} error=${error} title=${error?.code === Code.NOT_FOUND ? 'Ray has no record of it any more.' : 'The job cannot be read.'} onRetry=${again} />
     ${s && html`<dl class="facts">
       <div><dt>Entrypoint</dt><dd><code class="entrypoint">${s.entrypoint}</code></dd></div>
-      <div><dt>Started</dt><dd><${Time} at=${s.startTime} /></dd></div>
-      <div><dt>Ended</dt><dd><${Time} at=${s.endTime} /></dd></div>
+      <div><dt>Started</dt><dd><${Time} at=${s.startTime} />${s.startTime && ' ago'}</dd></div>
+      <div><dt>Ended</dt><dd><${Time} at=${s.endTime} />${s.endTime && ' ago'}</dd></div>
       ${s.driverExitCode !== undefined && html`<div><dt>Exit code</dt><dd>${s.driverExitCode}</dd></div>`}
       ${s.errorType && html`<div><dt>Kind of failure</dt><dd>${s.errorType}</dd></div>`}
     </dl>
