@@ -29,7 +29,8 @@ export function Create({route}) {
   const target = header.namespace || namespace;
   const rights = useRights(target);
   const path = kind && `/apis/v2/namespaces/${encodeURIComponent(target)}/${kind.plural}`;
-  const check = useCheck({text, method: 'POST', path});
+  const mayNot = kind && rights.loaded && !rights.error && !rights.can('create', kind.resource);
+  const check = useCheck({text, method: 'POST', path: rights.loaded && !mayNot ? path : undefined});
   useTitle(`Create a ${kind ? kind.one : 'object'}`);
   useUnsaved(text !== origin && !done);
   const edit = (next) => {
@@ -72,7 +73,6 @@ export function Create({route}) {
       setBusy(false);
     }
   };
-  const mayNot = kind && rights.loaded && !rights.error && !rights.can('create', kind.resource);
   return html`<main class="page" id="main">
     <header class="page-head"><h1>Create a ${kind ? kind.one : 'Ray object'}</h1></header>
     <div class="editor-bar">

@@ -20,6 +20,7 @@ export function Edit({kind, namespace, name}) {
   const [problems, setProblems] = useState(null);
   const [busy, setBusy] = useState(false);
   const [done, setDone] = useState(false);
+  let blocked = null; // by what somebody else has done to the object
   const editor = useRef(null);
   const rights = useRights(namespace, {resource: kind.resource, name});
   const changed = stored !== null && text !== stored;
@@ -46,7 +47,7 @@ export function Edit({kind, namespace, name}) {
     setFailure(null);
   };
   const save = async () => {
-    if (busy || !changed) {
+    if (busy || !changed || blocked) {
       return;
     }
     setBusy(true);
@@ -82,14 +83,15 @@ export function Edit({kind, namespace, name}) {
       : html`<${Spinner} label="Loading" />`}</main>`;
   }
   const mayNot = rights.loaded && !rights.error && !rights.can('update', kind.resource);
+  blocked = trouble?.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
+    : trouble?.code === Code.NOT_FOUND && html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`;
   return html`<main class="page" id="main">${heading}
+    ${blocked}
     <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error}
       onSubmit=${save} handle=${editor} readOnly=${mayNot} />
     ${mayNot && html`<${Warnings} warnings=${[`You may not update ${kind.resource} ${name} in namespace ${namespace}.`]} />`}
-    ${trouble?.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
-      : trouble?.code === Code.NOT_FOUND ? html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`
-        : html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed} onClick=${save}>Save<//>`}
+    ${!blocked && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
+    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || Boolean(blocked)} onClick=${save}>Save<//>`}
       <${Link} class="button quiet" to=${objectPath(kind.plural, namespace, name)}>Cancel<//></div>
   </main>`;
 }
@@ -103,9 +105,10 @@ function Conflict({stored, read, onTheirs, onMine}) {
     read().then(setTheirs, setError);
   };
   useEffect(look, []);
-  const plain = (text) => withoutVersion(text);
-  const lines = theirs === null ? [] : diffOf(plain(stored), plain(theirs));
-  return html`<section class="conflict" role="alert" aria-label="Conflict">
+  const shown = useRef(null);
+  useEffect(() => shown.current.scrollIntoView({block: 'center'}), [theirs]);
+  const lines = theirs === null ? [] : diffOf(withoutVersion(stored), withoutVersion(theirs));
+  return html`<section class="conflict" role="alert" aria-label="Conflict" ref=${shown}>
     <h2>Somebody has changed it since you began</h2>
     ${error && html`<${ErrorBox} error=${error} onRetry=${look} />`}
     ${theirs !== null && html`
@@ -122,6 +125,8 @@ function Deleted({kind, namespace, text}) {
     keepDraft(withoutVersion(text));
     navigate(`/ui/create?kind=${kind.plural}&namespace=${encodeURIComponent(namespace)}`);
   };
-  return html`<section class="conflict" role="alert"><h2>It has been deleted since you began</h2>
+  const shown = useRef(null);
+  useEffect(() => shown.current.scrollIntoView({block: 'center'}), []);
+  return html`<section class="conflict" role="alert" ref=${shown}><h2>It has been deleted since you began</h2>
     <div class="page-foot"><${Button} kind="primary" onClick=${again}>Create it anew from this text<//></div></section>`;
 }

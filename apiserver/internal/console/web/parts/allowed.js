@@ -75,34 +75,13 @@ export function consequenceOf(action, plural, object) {
   }
 }
 
-// sizeProblem says what is wrong with the numbers of a group before the server is asked; empty if nothing is.
-export function sizeProblem({replicas, min, max}) {
-  for (const [name, n] of [['Replicas', replicas], ['Minimum', min], ['Maximum', max]]) {
+// sizeProblem says why the numbers of a group cannot be sent; empty if they can. Whether they fit each other the server decides.
+export function sizeProblem(numbers) {
+  for (const [field, name] of [['replicas', 'Replicas'], ['min', 'Minimum'], ['max', 'Maximum']]) {
+    const n = numbers[field];
     if (!Number.isInteger(n) || n < 0 || n > 2147483647) {
       return `${name} must be a whole number of at least 0.`;
     }
   }
-  if (min > max) {
-    return 'The minimum is greater than the maximum.';
-  }
-  if (replicas < min || replicas > max) {
-    return `Replicas must be between the minimum and the maximum, ${min} and ${max}.`;
-  }
   return '';
-}
-
-// nextStep says what to do about an error of an action.
-export function nextStep(error) {
-  switch (error.code) {
-    case 'ABORTED': case 10:
-      return 'conflict';
-    case 'NOT_FOUND': case 5:
-      return 'gone';
-    case 'RESOURCE_EXHAUSTED': case 8: case 'UNAVAILABLE': case 14:
-      return 'again';
-    case 'PERMISSION_DENIED': case 7:
-      return 'forbidden';
-    default:
-      return '';
-  }
 }

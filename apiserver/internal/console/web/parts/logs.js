@@ -1,5 +1,5 @@
 // The log of a job: followed, searched, in bounded memory.
-import {Badge, Button, ErrorBox, html, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
+import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
 import {find, LogBuffer, split} from './logbuffer.js';
 
@@ -108,7 +108,7 @@ export function Log({path, name, sources = [], onEnd}) {
       <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>
     </div>
     <${Status} status=${status} onRetry=${() => setAttempt(attempt + 1)} />
-    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} />
+    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'} />
   </section>`;
 }
 
@@ -120,7 +120,7 @@ function Status({status: {state, error}, onRetry}) {
 }
 
 // Lines shows the blocks of a log and finds text in them.
-function Lines({shown, atEnd, onAtEnd, ended}) {
+function Lines({shown, atEnd, onAtEnd, ended, failed}) {
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
   const scroller = useRef(null);
@@ -171,7 +171,7 @@ function Lines({shown, atEnd, onAtEnd, ended}) {
     </div>
     <div class="log-lines" ref=${scroller} tabindex="0" role="log" aria-live="off" aria-label="Lines of the log" onScroll=${scrolled}>
       ${shown.dropped > 0 && html`<p class="log-dropped">${shown.dropped.toLocaleString('en')} lines before are not kept here; download the log to have them.</p>`}
-      ${empty && html`<p class="log-dropped">${ended ? 'The log is empty.' : 'Nothing yet.'}</p>`}
+      ${empty && !failed && html`<p class="log-dropped">${ended ? 'The log is empty.' : 'Nothing yet.'}</p>`}
       ${shown.blocks.map((b) => html`<${Block} key=${b.id} version=${b.version} lines=${b.lines} text=${text} line=${wanted(b)} target=${marked} />`)}
       ${shown.open !== '' && html`<pre class="log-block">${shown.open}</pre>`}
     </div>`;
@@ -189,12 +189,20 @@ function Block({version, lines, text, line, target}) {
   }, [version, text, line]);
 }
 
-const jobSources = [{id: 'driver', label: 'the job'}, {id: 'submitter', label: 'the submitter'}];
+// jobSources are the logs of a job, with the right that each needs.
+const jobSources = [
+  {id: 'driver', label: 'the job', needs: ['get', 'services', 'proxy']},
+  {id: 'submitter', label: 'the submitter', needs: ['get', 'pods', 'log']},
+];
 
 // Logs is the tab of a job.
-export function Logs({kind, object}) {
+export function Logs({kind, object, rights}) {
   const {namespace, name} = object.metadata;
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}/logs`;
   const submitter = !['HTTPMode', 'InteractiveMode'].includes(object.spec?.submissionMode);
-  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${submitter ? jobSources : []} />`;
+  const sources = jobSources.filter((s) => (s.id === 'driver' || submitter) && rights.can(...s.needs));
+  if (sources.length === 0) {
+    return rights.loaded ? html`<${Empty} title="You may not read logs here">The log of a job needs the right to get services/proxy in ${namespace}.<//>` : html`<${Spinner} />`;
+  }
+  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${sources} />`;
 }
