@@ -53,6 +53,8 @@ type Options struct {
 	TracingEndpoint               string
 	TracingSamplingRatePerMillion int32
 
+	// EnableConsole serves the web console.
+	EnableConsole bool
 	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
 	UseKubernetesProxy bool
 	// DeviceRegistry is a file with families of shared accelerators, or "shipped", that diagnoses plan Pods with; empty for none.
@@ -100,7 +102,8 @@ func NewOptions() *Options {
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
 		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute, CallTimeout: time.Minute,
-		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
+		EnableConsole: true,
+		V1:            V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
@@ -148,6 +151,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&l.CallerLong, "max-caller-streams", l.CallerLong, "Watches and waiting calls that each caller may have open.")
 	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
+	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")

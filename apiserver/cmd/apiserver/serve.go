@@ -47,7 +47,7 @@ func run(ctx context.Context, o *Options) error {
 	}
 	a.follow(background)
 
-	var public http.Handler = a.rest
+	public := a.public()
 	if a.tracing != nil {
 		public = tracing.WithTracing(public, a.tracing, "rest")
 		defer func() {
@@ -83,6 +83,14 @@ func run(ctx context.Context, o *Options) error {
 	a.shutdown(log, api, metrics)
 	stop()
 	return nil
+}
+
+// public is the handler of the public port.
+func (a *app) public() http.Handler {
+	if a.console == nil {
+		return a.rest
+	}
+	return a.console.WithSession(a.rest)
 }
 
 // metricsHandler serves metrics, and health for probes, which have no client certificate.

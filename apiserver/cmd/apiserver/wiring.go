@@ -20,9 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-base/tracing"
+	"k8s.io/component-base/version"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
@@ -53,6 +55,7 @@ type app struct {
 	v1       *v1
 	grpc     *grpc.Server
 	rest     *rest.Server
+	console  *console.Console // nil when it is off
 	health   *health.Server
 	registry *prometheus.Registry
 	tracing  tracing.TracerProvider // nil when it is off
@@ -126,10 +129,21 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		return nil, err
 	}
 	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
-	a.rest = rest.New(rest.Options{
-		APIs: apis, OpenAPI: openapi.V2, Checks: a.checks(),
+	served := rest.Options{
+		OpenAPI: openapi.V2, Checks: a.checks(),
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
-	})
+	}
+	if o.EnableConsole {
+		if a.console, err = console.New(console.Options{
+			Mode: authn.Mode(o.Authentication), Edge: entry, Table: table, WriteError: api.WriteError, Authorizer: access.authorizer, Core: core,
+			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
+		}); err != nil {
+			return nil, err
+		}
+		apis, served.Home = append(apis, rest.API{Prefix: console.Prefix, Handler: a.console, WriteError: api.WriteError}), console.Prefix
+	}
+	served.APIs = apis
+	a.rest = rest.New(served)
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(views.Size()) }))
 	for i, s := range a.stores {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"slices"
@@ -38,6 +39,8 @@ type Options struct {
 	// Local is set when requests carry no credentials: only clients that name this machine by a loopback name are served, and no
 	// pages of other sites, which could otherwise use the visitor's gateway.
 	Local bool
+	// Home is where browsers are sent from /. Empty means /docs.
+	Home string
 	// Origins are the sites whose pages may use the API: https://example.org, or https://*.example.org. Empty means none.
 	Origins []string
 }
@@ -123,14 +126,14 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 			s.APIs[0].WriteError(w, rpcstatus.PathNotFound("there is nothing at /; see /docs"))
 			return
 		}
-		http.Redirect(w, r, "/docs", http.StatusFound)
+		http.Redirect(w, r, cmp.Or(s.Home, "/docs"), http.StatusFound)
 	default:
 		s.api(r.URL.Path).ServeHTTP(w, r)
 	}
 }
 
 func (s *Server) api(requested string) *API {
-	clean := path.Clean(requested) // a base URL may end with a slash
+	clean := path.Clean(requested) + "/" // a base URL may end with a slash
 	for i := range s.APIs {
 		if strings.HasPrefix(clean, s.APIs[i].Prefix) {
 			return &s.APIs[i]

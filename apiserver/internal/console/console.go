@@ -1,0 +1,113 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Prefix of the paths of the console.
+const Prefix = "/ui/"
+
+// Options of New. All are required but Namespaces and Version.
+type Options struct {
+	// Mode is how callers are identified. With Passthrough there is a login; in the other modes there is nothing to log in with.
+	Mode authn.Mode
+	// Edge decides on a request before its body is read.
+	Edge *edge.Edge
+	// Table translates the errors that arise here.
+	Table *rpcstatus.Table
+	// WriteError writes an error as the REST API does.
+	WriteError func(w http.ResponseWriter, err error)
+	// Authorizer says what callers may do.
+	Authorizer authz.Authorizer
+	// Core reads Pods and namespaces with the caller's credentials.
+	Core rest.Interface
+	// Namespaces are those that the gateway serves. Empty means all.
+	Namespaces []string
+	// Version of the gateway, which the pages show.
+	Version string
+}
+
+// Console serves everything below Prefix.
+type Console struct {
+	Options
+	mux     *http.ServeMux
+	files   *files
+	foreign http.CrossOriginProtection
+}
+
+// New returns a Console.
+func New(o Options) (*Console, error) {
+	c := &Console{Options: o, mux: http.NewServeMux()}
+	var err error
+	if c.files, err = newFiles(); err != nil {
+		return nil, err
+	}
+	c.mux.HandleFunc("GET /ui/session", c.getSession)
+	c.mux.HandleFunc("POST /ui/session", c.login)
+	c.mux.HandleFunc("DELETE /ui/session", c.logout)
+	c.read("/ui/api/rights", c.rights)
+	c.read("/ui/api/namespaces", c.namespaces)
+	c.read("/ui/api/namespaces/{namespace}/{resource}/{name}/pods", c.pods)
+	for _, taken := range []string{"/ui/session", "/ui/api/"} { // never a page, whatever the method
+		c.mux.HandleFunc(taken, c.notFound)
+	}
+	c.mux.Handle("/ui/", c.files)
+	c.mux.Handle("/ui", http.RedirectHandler(Prefix, http.StatusFound))
+	return c, nil
+}
+
+// policy is the Content-Security-Policy of every answer: nothing but files of this server, no inline script or style, no other host.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// ServeHTTP implements http.Handler.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	_, pattern := c.mux.Handler(r)
+	gateway.SetRoute(w, pattern)
+	if err := c.foreign.Check(r); err != nil {
+		c.WriteError(w, errForeign)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// read serves GET at path with what answer returns for the caller, as JSON.
+func (c *Console) read(path string, answer func(r *http.Request) (any, error)) {
+	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+		if err != nil {
+			c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+			return
+		}
+		defer visit.Leave()
+		gateway.LiftReadLimit(w)
+		body, err := answer(r.WithContext(ctx))
+		if err != nil {
+			c.WriteError(w, err)
+			return
+		}
+		writeJSON(w, body)
+	})
+}
+
+func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
+	c.WriteError(w, rpcstatus.PathNotFound("there is nothing for "+rpcstatus.Quoted(r.Method+" "+r.URL.Path)+"; see /docs"))
+}
+
+func writeJSON(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}

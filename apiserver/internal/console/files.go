@@ -1,0 +1,109 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+//go:embed web
+var web embed.FS
+
+// files serves the pages. A deep link is answered with index.html, whose script shows the page; a file that there is not is none of the pages.
+type files struct {
+	all     map[string]file // by path below Prefix
+	folders map[string]bool // the first parts of paths that are files only
+	handler http.Handler
+}
+
+type file struct {
+	data              []byte
+	contentType, etag string
+}
+
+// index is the page for every deep link.
+const index = "index.html"
+
+// contentTypes are ours, whatever the machine's mime.types says.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
+func newFiles() (*files, error) {
+	f := &files{all: map[string]file{}, folders: map[string]bool{}}
+	err := fs.WalkDir(web, "web", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := web.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		below := strings.TrimPrefix(name, "web/")
+		if folder, _, ok := strings.Cut(below, "/"); ok {
+			f.folders[folder] = true
+		}
+		contentType := contentTypes[path.Ext(name)]
+		if contentType == "" {
+			contentType = mime.TypeByExtension(path.Ext(name))
+		}
+		if contentType == "" {
+			contentType = "text/plain; charset=utf-8" // of licences
+		}
+		sum := sha256.Sum256(data)
+		// Weak, since the file is sent compressed as well.
+		f.all[below] = file{data, contentType, `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the files of the console: %w", err)
+	}
+	zip, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	if err != nil {
+		return nil, fmt.Errorf("making the compression: %w", err)
+	}
+	f.handler = zip(http.HandlerFunc(f.serve))
+	return f, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.handler.ServeHTTP(w, r) }
+
+func (f *files) serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the console is read with GET", http.StatusMethodNotAllowed)
+		return
+	}
+	found, ok := f.all[f.nameOf(r.URL.Path)]
+	if !ok {
+		http.Error(w, "there is no such file", http.StatusNotFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", found.contentType)
+	h.Set("Cache-Control", "no-cache") // kept, and asked for anew with the ETag
+	h.Set("ETag", found.etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.data))
+}
+
+// nameOf returns the file for a path: itself, or the index for what can be no file.
+func (f *files) nameOf(requested string) string {
+	below := strings.TrimPrefix(path.Clean(requested)+"/", Prefix)
+	below = strings.TrimSuffix(below, "/")
+	folder, _, nested := strings.Cut(below, "/")
+	if f.folders[folder] || !nested && path.Ext(below) != "" {
+		return below
+	}
+	return index
+}

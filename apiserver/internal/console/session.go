@@ -1,0 +1,174 @@
+package console
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// maxLogin is the longest body of a login in bytes: a token, with what JSON or a form adds.
+const maxLogin = 64 << 10
+
+var (
+	errForeign = &rpcstatus.Error{Code: codes.PermissionDenied, Reason: "FOREIGN_ORIGIN", Message: "requests from pages of other sites are refused"}
+	errNoLogin = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "this gateway takes no tokens (--authentication), so that there is nothing to log in with"}
+)
+
+// session is what a browser learns about itself. It never has the token.
+type session struct {
+	// Authenticated says that calls have a caller.
+	Authenticated bool `json:"authenticated"`
+	// Login says that a token is what makes a session.
+	Login  bool     `json:"login"`
+	User   string   `json:"user,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Message is why there is no caller though there are credentials.
+	Message string `json:"message,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// sharesSession are the paths whose calls may use a session.
+var sharesSession = []string{"/apis/v2/", Prefix}
+
+// WithSession lets the pages of the console use the REST API by their session: it turns the cookie into an Authorization header. It does so only when the
+// browser says that one of this server's own pages asks, which no page can forge: pages of other sites, and those of dashboards, whose sandbox gives them
+// an origin of their own, stay without. The cookie goes no further in any case.
+func (c *Console) WithSession(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := takeCookies(r)
+		if c.Mode != authn.None && hasPrefix(r.URL.Path, sharesSession) && r.Header.Get("Authorization") == "" {
+			// A client certificate is sent along with whatever a page asks for, as a cookie is.
+			if err := c.foreign.Check(r); err != nil {
+				c.WriteError(w, errForeign)
+				return
+			}
+			if c.Mode == authn.Passthrough && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func hasPrefix(requested string, prefixes []string) bool {
+	clean := path.Clean(requested) + "/"
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(clean, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// getSession says who the caller is. That there is none is an answer and no error: the login page asks, too.
+func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") == "" && c.Mode == authn.Passthrough {
+		writeJSON(w, c.nobody(""))
+		return
+	}
+	s, err := c.identify(r)
+	if err == nil {
+		writeJSON(w, s)
+		return
+	}
+	st, _ := c.Table.Status(err, r.Header.Get("X-Request-Id"))
+	if st.Code() != codes.Unauthenticated && st.Code() != codes.PermissionDenied {
+		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		return
+	}
+	if c.Mode == authn.Passthrough {
+		setCookies(w, r, "") // of a token that has ended
+	}
+	writeJSON(w, c.nobody(st.Message()))
+}
+
+func (c *Console) nobody(why string) session {
+	return session{Login: c.Mode == authn.Passthrough, Message: why, Version: c.Version}
+}
+
+// identify lets the request in as any call, and says who it is.
+func (c *Console) identify(r *http.Request) (session, error) {
+	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+	if err != nil {
+		return session{}, err
+	}
+	visit.Leave()
+	caller := authn.CallerFrom(ctx)
+	return session{Authenticated: true, Login: c.Mode == authn.Passthrough, User: caller.Name(), Groups: caller.Groups(), Version: c.Version}, nil
+}
+
+// login makes a session of a token that Kubernetes knows.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	if c.Mode != authn.Passthrough {
+		c.WriteError(w, errNoLogin)
+		return
+	}
+	token, err := readToken(w, r)
+	if err != nil {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+		c.WriteError(w, err)
+		return
+	}
+	gateway.LiftReadLimit(w)
+	r.Header.Set("Authorization", "Bearer "+token)
+	s, err := c.identify(r)
+	if err != nil {
+		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		return
+	}
+	setCookies(w, r, token)
+	if isForm(r) {
+		http.Redirect(w, r, Prefix, http.StatusSeeOther)
+		return
+	}
+	writeJSON(w, s)
+}
+
+// logout ends the session in the browser. The token itself is as good as before: nobody but Kubernetes can end it.
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	setCookies(w, r, "")
+	writeJSON(w, c.nobody(""))
+}
+
+func isForm(r *http.Request) bool {
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return mediaType == "application/x-www-form-urlencoded"
+}
+
+// readToken reads the body of a login. No error repeats any of it.
+func readToken(w http.ResponseWriter, r *http.Request) (string, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	if err != nil {
+		return "", &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the login cannot be read, or is longer than any token"}
+	}
+	var token string
+	if isForm(r) {
+		values, err := url.ParseQuery(string(data))
+		if err != nil {
+			return "", rpcstatus.BadField("token", "the form cannot be read")
+		}
+		token = values.Get("token")
+	} else {
+		var body struct {
+			Token string `json:"token"`
+		}
+		if json.Unmarshal(data, &body) != nil {
+			return "", rpcstatus.BadField("token", `send {"token": "..."} or a form with a field token`)
+		}
+		token = body.Token
+	}
+	if token = strings.TrimSpace(token); token == "" {
+		return "", rpcstatus.BadField("token", "required: a Kubernetes token, such as kubectl create token prints")
+	}
+	return strings.TrimSpace(strings.TrimPrefix(token, "Bearer ")), nil
+}

@@ -1,0 +1,176 @@
+// The list of a kind: a live table with filter, sort and keys.
+import {Badge, Button, cls, Empty, ErrorBox, html, setQuery, Spinner, useCallback, useEffect, useKeys, useMemo, useRef, useState, useTitle} from '../lib/ui.js';
+import {Code} from '../lib/api.js';
+import {Link, navigate, objectPath} from '../lib/router.js';
+import {useRights} from '../lib/rights.js';
+import {useList} from '../lib/watch.js';
+import {pages} from '../parts/registry.js';
+import {Live} from './live.js';
+
+const tones = ['error', 'warn', 'busy', 'ok', 'idle'];
+
+// matcher makes a test of the text of the filter: every word must be part of some column; column:word asks one column, and ! turns a word round.
+export function matcher(text, columns) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+    const not = word.startsWith('!');
+    const bare = not ? word.slice(1) : word;
+    const at = bare.indexOf(':');
+    const column = at > 0 ? columns.find((c) => c.id === bare.slice(0, at)) : undefined;
+    return {not, word: column ? bare.slice(at + 1) : bare, columns: column ? [column] : columns.filter((c) => !c.hidden)};
+  }).filter((w) => w.word);
+  return (object) => words.every((w) => w.columns.some((c) => String(c.value(object)).toLowerCase().includes(w.word)) !== w.not);
+}
+
+const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), undefined, {numeric: true}));
+
+// sorted returns the objects in the order that the text says: a column, with - in front the other way round. Ties go by namespace and name.
+export function sorted(objects, text, columns) {
+  const column = columns.find((c) => c.id === text.replace(/^-/, '')) ?? columns[0];
+  const sign = text.startsWith('-') ? -1 : 1;
+  const rows = objects.map((object) => ({object, value: column.value(object)}));
+  rows.sort((a, b) => sign * compare(a.value, b.value) || compare(a.object.metadata.name, b.object.metadata.name)
+    || compare(a.object.metadata.namespace, b.object.metadata.namespace));
+  return rows.map((row) => row.object);
+}
+
+const keyOf = (object) => object.metadata.uid ?? `${object.metadata.namespace}/${object.metadata.name}`;
+
+export function List({kind, route}) {
+  const namespace = route.query.get('namespace') ?? '';
+  const filter = route.query.get('filter') ?? '';
+  const sort = route.query.get('sort') ?? 'name';
+  const list = useList(kind, namespace);
+  const rights = useRights(namespace);
+  const columns = useMemo(() => kind.columns.filter((c) => c.id !== 'namespace' || !namespace), [kind, namespace]);
+  const all = useMemo(() => [...list.items.values()], [list.items]);
+  const [tone, setTone] = useState('');
+  const rows = useMemo(() => {
+    const matches = matcher(filter, columns);
+    return sorted(all.filter((o) => (!tone || kind.state(o).tone === tone) && matches(o)), sort, columns);
+  }, [all, filter, sort, columns, tone]);
+  useEffect(() => setTone(''), [kind, namespace]);
+  useTitle(kind.label + (namespace ? ` in ${namespace}` : ''));
+  const search = useRef(null);
+  const table = useRef(null);
+  const move = (by) => focusRow(table.current, by);
+  useKeys({
+    '/': () => search.current?.focus(), j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
+    g: () => focusRow(table.current, -Infinity), G: () => focusRow(table.current, Infinity),
+    ...(pages.create && rights.can('create', kind.resource) ? {c: () => navigate(createPath(kind, namespace))} : {}),
+  });
+  const fatal = list.fatal ? list.error : null;
+  return html`<main id="main" class="page">
+    <header class="page-head">
+      <h1>${kind.label}</h1>
+      <${Live} state=${list} />
+      <span class="grow" />
+      ${pages.create && rights.can('create', kind.resource) && html`<${Link} class="button primary" to=${createPath(kind, namespace)}>Create ${kind.one}<//>`}
+    </header>
+    <div class="toolbar">
+      <input ref=${search} class="input search" type="search" placeholder="Filter (press /)" aria-label="Filter ${kind.label.toLowerCase()}" value=${filter}
+        spellcheck=${false} onInput=${(e) => setQuery({filter: e.target.value})} onKeyDown=${(e) => searchKey(e, table.current)} />
+      <${Tones} kind=${kind} objects=${all} tone=${tone} setTone=${setTone} />
+      <span class="grow" />
+      <span class="muted count-of" role="status">${list.synced && countText(rows.length, all.length, kind)}</span>
+    </div>
+    ${fatal ? html`<${Failure} error=${fatal} kind=${kind} namespace=${namespace} />`
+      : !list.synced && all.length === 0 ? (list.error ? html`<${ErrorBox} error=${list.error} title="Not loaded yet." />` : html`<${Spinner} />`)
+      : rows.length === 0 ? html`<${Nothing} kind=${kind} namespace=${namespace} filtered=${all.length > 0} clear=${() => { setTone(''); setQuery({filter: ''}); }} />`
+      : html`<${Table} tableRef=${table} kind=${kind} columns=${columns} rows=${rows} sort=${sort} />`}
+  </main>`;
+}
+
+const createPath = (kind, namespace) => `/ui/create?kind=${kind.plural}${namespace ? '&namespace=' + encodeURIComponent(namespace) : ''}`;
+
+const countText = (shown, all, kind) => {
+  const total = `${all.toLocaleString()} ${all === 1 ? kind.one : kind.label.toLowerCase()}`;
+  return shown === all ? total : `${shown.toLocaleString()} of ${total}`;
+};
+
+// searchKey leads from the filter into the table, and with Escape away from it.
+function searchKey(e, table) {
+  if (e.key === 'ArrowDown' || e.key === 'Enter') {
+    e.preventDefault();
+    focusRow(table, -Infinity);
+  } else if (e.key === 'Escape') {
+    setQuery({filter: ''});
+    e.target.blur();
+  }
+}
+
+// focusRow moves the focus by so many rows.
+function focusRow(table, by) {
+  const links = table ? [...table.querySelectorAll('tbody a.row-link')] : [];
+  if (!links.length) return;
+  const now = links.indexOf(document.activeElement?.closest('tr')?.querySelector('a.row-link'));
+  const next = Math.min(links.length - 1, Math.max(0, now + by));
+  links[next].focus();
+  links[next].closest('tr').scrollIntoView({block: 'nearest'});
+}
+
+// Tones are how many objects there are in which condition; pressing one shows only these.
+function Tones({kind, objects, tone, setTone}) {
+  const names = {error: 'failing', warn: 'need a look', busy: 'in progress', ok: 'fine', idle: 'idle'};
+  const counts = {};
+  for (const o of objects) {
+    const t = kind.state(o).tone;
+    counts[t] = (counts[t] ?? 0) + 1;
+  }
+  return html`<div class="tones" role="group" aria-label="Show only">${tones.filter((t) => counts[t] || t === tone).map((t) => html`
+    <button key=${t} type="button" class="chip" aria-pressed=${t === tone ? 'true' : 'false'} onClick=${() => setTone(t === tone ? '' : t)}>
+      <${Badge} tone=${t}>${counts[t] ?? 0} ${names[t]}<//></button>`)}</div>`;
+}
+
+function Failure({error, kind, namespace}) {
+  if (error.code !== Code.PERMISSION_DENIED) return html`<${ErrorBox} error=${error} title="The list cannot be shown." onRetry=${() => location.reload()} />`;
+  return html`<${Empty} title=${`You may not see ${kind.label.toLowerCase()} ${namespace ? 'in ' + namespace : 'in all namespaces'}`}>
+    <p>${namespace ? 'Choose another namespace above, or ask its administrator for the right.' : 'Choose a namespace above, in which you may.'}</p>
+    <p class="hint">${error.message}</p>
+  <//>`;
+}
+
+function Nothing({kind, namespace, filtered, clear}) {
+  if (filtered) {
+    return html`<${Empty} title="Nothing fits the filter"><p>Every word has to be in some column. <code>state:ready</code> asks one column, <code>!word</code> leaves out.</p>
+      <${Button} onClick=${clear}>Show all<//><//>`;
+  }
+  return html`<${Empty} title=${`No ${kind.label.toLowerCase()} ${namespace ? 'in ' + namespace : 'yet'}`}><p>They appear here as soon as there are some.</p><//>`;
+}
+
+function Table({tableRef, kind, columns, rows, sort}) {
+  // A row is made anew when its object has changed, and else taken as it is: of a thousand rows few change at a time.
+  const made = useMemo(() => new WeakMap(), [kind, columns]);
+  const row = useCallback((object) => {
+    let known = made.get(object);
+    if (!known) {
+      known = html`<${Row} key=${keyOf(object)} kind=${kind} columns=${columns} object=${object} />`;
+      made.set(object, known);
+    }
+    return known;
+  }, [kind, columns]);
+  return html`<div class="table-wrap">
+    <table ref=${tableRef} class=${cls('table', 'of-' + kind.plural, columns === kind.columns && 'all')} aria-label=${kind.label} aria-rowcount=${rows.length + 1}>
+      <thead><tr>${columns.map((c) => html`<${Head} key=${c.id} column=${c} sort=${sort} />`)}</tr></thead>
+      <tbody>${rows.map(row)}</tbody>
+    </table>
+  </div>`;
+}
+
+function Head({column, sort}) {
+  const by = sort.replace(/^-/, '') === column.id;
+  const down = sort.startsWith('-');
+  const next = by && !down ? '-' + column.id : column.id;
+  return html`<th scope="col" class=${cls('col-' + column.id, column.end && 'end', column.main && 'main')} aria-sort=${by ? (down ? 'descending' : 'ascending') : undefined}>
+    <button type="button" onClick=${() => setQuery({sort: next === 'name' ? '' : next})}>${column.label}<span class="sort" aria-hidden="true">${by ? (down ? '↓' : '↑') : ''}</span></button></th>`;
+}
+
+function Row({kind, columns, object}) {
+  const to = objectPath(kind.plural, object.metadata.namespace, object.metadata.name);
+  const open = (e) => {
+    if (e.target.closest('a, button') || getSelection()?.toString()) return;
+    navigate(to);
+  };
+  return html`<tr onClick=${open}>${columns.map((c) => (c.id === 'name'
+    ? html`<th key=${c.id} scope="row" class="col-name main"><${Link} class="row-link" to=${to}>${object.metadata.name}<//></th>`
+    : html`<td key=${c.id} data-label=${c.label} class=${cls('col-' + c.id, c.end && 'end', c.main && 'main')}>${c.cell ? c.cell(object) : c.value(object)}</td>`))}</tr>`;
+}

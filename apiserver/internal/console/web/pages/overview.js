@@ -1,0 +1,102 @@
+// The overview of an object: facts, what diagnose says, conditions, worker groups, labels.
+import {Badge, cls, ErrorBox, html, Spinner, Time} from '../lib/ui.js';
+import {request} from '../lib/api.js';
+import {useFetched} from '../lib/fetched.js';
+import {applications, kindNamed} from '../lib/kinds.js';
+import {Link, objectPath} from '../lib/router.js';
+
+export function Overview({kind, object}) {
+  const meta = object.metadata;
+  const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} />`],
+    ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
+  return html`<div class="overview">
+    <div class="column">
+      <${Diagnosis} kind=${kind} object=${object} />
+      <${Conditions} conditions=${object.status?.conditions ?? []} generation=${Number(meta.generation ?? 0)} />
+      <${Applications} list=${applications(object)} />
+      <${Groups} groups=${kind.groups(object)} />
+    </div>
+    <div class="column side">
+      <section class="card"><h2>Facts</h2><dl class="facts">${facts.map(([label, value]) => html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl></section>
+      <${Pairs} title="Labels" pairs=${meta.labels} />
+      <${Pairs} title="Annotations" pairs=${meta.annotations} />
+    </div>
+  </div>`;
+}
+
+const Owner = ({owner, namespace}) => html`<${Link} to=${objectPath(kindNamed(owner.kind).plural, namespace, owner.name)}>${owner.kind} ${owner.name}<//>`;
+
+const severities = {ERROR: ['error', 'Error'], WARNING: ['warn', 'Warning'], INFO: ['idle', 'Note']};
+
+// Diagnosis is what the gateway makes of the object, its Pods, events and logs. It is asked anew whenever the status changes.
+function Diagnosis({kind, object}) {
+  const {namespace, name} = object.metadata;
+  const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}:diagnose`;
+  const {data, error, loading, again} = useFetched((signal) => request('GET', path, {signal}), object.metadata.resourceVersion);
+  const findings = data?.findings ?? [];
+  return html`<section class="card" aria-busy=${loading ? 'true' : 'false'}>
+    <h2>Diagnosis</h2>
+    <${ErrorBox} error=${error} title="No diagnosis." onRetry=${again} />
+    ${!data && loading && html`<${Spinner} label="Looking at Pods, events and logs" />`}
+    ${data && findings.length === 0 && html`<p class="quiet"><${Badge} tone="ok">Nothing is wrong<//></p>`}
+    ${findings.length > 0 && html`<ol class="findings">${findings.map((f) => html`<${Finding} finding=${f} />`)}</ol>`}
+  </section>`;
+}
+
+function Finding({finding}) {
+  const [tone, label] = severities[finding.severity] ?? severities.INFO;
+  const [first, ...lines] = (finding.message ?? '').split('\n');
+  return html`<li class=${cls('finding', tone)}>
+    <div class="finding-head"><${Badge} tone=${tone}>${label}<//><strong>${finding.reason}</strong>
+      ${finding.object && html`<span class="muted">${finding.object.kind} <code>${finding.object.name}</code></span>`}</div>
+    <p>${first}</p>
+    ${lines.length > 0 && html`<pre class="block" tabindex="0">${lines.join('\n')}</pre>`}
+    ${finding.remedy && html`<p class="remedy"><span class="muted">What to do:</span> ${finding.remedy}</p>`}
+  </li>`;
+}
+
+// bad are the conditions that are good news when they are false.
+const bad = /(Failure|InvalidSpec|Stalled|Problem|Unreachable|Failed|RollbackInProgress)$/;
+
+function conditionTone(c) {
+  if (c.status === 'Unknown') return 'warn';
+  if (bad.test(c.type)) return c.status === 'True' ? 'error' : 'idle';
+  return c.status === 'True' ? 'ok' : 'idle';
+}
+
+function Conditions({conditions, generation}) {
+  return html`<section class="card"><h2>Conditions</h2>
+    ${conditions.length === 0 ? html`<p class="muted">The operator has set none yet.</p>` : html`
+    <table class="table plain conditions"><thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col" class="end">Since</th></tr></thead>
+      <tbody>${conditions.map((c) => html`<tr key=${c.type}>
+        <th scope="row">${c.type}</th>
+        <td><${Badge} tone=${conditionTone(c)}>${c.status}<//>${Number(c.observedGeneration ?? generation) < generation && html` <span class="muted" title="The operator has not yet seen the present spec.">old</span>`}</td>
+        <td><span class="reason">${c.reason}</span>${c.message && html`<p class="muted">${c.message}</p>`}</td>
+        <td class="end"><${Time} at=${c.lastTransitionTime} /></td></tr>`)}</tbody></table>`}
+  </section>`;
+}
+
+const appTones = {RUNNING: 'ok', DEPLOYING: 'busy', NOT_STARTED: 'idle', DELETING: 'busy', DEPLOY_FAILED: 'error', UNHEALTHY: 'error'};
+const deploymentTones = {HEALTHY: 'ok', UPDATING: 'busy', UNHEALTHY: 'error'};
+
+function Applications({list}) {
+  if (!list.length) return null;
+  return html`<section class="card"><h2>Applications</h2><table class="table plain"><thead><tr><th scope="col">Name</th><th scope="col">Status</th><th scope="col">Says</th></tr></thead>
+    <tbody>${list.flatMap((a) => [html`<tr key=${a.name}><th scope="row">${a.name}</th><td><${Badge} tone=${appTones[a.status]}>${a.status}<//></td><td class="muted">${a.message}</td></tr>`,
+      ...Object.entries(a.serveDeploymentStatuses ?? {}).map(([name, d]) => html`<tr key=${a.name + '/' + name} class="sub"><th scope="row">${name}</th>
+        <td><${Badge} tone=${deploymentTones[d.status]}>${d.status}<//></td><td class="muted">${d.message}</td></tr>`)])}</tbody></table></section>`;
+}
+
+function Groups({groups}) {
+  if (!groups.length) return null;
+  return html`<section class="card"><h2>Worker groups</h2><table class="table plain"><thead><tr><th scope="col">Group</th><th scope="col" class="end">Replicas</th>
+    <th scope="col" class="end">Least</th><th scope="col" class="end">Most</th></tr></thead>
+    <tbody>${groups.map((g) => html`<tr key=${g.name}><th scope="row">${g.name || '(no name)'}${g.suspend && html` <${Badge} tone="idle">Suspended<//>`}</th><td class="end">${g.replicas}</td>
+      <td class="end">${g.min}</td><td class="end">${g.max === undefined || g.max >= 2147483647 ? 'any' : g.max}</td></tr>`)}</tbody></table></section>`;
+}
+
+function Pairs({title, pairs}) {
+  const all = Object.entries(pairs ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  if (!all.length) return null;
+  return html`<section class="card"><h2>${title}</h2><dl class="pairs">${all.map(([key, value]) => html`<div key=${key}><dt>${key}</dt><dd>${value}</dd></div>`)}</dl></section>`;
+}
