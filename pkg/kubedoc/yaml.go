@@ -20,38 +20,53 @@ import (
 // mistake, and copies the text behind an alias each time.
 func (r *reader) readYAML() (root any, ok bool) {
 	defer func() {
-		// The library reports what it finds by panic inside and is not quite proof against what fuzzers find.
 		if e := recover(); e != nil {
 			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
 			root, ok = nil, false
 		}
 	}()
+	doc := r.documentOf()
+	if doc == nil {
+		return nil, false
+	}
+	return r.yamlValue(doc, nil, 0)
+}
+
+// documentOf parses the text, which must be one document. Nil is a text that cannot be parsed; the mistake says why.
+func (r *reader) documentOf() (doc *yaml.Node) {
+	defer func() {
+		// The library reports what it finds by panic inside and is not quite proof against what fuzzers find.
+		if e := recover(); e != nil {
+			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
+			doc = nil
+		}
+	}()
 	if !utf8.Valid(r.data) {
 		r.wrong(nil, mistake.InvalidUTF8, "text that is not UTF-8")
-		return nil, false
+		return nil
 	}
 	if indicators(r.data) > r.maxValues {
 		r.wrong(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
-		return nil, false
+		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.data))
-	var doc yaml.Node
-	err := dec.Decode(&doc)
+	doc = &yaml.Node{}
+	err := dec.Decode(doc)
 	if errors.Is(err, io.EOF) {
 		r.wrong(nil, mistake.Syntax, "the document is empty")
-		return nil, false
+		return nil
 	}
 	if err == nil {
 		if err = dec.Decode(&yaml.Node{}); err == nil {
 			r.wrong(nil, mistake.Syntax, "there is more than one YAML document; send them one by one")
-			return nil, false
+			return nil
 		}
 	}
 	if !errors.Is(err, io.EOF) {
 		r.wrong(nil, mistake.Syntax, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
-		return nil, false
+		return nil
 	}
-	return r.yamlValue(&doc, nil, 0)
+	return doc
 }
 
 // indicators counts the characters by which values may begin. The parser, which takes 200 bytes for each value, makes at most two for one of them.

@@ -57,6 +57,7 @@ func New(o Options) (*Console, error) {
 	c.read("/ui/api/rights", c.rights)
 	c.read("/ui/api/namespaces", c.namespaces)
 	c.read("/ui/api/namespaces/{namespace}/{resource}/{name}/pods", c.pods)
+	c.mux.HandleFunc("POST /ui/api/locate", c.locate)
 	for _, taken := range []string{"/ui/session", "/ui/api/"} { // never a page, whatever the method
 		c.mux.HandleFunc(taken, c.notFound)
 	}

@@ -1,0 +1,27 @@
+package console
+
+import (
+	"net/http"
+
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/pkg/kubedoc"
+)
+
+// locate says where the fields of the query stand in the document of the body, so that pages show at its line what validate_only has found. It decides nothing.
+func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
+	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+	if err != nil {
+		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		return
+	}
+	defer visit.Leave()
+	data, err := gateway.ReadObject(ctx, w, r, visit)
+	if err != nil {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+		c.WriteError(w, err)
+		return
+	}
+	writeJSON(w, struct {
+		Positions map[string]kubedoc.Position `json:"positions"`
+	}{kubedoc.Locate(data, r.URL.Query()["field"])})
+}

@@ -1,0 +1,118 @@
+// The page that submits a job: as a RayJob with a cluster of its own, or to a cluster that runs.
+import {Button, cls, ErrorBox, html, navigate, toast, useEffect, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
+import {request} from '../lib/api.js';
+import {useRights} from '../lib/rights.js';
+import {objectPath} from '../lib/router.js';
+import {keepDraft} from '../parts/draft.js';
+import {newRequestID} from '../parts/leaving.js';
+import {jobOf, submissionOf} from '../parts/templates.js';
+
+const maxClusters = 1000;
+
+// useClusters lists the clusters of a namespace that are ready.
+function useClusters(namespace) {
+  const [state, setState] = useState({names: [], error: null});
+  useEffect(() => {
+    if (!namespace) {
+      return undefined;
+    }
+    const control = new AbortController();
+    setState({names: [], error: null});
+    request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/clusters`, {query: {filter: 'state = "ready"', pageSize: maxClusters}, signal: control.signal}).then(
+      (list) => setState({names: (list.items ?? []).map((c) => c.metadata.name), error: null}),
+      (error) => control.signal.aborted || setState({names: [], error}),
+    );
+    return () => control.abort();
+  }, [namespace]);
+  return state;
+}
+
+const numbers = [['workers', 'Workers', '0 runs it on the head alone'], ['cpu', 'CPUs per Pod', 'such as 1 or 500m'], ['memory', 'Memory per Pod', 'such as 2Gi']];
+
+// Submit is /ui/submit?namespace=&cluster=.
+export function Submit({route}) {
+  const cluster = route.query.get('cluster') ?? '';
+  const [to, setTo] = useState(cluster ? 'cluster' : 'own');
+  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.52.0', image: '', workers: '1', cpu: '1', memory: '2Gi'});
+  const [namespace, setNamespace] = useState(form.namespace); // the one that rights and clusters are asked for, once it is typed
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const requestID = useRef('');
+  const rights = useRights(namespace);
+  const clusters = useClusters(to === 'cluster' ? namespace : '');
+  useTitle('Submit a job');
+  useEffect(() => {
+    const timer = setTimeout(() => setNamespace(form.namespace.trim()), 400);
+    return () => clearTimeout(timer);
+  }, [form.namespace]);
+  const set = (field) => (e) => {
+    const {value} = e.currentTarget;
+    requestID.current = '';
+    setForm((f) => ({...f, [field]: value}));
+  };
+  const wantedRight = to === 'own' ? ['create', 'rayjobs'] : ['create', 'services', 'proxy'];
+  const mayNot = rights.loaded && !rights.error && !rights.can(...wantedRight);
+  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), workers: Number(form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim()});
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    setError(null);
+    requestID.current ||= newRequestID();
+    const base = `/apis/v2/namespaces/${encodeURIComponent(form.namespace.trim())}`;
+    try {
+      if (to === 'own') {
+        const made = await request('POST', base + '/jobs', {query: {requestId: requestID.current}, body: job(), contentType: 'application/yaml'});
+        toast(`RayJob ${made.metadata.name} is created.`);
+        navigate(objectPath('jobs', made.metadata.namespace, made.metadata.name, 'logs'));
+      } else {
+        const id = form.name.trim() || `raysubmit_${requestID.current.replaceAll('-', '').slice(0, 16)}`; // ours, so that sending it again makes no second job
+        const made = await request('POST', `${base}/clusters/${encodeURIComponent(form.cluster)}/submissions`, {body: submissionOf({...form, id}), contentType: 'application/yaml'});
+        toast(`Job ${made.submissionId} is submitted.`);
+        navigate(`${objectPath('clusters', form.namespace.trim(), form.cluster)}?tab=submissions&submission=${encodeURIComponent(made.submissionId)}`);
+      }
+    } catch (err) {
+      setError(err);
+      setBusy(false);
+    }
+  };
+  const toYAML = () => {
+    keepDraft(job());
+    navigate(`/ui/create?kind=jobs&namespace=${encodeURIComponent(form.namespace.trim())}`);
+  };
+  const field = (name, label, hint, props = {}) => html`<label class="field" key=${name}><span>${label}</span>
+    <input class="input" value=${form[name]} onInput=${set(name)} autocomplete="off" spellcheck=${false} ...${props} />${hint && html`<small class="muted">${hint}</small>`}</label>`;
+  const choice = (id, label, text) => html`<label class=${cls('choice', to === id && 'chosen')}><input type="radio" name="to" checked=${to === id} onChange=${() => { setTo(id); setError(null); }} />
+    <span><strong>${label}</strong><br /><small class="muted">${text}</small></span></label>`;
+  return html`<main class="page" id="main">
+    <header class="page-head"><h1>Submit a job</h1></header>
+    <form class="form" onSubmit=${submit}>
+      <fieldset class="choices"><legend>Where it runs</legend>
+        ${choice('own', 'On a cluster of its own', 'A RayJob: the cluster is made for it, and deleted ten minutes after its end.')}
+        ${choice('cluster', 'On a cluster that runs', 'Ray’s own job, at once. It is gone with the cluster.')}
+      </fieldset>
+      <div class="fields">
+        ${field('namespace', 'Namespace', '', {required: true})}
+        ${to === 'cluster' && html`<label class="field"><span>Cluster</span>
+          <input class="input" list="submit-clusters" required value=${form.cluster} onInput=${set('cluster')} autocomplete="off" spellcheck=${false} />
+          <datalist id="submit-clusters">${clusters.names.map((n) => html`<option key=${n} value=${n} />`)}</datalist>
+          <small class="muted">${clusters.error ? clusters.error.message : `${clusters.names.length} ready in ${namespace}`}</small></label>`}
+        ${field('name', to === 'own' ? 'Name' : 'Submission ID', 'may be left empty')}
+      </div>
+      <label class="field"><span>Entrypoint</span>
+        <textarea class="input mono" rows="3" required value=${form.entrypoint} onInput=${set('entrypoint')} spellcheck=${false} autocapitalize="off" placeholder='python -c "import ray; ray.init(); print(ray.cluster_resources())"'></textarea>
+        <small class="muted">the command that runs, as in a shell</small></label>
+      <label class="field"><span>Runtime environment</span>
+        <textarea class="input mono" rows="4" value=${form.runtimeEnv} onInput=${set('runtimeEnv')} spellcheck=${false} autocapitalize="off" placeholder=${'pip: [requests]\nenv_vars:\n  NAME: value'}></textarea>
+        <small class="muted">YAML or JSON; may be left empty</small></label>
+      ${to === 'own' && html`<div class="fields">
+        ${field('version', 'Ray version', '', {required: true})}
+        ${field('image', 'Image', `rayproject/ray:${form.version} when left empty`)}
+        ${numbers.map(([name, label, hint]) => field(name, label, hint, name === 'workers' ? {type: 'number', min: 0, max: 10000, required: true} : {required: true}))}
+      </div>`}
+      ${mayNot && html`<${Warnings} warnings=${[`You may not ${to === 'own' ? 'create rayjobs' : 'submit to clusters (create services/proxy)'} in namespace ${namespace}.`]} />`}
+      <${ErrorBox} error=${error} title="It was not submitted." />
+      <div class="page-foot">${!mayNot && html`<${Button} type="submit" kind="primary" busy=${busy}>Submit<//>`}
+        ${to === 'own' && html`<${Button} kind="quiet" onClick=${toYAML}>Go on in YAML<//>`}</div>
+    </form>
+  </main>`;
+}

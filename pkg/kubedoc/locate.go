@@ -1,0 +1,121 @@
+package kubedoc
+
+import (
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+)
+
+// Position is a place in a text. Line and Column count from 1; columns are characters.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// maxLocated bounds the paths of one call. Decode reports no more mistakes.
+const maxLocated = maxMistakes
+
+// Locate finds where paths, as the mistakes of this package and the rules of package validation name them, stand in a document of YAML, or of JSON, which
+// is read as YAML. A member is found at its key, and an item of a list at its first character; what came by an alias or a merge is found where it is
+// written. A path that the document does not have, such as one of a required field, is found at the nearest object or list around it. Paths beyond the
+// first 100 and those of a document that cannot be read are left out, so the map may be empty; it is never nil.
+func Locate(data []byte, paths []string) map[string]Position {
+	found := map[string]Position{}
+	root := (&reader{data: data, maxValues: MaxValues}).documentOf()
+	if root == nil {
+		return found
+	}
+	for _, path := range paths[:min(len(paths), maxLocated)] {
+		if at := nodeAt(root, path); at != nil {
+			found[path] = Position{Line: at.Line, Column: at.Column}
+		}
+	}
+	return found
+}
+
+// nodeAt walks down a path as far as the document goes.
+func nodeAt(root *yaml.Node, rest string) *yaml.Node {
+	at, value := root, root
+	for depth := 0; rest != "" && depth <= MaxDepth; depth++ {
+		key, child, left, ok := step(value, rest, 0)
+		if !ok {
+			break
+		}
+		at, value, rest = key, child, left
+	}
+	return resolved(at)
+}
+
+// step finds the child of n at which a path begins, and what is left of the path behind it. key is where the child begins.
+func step(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left string, ok bool) {
+	if n = resolved(n); n == nil || depth > MaxDepth {
+		return nil, nil, "", false
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		number, left, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(number); ok && err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i], n.Content[i], strings.TrimPrefix(left, "."), true
+		}
+	case yaml.MappingNode:
+		return member(n, path, depth)
+	}
+	return nil, nil, "", false
+}
+
+// member is step for a mapping: its own members come before those that are merged into it, as in Read.
+func member(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left string, ok bool) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if left, ok := behindName(path, resolved(key).Value); ok && !isMerge(key) {
+			return key, value, left, true
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !isMerge(n.Content[i]) {
+			continue
+		}
+		sources := []*yaml.Node{n.Content[i+1]}
+		if list := resolved(n.Content[i+1]); list != nil && list.Kind == yaml.SequenceNode {
+			sources = list.Content
+		}
+		for _, source := range sources {
+			if key, value, left, ok := step(source, path, depth+1); ok {
+				return key, value, left, true
+			}
+		}
+	}
+	return nil, nil, "", false
+}
+
+// behindName takes a member off a path: what a struct has is written with a dot, the key of a map in brackets.
+func behindName(path, name string) (string, bool) {
+	if left, ok := behind(path, name); ok && name != "" {
+		return left, true
+	}
+	return behind(path, "["+mistake.Short(name)+"]")
+}
+
+// behind takes one element off a path.
+func behind(path, element string) (string, bool) {
+	left, ok := strings.CutPrefix(path, element)
+	if !ok || left != "" && left[0] != '.' && left[0] != '[' {
+		return "", false
+	}
+	return strings.TrimPrefix(left, "."), true
+}
+
+// resolved is what a document or an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	for n != nil && (n.Kind == yaml.AliasNode || n.Kind == yaml.DocumentNode) {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+			continue
+		}
+		n = n.Content[0]
+	}
+	return n
+}
