@@ -1,0 +1,74 @@
+// Package browser drives headless Chromium as a person does: things are found by role and accessible name, and used by mouse and keys. It records what must not
+// happen: errors in the console, violations of policies, requests to other hosts.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
+)
+
+// ErrMissing is the error of Start when there is no Chromium.
+var ErrMissing = errors.New("there is no Chromium; Debian's package is chromium")
+
+// Browser is one Chromium.
+type Browser struct {
+	ctx    context.Context
+	cancel []context.CancelFunc
+}
+
+// Start starts Chromium, the first that is in the PATH. It reaches no host but 127.0.0.1. Stop ends it.
+func Start(ctx context.Context) (*Browser, error) {
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		return nil, ErrMissing
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox, // containers of continuous integration run as root
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("lang", "en-US"),
+		chromedp.WindowSize(1280, 800),
+		chromedp.CombinedOutput(io.Discard),
+	)
+	b := &Browser{}
+	allocator, cancel := chromedp.NewExecAllocator(ctx, options...)
+	b.cancel = append(b.cancel, cancel)
+	// What chromedp does not know of a newer protocol is no error of the page.
+	b.ctx, cancel = chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
+	b.cancel = append(b.cancel, cancel)
+	if err := chromedp.Do(b.ctx); err != nil {
+		b.Stop()
+		return nil, fmt.Errorf("starting %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Stop ends Chromium.
+func (b *Browser) Stop() {
+	for i := len(b.cancel) - 1; i >= 0; i-- {
+		b.cancel[i]()
+	}
+}
+
+// Version is that of Chromium.
+func (b *Browser) Version() string {
+	version, err := chromedp.CallBrowser(b.ctx, cdpbrowser.GetVersion, cdp.Empty{})
+	if err != nil {
+		return "Chromium"
+	}
+	return version.Product
+}
