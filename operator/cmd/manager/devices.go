@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
+	"github.com/raygate/raygate/operator/internal/webhook/registration"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
@@ -33,6 +34,9 @@ const registryPeriod = 10 * time.Second
 
 // auditPeriod is how often quotas are looked at that are exceeded all the same: seldom, because admission should leave none.
 const auditPeriod = 30 * time.Second
+
+// registrationPeriod is how often the registrations are read, which are two objects.
+const registrationPeriod = 10 * time.Second
 
 // DeviceOptions say how shared accelerators are looked after.
 type DeviceOptions struct {
@@ -130,17 +134,30 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 		}
 	}
 	deviceadmission.Register(server, d.live, quota, m)
-	return engine, nil
+	return engine, keepRegistrations(mgr, o)
 }
 
-// ledgerNamespace is that of the operator.
-func (o *Options) ledgerNamespace() (string, error) {
+// keepRegistrations puts the registrations back that are installed with the operator.
+func keepRegistrations(mgr ctrl.Manager, o *Options) error {
+	ns, err := o.ownNamespace()
+	if err != nil {
+		return nil // not in a cluster: nothing was installed with it
+	}
+	return mgr.Add(&registration.Keeper{
+		Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Registry: o.Devices.live, Namespace: ns,
+		Mutating: o.Webhook.MutatingConfiguration, Validating: o.Webhook.ValidatingConfiguration,
+		Every: registrationPeriod, Clock: clock.RealClock{},
+	})
+}
+
+// ownNamespace is that of the operator.
+func (o *Options) ownNamespace() (string, error) {
 	if o.Webhook.Namespace != "" {
 		return o.Webhook.Namespace, nil
 	}
 	data, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from; --device-quota-consistency=Strict needs it")
+		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from")
 	}
 	return strings.TrimSpace(string(data)), nil
 }
@@ -172,9 +189,9 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
 	if o.Devices.QuotaConsistency == strict {
 		// Not the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
-		ns, err := o.ledgerNamespace()
+		ns, err := o.ownNamespace()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--device-quota-consistency=Strict: %w", err)
 		}
 		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
 	}
