@@ -1,9 +1,11 @@
 package pod
 
 import (
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/raygate/raygate/operator/internal/build/resources"
 	"github.com/raygate/raygate/pkg/devices/plan"
@@ -47,6 +49,32 @@ func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequireme
 		addMissing(params, map[string]string{paramGPUs: "0"})
 	}
 	addCustom(params, c.Custom)
+}
+
+// labelsVersion is the first release of Ray that documents labels of nodes; one before it does not start with this form of them.
+var labelsVersion = version.MustParseGeneric("2.49.0")
+
+// rayLabels are those of the group, and under them those of the devices. Devices of several families in one container have no size in common.
+func (n *node) rayLabels() map[string]string {
+	_, set := n.startParams["labels"]
+	var own []plan.Device
+	for i := range n.devices {
+		if d := &n.devices[i]; !d.Init && d.Index == 0 {
+			own = append(own, *d)
+		}
+	}
+	if !n.o.DeviceLabels || set || len(own) != 1 {
+		return n.labels
+	}
+	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err != nil || v.LessThan(labelsVersion) {
+		return n.labels
+	}
+	labels := own[0].RayLabels()
+	if labels == nil {
+		return n.labels
+	}
+	maps.Copy(labels, n.labels)
+	return labels
 }
 
 // addCustom adds resources to the parameter of that name. A text that cannot be parsed stays as it is.

@@ -188,4 +188,3 @@ func (k *Keeper) configuration(kind string) *unstructured.Unstructured {
 	u.SetName(name)
 	return u
 }
-
