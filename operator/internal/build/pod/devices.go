@@ -16,19 +16,20 @@ import (
 type DeviceRegistry interface{ Program() *plan.Program }
 
 // completeDevices puts into the template what admission would add for shared accelerators. Ray has to be started with numbers that match, and the
-// call of admission may be left out. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
+// call of admission may be left out. A Pod that is left as it is by its label is counted all the same. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
 // is, and is refused there.
 func (n *node) completeDevices() {
 	if n.o.Devices == nil {
 		return
 	}
 	n.program = n.o.Devices.Program()
-	r := n.program.Plan(plan.FromPod(n.podAnnotations(), &n.template.Spec).WithLabels(n.podLabels()))
+	labels := n.podLabels()
+	r := n.program.Plan(plan.FromPod(n.podAnnotations(), &n.template.Spec).WithLabels(labels))
 	if r.Refused() {
 		return
 	}
 	n.devices = r.Devices
-	if !r.Empty() {
+	if !r.Empty() && !plan.OptsOut(labels) {
 		n.template = n.template.DeepCopy()
 		n.template.Annotations = r.Apply(n.template.Annotations, &n.template.Spec)
 	}

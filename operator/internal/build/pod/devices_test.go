@@ -219,3 +219,13 @@ func TestA8RayLabels(t *testing.T) {
 		})
 	}
 }
+
+// TestOptOutOfTemplates: a Pod that is left as it is by its label, for instance for HAMi's webhook, is not completed here either, and is counted for Ray.
+func TestOptOutOfTemplates(t *testing.T) {
+	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "nvidia.com/gpumem=3000", func(g *rayv1.WorkerGroupSpec) {
+		g.Template.Labels = map[string]string{"devices.ray.io/webhook": "ignore"}
+	})
+	if _, completed := p.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"]; completed || p.Spec.SchedulerName != "" || flags(p) != "--num-gpus=1" {
+		t.Errorf("limits %v, scheduler %q, %s", p.Spec.Containers[0].Resources.Limits, p.Spec.SchedulerName, flags(p))
+	}
+}
