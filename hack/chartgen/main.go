@@ -187,8 +187,8 @@ func (g *generator) crd(plural string) {
 func (g *generator) roles() {
 	type source struct{ name, file string }
 	sources := []source{{"operator", operator + "/rbac/role.yaml"}, {"leader-election", operator + "/rbac/leader_election_role.yaml"}, {"gateway", gateway + "/rbac/role.yaml"}}
-	// A component whose role has another name than its own, or needs more than that, is written out as whole objects.
-	whole := sets.New("self-managed", "cert-manager", "webhook")
+	// A component whose role has another name than its own, or needs more than that, is written out as whole objects; those of scopes have none.
+	whole := sets.New("self-managed", "cert-manager", "webhook", "device-admission-all", "device-admission-labelled")
 	components, err := os.ReadDir(filepath.Join(g.root, operator, "components"))
 	if err != nil && g.err == nil {
 		g.err = fmt.Errorf("listing components: %w", err)

@@ -18,9 +18,11 @@ var optional = map[string][]string{
 	"volcano":                   {"scheduling.volcano.sh/podgroups: create get list patch watch"},
 	"scheduler-plugins":         {"scheduling.x-k8s.io/podgroups: create get list patch watch"},
 	"workload-aware-scheduling": {"scheduling.k8s.io/podgroups: create delete get list patch watch", "scheduling.k8s.io/workloads: create delete get list patch watch"},
-	"device-admission":          {"/namespaces: get", "/resourcequotas: get list watch"},
-	"token-auth":                {"/secrets: create delete patch"},
-	"kubernetes-proxy":          {"/pods/proxy: get", "/services/proxy: create get update"},
+	"device-admission": {"/namespaces: get", "/resourcequotas: get list watch",
+		"admissionregistration.k8s.io/mutatingwebhookconfigurations: create", "admissionregistration.k8s.io/mutatingwebhookconfigurations: get update",
+		"admissionregistration.k8s.io/validatingwebhookconfigurations: create", "admissionregistration.k8s.io/validatingwebhookconfigurations: get update"},
+	"token-auth":       {"/secrets: create delete patch"},
+	"kubernetes-proxy": {"/pods/proxy: get", "/services/proxy: create get update"},
 }
 
 // allowed are the rights of a ClusterRole, empty if nobody binds it to the operator.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/devices"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
@@ -39,8 +40,8 @@ func Check(p *plan.Program, object runtime.Object, o Options) []Finding {
 	for _, g := range Groups(object) {
 		r := g.Plan(p)
 		c := &checker{group: &g, program: p, plan: r, options: o}
-		c.refusals()
-		if !r.Refused() {
+		if c.refusals(); !r.Refused() {
+			c.optOut()
 			c.warnings()
 		}
 		out = append(out, c.findings...)
@@ -71,6 +72,23 @@ func (c *checker) refusals() {
 		}
 		c.findings = append(c.findings, Finding{Group: c.group.Name, Refused: true, Forbidden: p.Forbidden, Field: path, Message: message})
 	}
+}
+
+// optOut is about Pods that are to be left as they are, where the registry does not permit it.
+func (c *checker) optOut() {
+	text := c.group.ForbiddenOptOut(c.program, c.plan)
+	if text == "" {
+		return
+	}
+	path := c.group.TemplatePath.Child("metadata", "labels").Key(devices.OptOutLabel)
+	if _, ofTemplate := c.group.Template.Labels[devices.OptOutLabel]; !ofTemplate {
+		path = c.group.Path.Child("labels").Key(devices.OptOutLabel)
+	}
+	if !c.group.Ray {
+		c.warn(path, "%s (refused where device admission looks at all Pods)", text)
+		return
+	}
+	c.findings = append(c.findings, Finding{Group: c.group.Name, Refused: true, Forbidden: true, Field: path, Message: text + "; leave the label out"})
 }
 
 // place is the field that a problem is about, and what it says with what to do.
@@ -105,8 +123,10 @@ func (c *checker) container(name string) *field.Path {
 }
 
 func (c *checker) warnings() {
-	for _, text := range c.plan.Warnings {
-		c.warn(c.group.TemplatePath, "%s", text)
+	if !plan.OptsOut(c.group.Labels) { // or nothing of it is done
+		for _, text := range c.plan.Warnings {
+			c.warn(c.group.TemplatePath, "%s", text)
+		}
 	}
 	if !c.group.Ray || len(c.group.Template.Spec.Containers) == 0 {
 		return

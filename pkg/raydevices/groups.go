@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -18,6 +19,8 @@ type Group struct {
 	// Path is that of the group, Template that of its template.
 	Path, TemplatePath *field.Path
 	Template           *corev1.PodTemplateSpec
+	// Namespace is that of the object, empty if it does not say.
+	Namespace string
 	// Labels are those of the template and those that the operator adds to all Pods of the group, whoever owns the cluster. What a configuration of the
 	// operator adds is not known here.
 	Labels map[string]string
@@ -32,6 +35,16 @@ type Group struct {
 
 // Groups are those of a Ray object, the head first; none of another kind of object.
 func Groups(object runtime.Object) []Group {
+	groups := groupsOf(object)
+	if m, ok := object.(metav1.Object); ok {
+		for i := range groups {
+			groups[i].Namespace = m.GetNamespace()
+		}
+	}
+	return groups
+}
+
+func groupsOf(object runtime.Object) []Group {
 	spec := field.NewPath("spec")
 	switch o := object.(type) {
 	case *rayv1.RayCluster:
@@ -96,4 +109,12 @@ func podLabels(t *corev1.PodTemplateSpec, ofGroup map[string]string, kind rayv1.
 // Plan is what device admission does to Pods of the group.
 func (g *Group) Plan(p *plan.Program) *plan.Result {
 	return p.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec).WithLabels(g.Labels))
+}
+
+// ForbiddenOptOut says why Pods of the group, which the plan is of, may not be left as they are by their label; empty if they may, or are not.
+func (g *Group) ForbiddenOptOut(p *plan.Program, r *plan.Result) string {
+	if len(r.Devices) == 0 {
+		return ""
+	}
+	return p.ForbidsOptOut(g.Namespace, g.Labels)
 }

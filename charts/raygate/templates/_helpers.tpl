@@ -76,6 +76,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
+{{- /* Annotations of webhook configurations: whose CA they get, and what the operator puts back (docs/device-admission.md). */ -}}
+{{- define "raygate.webhooks.annotations" -}}
+{{- $annotations := dict }}
+{{- if eq .Values.webhooks.mode "cert-manager" }}
+{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/raygate-webhook-cert" .Release.Namespace) }}
+{{- end }}
+{{- if and .Values.deviceAdmission.enabled .Values.deviceAdmission.keepRegistrations (not .Values.singleNamespaceInstall) }}
+{{- $_ := set $annotations "devices.ray.io/scope" .Values.deviceAdmission.scope }}
+{{- with .Values.deviceAdmission.failurePolicy }}
+{{- $_ := set $annotations "devices.ray.io/failure-policy" . }}
+{{- end }}
+{{- end }}
+{{- with $annotations }}{{ toYaml . }}{{ end }}
+{{- end }}
+
 {{- /* The webhook of device admission, validating or mutating, for the Pods of deviceAdmission.scope. */ -}}
 {{- define "raygate.deviceWebhook" -}}
 {{- $values := .root.Values.deviceAdmission }}

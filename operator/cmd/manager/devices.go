@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
+	"github.com/raygate/raygate/operator/internal/webhook/registration"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
@@ -34,6 +35,9 @@ const registryPeriod = 10 * time.Second
 // auditPeriod is how often quotas are looked at that are exceeded all the same: seldom, because admission should leave none.
 const auditPeriod = 30 * time.Second
 
+// registrationPeriod is how often the registrations are read, which are two objects.
+const registrationPeriod = 10 * time.Second
+
 // DeviceOptions say how shared accelerators are looked after.
 type DeviceOptions struct {
 	// Registry is a file with families of devices, or "shipped"; empty turns device admission off.
@@ -44,11 +48,15 @@ type DeviceOptions struct {
 	QuotaConsistency string
 	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
 	ExplicitZeroGPU bool
+	// Labels tells Ray by labels of its nodes how large their devices are.
+	Labels bool
 	// AutoscalerFacts stores in RayClusters what their autoscaler cannot read elsewhere.
 	AutoscalerFacts bool
 
 	live *deviceload.Live // nil when it is off
 	file *deviceload.File // nil for the shipped registry
+	// metrics are made by addDeviceRegistry.
+	metrics *deviceadmission.Metrics
 }
 
 func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
@@ -56,13 +64,14 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
 	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica knows what it has admitted, so that several may admit too much at the same moment, which device_quota_exceeded tells. Strict: they share it in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
+	fs.BoolVar(&d.Labels, "device-ray-labels", d.Labels, "Start Ray with labels that say of the devices of --device-registry what family they are of and how large, in clusters whose rayVersion is 2.49 or later.")
 	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store in RayClusters with autoscaling what the autoscaler has to know of devices of --device-registry and can read nowhere else, in rayStartParams or resources of groups, as the field manager raygate-devices. false removes what is stored.")
 }
 
 // fill gives the builders what they need of it.
 func (d *DeviceOptions) fill(o *pod.Options) {
 	if d.live != nil {
-		o.Devices, o.NoExplicitZeroGPU = d.live, !d.ExplicitZeroGPU
+		o.Devices, o.NoExplicitZeroGPU, o.DeviceLabels = d.live, !d.ExplicitZeroGPU, d.Labels
 	}
 }
 
@@ -97,50 +106,72 @@ func (d *DeviceOptions) complete() error {
 	}
 }
 
+// addDeviceRegistry reads the registry again when its file changes, with webhooks or without: templates of Pods are completed by it all the same.
+func addDeviceRegistry(ctx context.Context, mgr ctrl.Manager, o *Options) error {
+	d := &o.Devices
+	if d.live == nil {
+		return nil
+	}
+	d.metrics = deviceadmission.NewMetrics()
+	d.metrics.InUse(d.live.Program().Hash)
+	for _, c := range d.metrics.Collectors() {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	if d.file == nil {
+		return nil
+	}
+	reports := newRegistryReports(mgr, o, d.metrics)
+	d.file.Reloaded = func(err error) { reports.reloaded(ctx, err) }
+	return mgr.Add(d.file)
+}
+
 // addDeviceAdmission serves the webhooks for Pods with devices from every replica. The engine is that of the quotas, nil without them.
 func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) (engine *devicequota.Engine, err error) {
 	d := &o.Devices
 	if d.live == nil {
 		return nil, nil
 	}
-	m := deviceadmission.NewMetrics()
-	m.InUse(d.live.Program().Hash)
-	collectors := m.Collectors()
-	if d.file != nil {
-		reports := newRegistryReports(mgr, o, m)
-		d.file.Reloaded = func(err error) { reports.reloaded(ctx, err) }
-		if err := mgr.Add(d.file); err != nil {
-			return nil, fmt.Errorf("adding the registry: %w", err)
-		}
-	}
 	var quota deviceadmission.Quota
 	if d.Quota {
 		if engine, err = addDeviceQuota(ctx, mgr, o); err != nil {
 			return nil, fmt.Errorf("adding the quota: %w", err)
 		}
-		quota, collectors = engine, append(collectors, engine)
+		quota = engine
+		if err := ctrlmetrics.Registry.Register(engine); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
 		// The Service must not send the API server to a replica that does not know what is used.
 		if err := mgr.AddReadyzCheck("device-quota", func(*http.Request) error { return notReady(engine) }); err != nil {
 			return nil, fmt.Errorf("adding the health check: %w", err)
 		}
 	}
-	for _, c := range collectors {
-		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return nil, fmt.Errorf("registering metrics: %w", err)
-		}
-	}
-	deviceadmission.Register(server, d.live, quota, m)
-	return engine, nil
+	deviceadmission.Register(server, d.live, quota, d.metrics)
+	return engine, keepRegistrations(mgr, o)
 }
 
-// ledgerNamespace is that of the operator.
-func (o *Options) ledgerNamespace() (string, error) {
+// keepRegistrations puts the registrations back that are installed with the operator.
+func keepRegistrations(mgr ctrl.Manager, o *Options) error {
+	ns, err := o.ownNamespace()
+	if err != nil {
+		return nil // not in a cluster: nothing was installed with it
+	}
+	return mgr.Add(&registration.Keeper{
+		Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Registry: o.Devices.live, Namespace: ns,
+		Mutating: o.Webhook.MutatingConfiguration, Validating: o.Webhook.ValidatingConfiguration,
+		Every: registrationPeriod, Clock: clock.RealClock{},
+	})
+}
+
+// ownNamespace is that of the operator.
+func (o *Options) ownNamespace() (string, error) {
 	if o.Webhook.Namespace != "" {
 		return o.Webhook.Namespace, nil
 	}
 	data, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from; --device-quota-consistency=Strict needs it")
+		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from")
 	}
 	return strings.TrimSpace(string(data)), nil
 }
@@ -172,9 +203,9 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
 	if o.Devices.QuotaConsistency == strict {
 		// Not the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
-		ns, err := o.ledgerNamespace()
+		ns, err := o.ownNamespace()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--device-quota-consistency=Strict: %w", err)
 		}
 		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
 	}

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -23,6 +28,48 @@ import (
 type hooks map[string]http.Handler
 
 func (h hooks) Register(path string, hook http.Handler) { h[path] = hook }
+
+// TestRegistryWithoutWebhooks: what the operator completes templates by follows the file, also in an installation without webhooks.
+func TestRegistryWithoutWebhooks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "registry.yaml")
+	write := func(resource string) {
+		t.Helper()
+		text := "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: " + resource + "}}\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.io/x")
+	o, err := parse(t, []string{"--device-registry=" + file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Devices.file.Every = time.Millisecond
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Scheme: runtime.NewScheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := ctrlmetrics.Registry
+	t.Cleanup(func() { ctrlmetrics.Registry = metrics })
+	ctrlmetrics.Registry = prometheus.NewRegistry()
+	if err := addDeviceRegistry(t.Context(), mgr, o); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	done := make(chan error)
+	go func() { done <- mgr.Start(ctx) }()
+	write("b.io/y")
+	for !slices.Equal(o.Pod.Devices.Program().Owned(), []string{"b.io/y"}) {
+		if ctx.Err() != nil {
+			t.Fatal("the registry was not read again")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
 
 // TestD34DeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
 func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
@@ -43,6 +90,9 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if err := addDeviceRegistry(t.Context(), mgr, o); err != nil {
+			t.Fatalf("%s: %v", id, err)
 		}
 		h := hooks{}
 		if _, err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {

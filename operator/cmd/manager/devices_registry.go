@@ -37,7 +37,7 @@ type registryReports struct {
 
 func newRegistryReports(mgr ctrl.Manager, o *Options, m *deviceadmission.Metrics) *registryReports {
 	r := &registryReports{live: o.Devices.live, metrics: m, recorder: mgr.GetEventRecorder(registryEventSource), reader: mgr.GetAPIReader()}
-	ns, err := o.ledgerNamespace()
+	ns, err := o.ownNamespace()
 	if err != nil {
 		return r // not in a cluster
 	}

@@ -31,11 +31,11 @@ func TestDeviceRegistryOptions(t *testing.T) {
 	if o, err = parse(t, []string{"--device-quota-consistency=Strict"}, nil); err != nil || o.Devices.QuotaConsistency != strict {
 		t.Errorf("Strict: %v", err)
 	}
-	if _, err := o.ledgerNamespace(); err == nil || !strings.Contains(err.Error(), "--webhook-namespace") {
+	if _, err := o.ownNamespace(); err == nil || !strings.Contains(err.Error(), "--webhook-namespace") {
 		t.Errorf("Strict without a namespace: %v", err)
 	}
 	o.Webhook.Namespace = "system"
-	if ns, err := o.ledgerNamespace(); err != nil || ns != "system" {
+	if ns, err := o.ownNamespace(); err != nil || ns != "system" {
 		t.Errorf("namespace %s, %v", ns, err)
 	}
 	file := filepath.Join(t.TempDir(), "registry.yaml")

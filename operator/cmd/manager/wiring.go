@@ -110,6 +110,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := addRayCronJob(mgr, o); err != nil {
 		return fmt.Errorf("setting up the RayCronJob controller: %w", err)
 	}
+	if err := addDeviceRegistry(ctx, mgr, o); err != nil {
+		return fmt.Errorf("setting up the registry of device families: %w", err)
+	}
 	if o.Webhooks {
 		if err := addWebhooks(ctx, mgr, o); err != nil {
 			return fmt.Errorf("setting up the webhooks: %w", err)

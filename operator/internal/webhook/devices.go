@@ -2,8 +2,8 @@ package webhook
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
-	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -18,6 +18,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/raydevices"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 // Devices is the registry of shared accelerators that the webhooks of Ray objects warn by.
@@ -36,17 +37,15 @@ type Quotas interface {
 }
 
 // warnings are about Pods that device admission would refuse, and about numbers of Ray that are not those of the devices. They never refuse an object:
-// a registry can change, and a quota be raised. Programs that write replicas get none. A nil Devices has none.
+// a registry can change, and a quota be raised. An update that leaves the Pods as they were brings none: autoscalers write replicas all the time. A nil
+// Devices has none.
 func (d *Devices) warnings(k kind, req admission.Request) []string {
-	if d == nil || strings.HasPrefix(req.UserInfo.Username, "system:serviceaccount:") {
+	if d == nil {
 		return nil
 	}
-	obj, err := k.decode(req.Object.Raw)
-	if err != nil {
+	obj, err := withoutFacts(k, req.Object.Raw)
+	if err != nil || samePods(k, obj, req.OldObject.Raw) {
 		return nil
-	}
-	if rc, ok := obj.(*rayv1.RayCluster); ok {
-		devicefacts.Strip(rc) // which may be of before this change
 	}
 	program := d.Registry.Program()
 	texts := d.forecast(program, req.Namespace, obj)
@@ -64,6 +63,24 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 		texts[i] = report.Clip(texts[i], report.MaxWarning)
 	}
 	return texts
+}
+
+// withoutFacts is the object as its user wrote it. What the operator has stored in it may be of before a change.
+func withoutFacts(k kind, raw []byte) (validation.Object, error) {
+	obj, err := k.decode(raw)
+	if rc, ok := obj.(*rayv1.RayCluster); ok && err == nil {
+		devicefacts.Strip(rc)
+	}
+	return obj, err
+}
+
+// samePods reports whether the stored object, if there is one, has the same groups of Pods.
+func samePods(k kind, obj validation.Object, stored []byte) bool {
+	if len(stored) == 0 {
+		return false
+	}
+	before, err := withoutFacts(k, stored)
+	return err == nil && reflect.DeepEqual(raydevices.Groups(before), raydevices.Groups(obj))
 }
 
 // forecast is about limits of quotas that the Ray Pods exceed which the object asks for at least. Groups whose Pods are refused anyway take nothing.

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -22,7 +23,8 @@ import (
 	"github.com/raygate/raygate/test/raytest"
 )
 
-// TestR3Warnings: people are warned of devices, programs are not, and nobody is refused. Many warnings are cut short.
+// TestR3Warnings: whoever writes a cluster is warned of devices, people and tools such as those of GitOps, and nobody is refused. Who changes nothing about
+// the Pods, as an autoscaler that writes replicas, is not. Many warnings are cut short.
 func TestR3Warnings(t *testing.T) {
 	p, err := load.Registry(shipped.HAMi)
 	if err != nil {
@@ -40,8 +42,11 @@ func TestR3Warnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(user string) admission.Response {
-		req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw}}}
+	ask := func(user string, now, before []byte) admission.Response {
+		req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: now}}}
+		if before != nil {
+			req.Operation, req.OldObject.Raw = admissionv1.Update, before
+		}
 		req.Kind.Group, req.Kind.Version, req.Kind.Kind = "ray.io", "v1", "RayCluster"
 		req.UserInfo.Username = user
 		return m[ValidatePath("RayCluster")].(*admission.Webhook).Handler.Handle(t.Context(), req)
@@ -54,11 +59,20 @@ func TestR3Warnings(t *testing.T) {
 		}
 		return n
 	}
-	if r := ask("jane"); !r.Allowed || about(r) != report.MaxWarnings-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
-		t.Errorf("a person: %+v", r)
+	scaled := bytes.ReplaceAll(raw, []byte(`"replicas":1`), []byte(`"replicas":3`))
+	other := bytes.Replace(raw, []byte(`"nvidia.com/gpu":"2"`), []byte(`"nvidia.com/gpu":"3"`), 1)
+	if bytes.Equal(raw, scaled) || bytes.Equal(raw, other) {
+		t.Fatal("the cluster has other texts")
 	}
-	if r := ask("system:serviceaccount:ns:demo"); !r.Allowed || about(r) != 0 {
-		t.Errorf("a program: %+v", r)
+	for _, user := range []string{"jane", "system:serviceaccount:argocd:application-controller"} {
+		for name, before := range map[string][]byte{"creates": nil, "changes devices": other} {
+			if r := ask(user, raw, before); !r.Allowed || about(r) != report.MaxWarnings-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
+				t.Errorf("%s %s: %+v", user, name, r)
+			}
+		}
+		if r := ask(user, scaled, raw); !r.Allowed || about(r) != 0 {
+			t.Errorf("%s writes replicas: %+v", user, r)
+		}
 	}
 }
 

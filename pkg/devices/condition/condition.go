@@ -3,6 +3,7 @@ package condition
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -106,7 +107,11 @@ func Compile(text string, fields []string) (*Condition, error) {
 func (c *Condition) Holds(in *Input) (bool, error) {
 	out, _, err := c.program.Eval(variables{in})
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", c.text, err)
+		remedy := ""
+		if strings.Contains(err.Error(), "no such key") { // of which CEL has no kind of error
+			remedy = `; a key that may be missing is asked for by labels[?"key"].orValue(""), or after "key" in labels &&`
+		}
+		return false, fmt.Errorf("%s: %w%s", c.text, err, remedy)
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {

@@ -67,7 +67,7 @@ func TestD31RefusedAtLoad(t *testing.T) {
 		"condition on another field":   {rule("when: request.cores == 1"), "undeclared reference to 'request'"},
 		"condition of another type":    {rule("when: request.count + 1"), "fam: is of type int, but must be true or false"},
 		"condition that may cost much": {rule("when: annotations.exists(k, annotations[k].matches('a*b*'))"), "fam: may cost"},
-		"condition without answer":     {rule("when: labels['x'] == 'y'"), "condition of fam for container a: labels['x'] == 'y': no such key"},
+		"condition without answer":     {rule("when: labels['x'] == 'y'"), "condition of fam for container a: labels['x'] == 'y': no such key: x; a key that may be missing is asked for by labels[?\"key\"].orValue(\"\")"},
 		"condition of a variable":      {head + "- {name: fam, resources: {count: a.io/x}, env: [{name: X, value: a, when: HasNothing}]}", "vendors[0].env[0].when: Invalid value: \"HasNothing\": fam: "},
 		"condition of an annotation":   {head + "- {name: fam, resources: {count: a.io/x}, annotations: [{key: x, default: a, when: '1'}]}", "vendors[0].annotations[0].when"},
 		"condition that undoes itself": {head + "- {name: fam, resources: {count: a.io/x, cores: a.io/c}, rules: [{field: cores, roundUpTo: [9], when: request.cores == 4}, {field: cores, roundUpTo: [4], when: request.cores < 4}]}", "undo each other"},

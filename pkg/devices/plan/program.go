@@ -130,12 +130,20 @@ func (p *Program) Vendors() []string {
 // SetsAbsentEnv reports whether Pods without any device are changed, too.
 func (p *Program) SetsAbsentEnv() bool { return len(p.absent) > 0 }
 
-// ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not.
+// OptsOut reports whether a Pod with these labels is left as it is. It is held to quotas, and refused for what is wrong with it, all the same.
+func OptsOut(labels map[string]string) bool { return labels[devices.OptOutLabel] == devices.OptOutValue }
+
+// ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not. A namespace that is not known, which is
+// empty, may be one that permits it.
 func (p *Program) ForbidsOptOut(namespace string, labels map[string]string) string {
-	if labels[devices.OptOutLabel] != devices.OptOutValue || p.optOut.Policy != devices.Deny || slices.Contains(p.optOut.Namespaces, namespace) {
+	if !OptsOut(labels) || p.optOut.Policy != devices.Deny || slices.Contains(p.optOut.Namespaces, namespace) || namespace == "" && len(p.optOut.Namespaces) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("metadata.labels[%s]: %s is not permitted in namespace %s (defaults.optOut of the registry of device families)", devices.OptOutLabel, devices.OptOutValue, namespace)
+	where := ""
+	if namespace != "" {
+		where = " in namespace " + namespace
+	}
+	return fmt.Sprintf("metadata.labels[%s]: %s is not permitted%s (defaults.optOut of the registry of device families)", devices.OptOutLabel, devices.OptOutValue, where)
 }
 
 // counts reports whether the field counts against quotas.

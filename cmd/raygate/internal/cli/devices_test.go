@@ -166,3 +166,55 @@ func TestExplainConditions(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
+
+// TestOptOut: what a label leaves out is said, and refused where the registry does not permit it.
+func TestOptOut(t *testing.T) {
+	registry := filepath.Join(t.TempDir(), "registry.yaml")
+	const own = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\ndefaults: {optOut: {policy: Deny, namespaces: [free]}}\nvendors:\n" +
+		"- {name: a, resources: {count: a.io/x, memory: a.io/m}, defaults: {count: 1}, rules: [{field: memory, range: [1, 10]}]}\n"
+	if err := os.WriteFile(registry, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	labelled := strings.Replace(asking(`a.io/m: "3"`), "template:\n      spec:\n", "template:\n      metadata: {labels: {devices.ray.io/webhook: ignore}}\n      spec:\n", 1)
+	ofGroup := strings.Replace(asking(`a.io/m: "3"`), "groupName: gpu\n", "groupName: gpu\n    labels: {devices.ray.io/webhook: ignore}\n", 1)
+	in := func(namespace, text string) string {
+		return strings.Replace(text, "namespace: team", "namespace: "+namespace, 1)
+	}
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: team, labels: {devices.ray.io/webhook: ignore}}\n" +
+		"spec: {containers: [{name: c, image: i, resources: {limits: {a.io/m: \"3\"}}}]}\n"
+	const ignored = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team, labels: {devices.ray.io/webhook: ignore}}\n---\n"
+	const at = "spec.workerGroupSpecs[0].template.metadata.labels[devices.ray.io/webhook]: device admission refuses the Pods of gpu"
+	for name, tc := range map[string]struct {
+		command, stdin string
+		code           int
+		want           []string
+		not            string
+	}{
+		"validate, not permitted":         {"validate", labelled, 1, []string{"error: " + at, "namespace team", "defaults.optOut"}, "was set to 1"},
+		"validate, label of the group":    {"validate", ofGroup, 1, []string{"spec.workerGroupSpecs[0].labels[devices.ray.io/webhook]: device admission refuses"}, ""},
+		"validate, permitted":             {"validate", in("free", labelled), 0, []string{"0 errors, 0 warnings"}, ""},
+		"validate, no namespace":          {"validate", strings.Replace(labelled, ", namespace: team", "", 1), 0, []string{"0 errors, 0 warnings"}, ""},
+		"validate, without devices":       {"validate", strings.Replace(labelled, `, a.io/m: "3"`, "", 1), 0, []string{"0 errors, 0 warnings"}, ""},
+		"explain, not permitted":          {"explain", labelled, 1, []string{"is left as it is", "refused: metadata.labels[devices.ray.io/webhook]"}, "add /"},
+		"explain, permitted":              {"explain", in("free", labelled), 0, []string{"is left as it is", "a × 1, 3 MiB", "takes of quotas: a.io/m 3"}, "add /"},
+		"explain, a Pod":                  {"explain", pod, 1, []string{"is left as it is", "refused: metadata.labels"}, "add /"},
+		"explain, a permitted Pod":        {"explain", in("free", pod), 0, []string{"is left as it is"}, "refused"},
+		"explain, a mistake all the same": {"explain", in("free", strings.Replace(pod, `"3"`, `"30"`, 1)), 1, []string{"refused: container c: a.io/m"}, ""},
+		"explain, the Namespace":          {"explain", ignored + asking(`a.io/m: "30"`), 0, []string{"is left as it is"}, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := run(tc.stdin, tc.command, "-f", "-", "--device-registry", registry)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d: %s%s", code, tc.code, out, errs)
+			}
+			for _, text := range tc.want {
+				if !strings.Contains(out, text) {
+					t.Errorf("output lacks %q:\n%s", text, out)
+				}
+			}
+			if tc.not != "" && strings.Contains(out, tc.not) {
+				t.Errorf("output has %q:\n%s", tc.not, out)
+			}
+		})
+	}
+}

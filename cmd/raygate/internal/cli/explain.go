@@ -29,7 +29,8 @@ quotas, and why a Pod is refused.
 
 Files may hold Pods and Ray objects, of which every template is a Pod. Each ResourceQuota
 among them is compared with what one Pod takes, as if nothing else were in use; its scopes
-are not looked at.
+are not looked at. Pods that the label devices.ray.io/webhook of theirs, or of a Namespace
+among the files, leaves as they are are named.
 
 Exit code: 0 every Pod passes, 1 one is refused or does not fit a quota, 2 wrong use or
 unreadable input.`,

@@ -44,6 +44,8 @@ type Pod struct {
 	// AtLeast is how many Pods there are of a group at least.
 	AtLeast int64 `json:"atLeast,omitempty"`
 
+	// LeftAlone says that a label of the Pod or of its Namespace keeps device admission from changing it.
+	LeftAlone bool `json:"leftAlone,omitempty"`
 	// Refused are the reasons why the Pod is refused.
 	Refused []string `json:"refused,omitempty"`
 	// Warnings are those of device admission, with the reasons for what is added, and those about Ray.
@@ -92,16 +94,19 @@ type explainer struct {
 	*Report
 	program *plan.Program
 	quotas  []corev1.ResourceQuota
+	// ignored are namespaces that device admission does not look at.
+	ignored map[string]bool
 }
 
 // Of plans every Pod of the sources.
 func Of(p *plan.Program, sources []manifest.Source) *Report {
-	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p}
+	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p, ignored: map[string]bool{}}
 	var documents []manifest.Document
 	for _, s := range sources {
 		documents = append(documents, manifest.Documents(s)...)
 	}
 	documents = slices.DeleteFunc(documents, e.takeQuota)
+	documents = slices.DeleteFunc(documents, e.takeNamespace)
 	for _, doc := range documents {
 		e.document(doc)
 	}
@@ -120,6 +125,18 @@ func (e *explainer) takeQuota(doc manifest.Document) bool {
 		return true
 	}
 	e.quotas = append(e.quotas, q)
+	return true
+}
+
+// takeNamespace notes whether a Namespace is left out, and reports whether the document is one.
+func (e *explainer) takeNamespace(doc manifest.Document) bool {
+	u := unstructured.Unstructured{Object: doc.Tree}
+	if doc.Unreadable || u.GetAPIVersion() != "v1" || u.GetKind() != "Namespace" {
+		return false
+	}
+	if plan.OptsOut(u.GetLabels()) {
+		e.ignored[u.GetName()] = true
+	}
 	return true
 }
 
@@ -160,7 +177,8 @@ func (e *explainer) document(doc manifest.Document) {
 		out := base
 		out.Group, out.Path, out.AtLeast = g.Name, g.TemplatePath.String(), g.Pods
 		r := g.Plan(e.program)
-		e.add(&out, r)
+		out.LeftAlone = e.ignored[base.Namespace] || plan.OptsOut(g.Labels)
+		e.add(&out, r, g.ForbiddenOptOut(e.program, r))
 		if out.Warnings = said[g.Name]; g.Ray {
 			out.Ray = e.ray(r, &g)
 		}
@@ -180,17 +198,32 @@ func (e *explainer) pod(out Pod, pod *corev1.Pod) {
 		return // not reached either
 	}
 	r := e.program.Plan(read)
-	e.add(&out, r)
-	out.Warnings = r.Warnings
+	out.LeftAlone = e.ignored[pod.Namespace] || plan.OptsOut(pod.Labels)
+	forbidden := ""
+	if len(r.Devices) > 0 {
+		forbidden = e.program.ForbidsOptOut(pod.Namespace, pod.Labels)
+	}
+	e.add(&out, r, forbidden)
+	if !out.LeftAlone {
+		out.Warnings = r.Warnings
+	}
 	e.Pods = append(e.Pods, out)
 }
 
-// add notes what a plan says.
-func (e *explainer) add(out *Pod, r *plan.Result) {
-	for _, p := range r.Problems {
-		out.Refused = append(out.Refused, p.String())
+// add notes what a plan says, and why the Pod may not be left as it is. In a namespace that is left out nothing is refused, and no quota asked.
+func (e *explainer) add(out *Pod, r *plan.Result, forbidden string) {
+	ignored := e.ignored[out.Namespace]
+	if !ignored {
+		for _, p := range r.Problems {
+			out.Refused = append(out.Refused, p.String())
+		}
+		if forbidden != "" {
+			out.Refused = append(out.Refused, forbidden)
+		}
 	}
-	out.Changes = r.Operations()
+	if !out.LeftAlone {
+		out.Changes = r.Operations()
+	}
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		out.Devices = append(out.Devices, Device{d.Container, d.Vendor, d.Count, d.MemoryMiB, d.MemoryPercent, d.Cores, d.Shared})
@@ -201,7 +234,7 @@ func (e *explainer) add(out *Pod, r *plan.Result) {
 		}
 		out.Demand[name] = fmt.Sprint(r.Demand.Totals[name]) + e.program.Unit(name)
 	}
-	if len(out.Refused) == 0 {
+	if len(out.Refused) == 0 && !ignored {
 		e.compare(out, &r.Demand)
 	}
 }

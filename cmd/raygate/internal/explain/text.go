@@ -33,6 +33,9 @@ func (p *Pod) write(b *strings.Builder) {
 	for i := range p.Devices {
 		line("%s", describe(&p.Devices[i]))
 	}
+	if p.LeftAlone {
+		line("is left as it is, by the label devices.ray.io/webhook of the Pod or its Namespace")
+	}
 	for _, op := range p.Changes {
 		value, err := json.Marshal(op.Value)
 		if err == nil {

@@ -1,9 +1,11 @@
 package pod
 
 import (
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/raygate/raygate/operator/internal/build/resources"
 	"github.com/raygate/raygate/pkg/devices/plan"
@@ -14,19 +16,20 @@ import (
 type DeviceRegistry interface{ Program() *plan.Program }
 
 // completeDevices puts into the template what admission would add for shared accelerators. Ray has to be started with numbers that match, and the
-// call of admission may be left out. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
+// call of admission may be left out. A Pod that is left as it is by its label is counted all the same. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
 // is, and is refused there.
 func (n *node) completeDevices() {
 	if n.o.Devices == nil {
 		return
 	}
 	n.program = n.o.Devices.Program()
-	r := n.program.Plan(plan.FromPod(n.podAnnotations(), &n.template.Spec).WithLabels(n.podLabels()))
+	labels := n.podLabels()
+	r := n.program.Plan(plan.FromPod(n.podAnnotations(), &n.template.Spec).WithLabels(labels))
 	if r.Refused() {
 		return
 	}
 	n.devices = r.Devices
-	if !r.Empty() {
+	if !r.Empty() && !plan.OptsOut(labels) {
 		n.template = n.template.DeepCopy()
 		n.template.Annotations = r.Apply(n.template.Annotations, &n.template.Spec)
 	}
@@ -47,6 +50,32 @@ func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequireme
 		addMissing(params, map[string]string{paramGPUs: "0"})
 	}
 	addCustom(params, c.Custom)
+}
+
+// labelsVersion is the first release of Ray that documents labels of nodes; one before it does not start with this form of them.
+var labelsVersion = version.MustParseGeneric("2.49.0")
+
+// rayLabels are those of the group, and under them those of the devices. Devices of several families in one container have no size in common.
+func (n *node) rayLabels() map[string]string {
+	_, set := n.startParams["labels"]
+	var own []plan.Device
+	for i := range n.devices {
+		if d := &n.devices[i]; !d.Init && d.Index == 0 {
+			own = append(own, *d)
+		}
+	}
+	if !n.o.DeviceLabels || set || len(own) != 1 {
+		return n.labels
+	}
+	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err != nil || v.LessThan(labelsVersion) {
+		return n.labels
+	}
+	labels := own[0].RayLabels()
+	if labels == nil {
+		return n.labels
+	}
+	maps.Copy(labels, n.labels)
+	return labels
 }
 
 // addCustom adds resources to the parameter of that name. A text that cannot be parsed stays as it is.

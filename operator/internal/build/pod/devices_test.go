@@ -164,3 +164,68 @@ func TestConditionsSeeTheMetadataOfThePod(t *testing.T) {
 		})
 	}
 }
+
+// TestA8RayLabels: the size of the devices is a label of the Ray node, for releases of Ray that have labels; those of the user win.
+func TestA8RayLabels(t *testing.T) {
+	const slices = "--labels=devices.ray.io/shared=true,devices.ray.io/slice-memory-mib=3000,devices.ray.io/vendor=nvidia"
+	for name, tc := range map[string]struct {
+		asks, version string
+		off           bool
+		edit          func(*rayv1.WorkerGroupSpec)
+		want          string
+	}{
+		"slices":           {asks: "nvidia.com/gpumem=3000", version: "2.49.0", want: slices},
+		"an older release": {asks: "nvidia.com/gpumem=3000", version: "2.48.1"},
+		"no release":       {asks: "nvidia.com/gpumem=3000", version: ""},
+		"nightly":          {asks: "nvidia.com/gpumem=3000", version: "nightly"},
+		"off":              {asks: "nvidia.com/gpumem=3000", version: "2.60.0", off: true},
+		"no device":        {asks: "cpu=1", version: "2.60.0"},
+		"two families":     {asks: "nvidia.com/gpumem=3000 amd.com/gpu=1", version: "2.60.0"},
+		"refused":          {asks: "nvidia.com/gpumem=8Gi", version: "2.60.0"},
+		"labels of the user": {asks: "nvidia.com/gpumem=3000", version: "2.60.0", edit: func(g *rayv1.WorkerGroupSpec) {
+			g.Labels = map[string]string{"zone": "a", "devices.ray.io/vendor": "mine"}
+		}, want: "--labels=devices.ray.io/shared=true,devices.ray.io/slice-memory-mib=3000,devices.ray.io/vendor=mine,zone=a"},
+		"the user's parameter": {asks: "nvidia.com/gpumem=3000", version: "2.60.0", edit: func(g *rayv1.WorkerGroupSpec) { g.RayStartParams = map[string]string{"labels": "a=b"} }, want: "--labels=a=b"},
+		"a sidecar": {asks: "cpu=1", version: "2.60.0", edit: func(g *rayv1.WorkerGroupSpec) {
+			g.Template.Spec.Containers = append(g.Template.Spec.Containers, corev1.Container{Name: "side", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}}})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("gpu", 1))
+			rc.Spec.RayVersion = tc.version
+			g := &rc.Spec.WorkerGroupSpecs[0]
+			limits := corev1.ResourceList{}
+			for pair := range strings.FieldsSeq(tc.asks) {
+				name, n, _ := strings.Cut(pair, "=")
+				limits[corev1.ResourceName(name)] = resource.MustParse(n)
+			}
+			g.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Limits: limits}
+			if tc.edit != nil {
+				tc.edit(g)
+			}
+			p := Worker(rc, g, Options{Devices: shippedDevices(t), DeviceLabels: !tc.off})
+			got := ""
+			for word := range strings.FieldsSeq(strings.Join(p.Spec.Containers[0].Args, " ")) {
+				if strings.HasPrefix(word, "--labels") {
+					got = word
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+			if len(g.Labels) > 2 {
+				t.Errorf("the group was changed: %v", g.Labels)
+			}
+		})
+	}
+}
+
+// TestOptOutOfTemplates: a Pod that is left as it is by its label, for instance for HAMi's webhook, is not completed here either, and is counted for Ray.
+func TestOptOutOfTemplates(t *testing.T) {
+	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "nvidia.com/gpumem=3000", func(g *rayv1.WorkerGroupSpec) {
+		g.Template.Labels = map[string]string{"devices.ray.io/webhook": "ignore"}
+	})
+	if _, completed := p.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"]; completed || p.Spec.SchedulerName != "" || flags(p) != "--num-gpus=1" {
+		t.Errorf("limits %v, scheduler %q, %s", p.Spec.Containers[0].Resources.Limits, p.Spec.SchedulerName, flags(p))
+	}
+}

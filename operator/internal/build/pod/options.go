@@ -34,6 +34,8 @@ type Options struct {
 	Devices DeviceRegistry
 	// NoExplicitZeroGPU leaves "--num-gpus=0" out of nodes without devices. It counts with Devices only.
 	NoExplicitZeroGPU bool
+	// DeviceLabels tells Ray by labels of the node how large its devices are, where rayVersion says that Ray has labels. It counts with Devices only.
+	DeviceLabels bool
 
 	// Env are default environment variables of the Ray container; those of the user win.
 	Env []corev1.EnvVar

@@ -33,8 +33,8 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 
 	// The group's own fields win; validation refuses to have both.
 	n.addGroupResources(params)
-	if len(n.labels) > 0 {
-		params["labels"] = joinLabels(n.labels)
+	if labels := n.rayLabels(); len(labels) > 0 {
+		params["labels"] = joinLabels(labels)
 	}
 
 	defaults := map[string]string{

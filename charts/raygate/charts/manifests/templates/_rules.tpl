@@ -191,6 +191,31 @@
   - namespaces
   verbs:
   - get
+- apiGroups:
+  - admissionregistration.k8s.io
+  resources:
+  - validatingwebhookconfigurations
+  - mutatingwebhookconfigurations
+  verbs:
+  - create
+- apiGroups:
+  - admissionregistration.k8s.io
+  resourceNames:
+  - raygate-validating-webhook
+  resources:
+  - validatingwebhookconfigurations
+  verbs:
+  - get
+  - update
+- apiGroups:
+  - admissionregistration.k8s.io
+  resourceNames:
+  - raygate-mutating-webhook
+  resources:
+  - mutatingwebhookconfigurations
+  verbs:
+  - get
+  - update
 {{- end }}
 {{- define "raygate.rules.kubernetes-proxy" -}}
 - apiGroups:
