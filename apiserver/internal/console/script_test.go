@@ -37,8 +37,8 @@ func (s script) run(code string) goja.Value {
 	return value
 }
 
-// get evaluates an expression and returns its value as JSON has it. What args says is known to it by name.
-func (s script) get(expression string, args map[string]any) any {
+// get runs code that comes before, evaluates an expression, and returns its value as JSON has it. What args says is known to both by name.
+func (s script) get(expression string, args map[string]any, before ...string) any {
 	s.t.Helper()
 	for name, value := range args {
 		data, err := json.Marshal(value)
@@ -46,6 +46,9 @@ func (s script) get(expression string, args map[string]any) any {
 			s.t.Fatal(err)
 		}
 		s.run("var " + name + " = " + string(data))
+	}
+	for _, code := range before {
+		s.run(code)
 	}
 	var value any
 	text := s.run("JSON.stringify((" + expression + ") ?? null)").String()
