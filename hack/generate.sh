@@ -7,6 +7,7 @@ step() { echo "generate: $1"; shift; "$@"; }
 step "API deep copies and CRDs" hack/generate-api.sh
 step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
+step "libraries of the console" hack/generate-console.sh
 step "admission policies" go run ./hack/policygen
 step "pieces of the Helm chart" go run ./hack/chartgen
 step "rule catalogue" go run ./hack/rulesdoc

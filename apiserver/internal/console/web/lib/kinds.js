@@ -77,6 +77,12 @@ function quantity(text) {
   return Number(m[1]) * scale;
 }
 
+const short = (n) => n.toLocaleString(undefined, {maximumFractionDigits: n < 10 ? 1 : 0});
+
+// count is a quantity of CPUs and the like; bytes one of memory, in GiB as requests have it.
+const count = (text) => (quantity(text) ? short(quantity(text)) : dash);
+const bytes = (text) => (quantity(text) ? html`${short(quantity(text) / 2 ** 30)} <span class="muted">GiB</span>` : dash);
+
 const seconds = (from, to) => (from ? (new Date(to ?? Date.now()) - new Date(from)) / 1000 : 0);
 
 const dash = html`<span class="muted">–</span>`;
@@ -86,11 +92,11 @@ const text = (value) => (value === undefined || value === '' || value === null ?
 
 const toCluster = (o, name) => (name ? html`<${Link} to=${objectPath('clusters', o.metadata.namespace, name)}>${name}<//>` : dash);
 
-// A column has an id, a label, the value that is filtered and sorted by, and what the cell shows, by default that value. Wide ones are left out where there is
-// little room, unless main.
+// A column has an id, a label, the value that lists are sorted and filtered by (not filtered, if hidden), and what the cell shows, by default that value. end
+// aligns numbers; where there is little room only those stay that are main or brief.
 const name = {id: 'name', label: 'Name', main: true, value: (o) => o.metadata.name};
-const namespace = {id: 'namespace', label: 'Namespace', value: (o) => o.metadata.namespace};
-const age = {id: 'age', label: 'Age', end: true, value: (o) => -Date.parse(o.metadata.creationTimestamp), cell: (o) => html`<${Time} at=${o.metadata.creationTimestamp} />`, hidden: true};
+const namespace = {id: 'namespace', label: 'Namespace', brief: true, value: (o) => o.metadata.namespace};
+const age = {id: 'age', label: 'Age', end: true, brief: true, value: (o) => -Date.parse(o.metadata.creationTimestamp), cell: (o) => html`<${Time} at=${o.metadata.creationTimestamp} />`, hidden: true};
 const stateColumn = (of) => ({
   id: 'state', label: 'State', main: true, value: (o) => of(o).text,
   cell: (o) => {
@@ -98,7 +104,7 @@ const stateColumn = (of) => ({
     return html`<${Badge} tone=${s.tone} title=${s.why}>${s.text}<//>`;
   },
 });
-const amount = (id, label, field) => ({id, label, end: true, value: (o) => quantity(field(o)), cell: (o) => text(field(o) === '0' ? '' : field(o))});
+const amount = (id, label, field, show = count) => ({id, label, end: true, value: (o) => quantity(field(o)), cell: (o) => show(field(o))});
 
 const yes = (value) => (value ? 'yes' : 'no');
 
@@ -123,10 +129,10 @@ export const kinds = {
   clusters: {
     plural: 'clusters', resource: 'rayclusters', kind: 'RayCluster', one: 'cluster', label: 'Clusters', message: 'cluster', state: clusterState,
     columns: [name, namespace, stateColumn(clusterState),
-      {id: 'workers', label: 'Workers', end: true, value: (o) => number(o.status?.readyWorkerReplicas), cell: workers},
-      amount('cpu', 'CPU', (o) => o.status?.desiredCPU), amount('memory', 'Memory', (o) => o.status?.desiredMemory), amount('gpu', 'GPU', (o) => o.status?.desiredGPU),
+      {id: 'workers', label: 'Workers', end: true, brief: true, value: (o) => number(o.status?.readyWorkerReplicas), cell: workers},
+      amount('cpu', 'CPU', (o) => o.status?.desiredCPU), amount('memory', 'Memory', (o) => o.status?.desiredMemory, bytes), amount('gpu', 'GPU', (o) => o.status?.desiredGPU),
       {id: 'version', label: 'Ray', value: (o) => o.spec?.rayVersion ?? '', cell: (o) => text(o.spec?.rayVersion)}, age],
-    facts: (o) => [['Workers', `${workers(o)} ready`], ['CPU', text(o.status?.desiredCPU)], ['Memory', text(o.status?.desiredMemory)], ['GPU', text(o.status?.desiredGPU)],
+    facts: (o) => [['Workers', `${workers(o)} ready`], ['CPU', count(o.status?.desiredCPU)], ['Memory', bytes(o.status?.desiredMemory)], ['GPU', count(o.status?.desiredGPU)],
       ['Ray version', text(o.spec?.rayVersion)], ['Autoscaling', yes(o.spec?.enableInTreeAutoscaling)], ['Head Pod', text(o.status?.head?.podName)],
       ['Head Service', text(o.status?.head?.serviceName)]],
     clusterSpec: (o) => o.spec, groups: (o) => groups(o.spec),
@@ -136,7 +142,7 @@ export const kinds = {
     plural: 'jobs', resource: 'rayjobs', kind: 'RayJob', one: 'job', label: 'Jobs', message: 'job', state: jobState,
     columns: [name, namespace, stateColumn(jobState), {id: 'ray', label: 'Ray says', value: (o) => o.status?.jobStatus ?? '', cell: (o) => text(o.status?.jobStatus)},
       {id: 'cluster', label: 'Cluster', value: (o) => o.status?.rayClusterName ?? '', cell: (o) => toCluster(o, o.status?.rayClusterName)},
-      {id: 'duration', label: 'Duration', end: true, hidden: true, value: (o) => seconds(o.status?.startTime, o.status?.endTime), cell: (o) => duration(o)}, age],
+      {id: 'duration', label: 'Duration', end: true, brief: true, hidden: true, value: (o) => seconds(o.status?.startTime, o.status?.endTime), cell: (o) => duration(o)}, age],
     facts: (o) => [['Entrypoint', html`<code>${o.spec?.entrypoint ?? ''}</code>`], ['Submission', text(o.status?.jobId)], ['Cluster', toCluster(o, o.status?.rayClusterName)],
       ['Started', html`<${Time} at=${o.status?.startTime} />`], ['Ended', html`<${Time} at=${o.status?.endTime} />`], ['Submission mode', o.spec?.submissionMode ?? 'K8sJobMode'],
       ['Tries', `${o.status?.succeeded ?? 0} succeeded, ${o.status?.failed ?? 0} failed`], ['Shuts down after', yes(o.spec?.shutdownAfterJobFinishes)]],
@@ -146,7 +152,7 @@ export const kinds = {
   services: {
     plural: 'services', resource: 'rayservices', kind: 'RayService', one: 'service', label: 'Services', message: 'service', state: serviceState,
     columns: [name, namespace, stateColumn(serviceState),
-      {id: 'endpoints', label: 'Endpoints', end: true, value: (o) => number(o.status?.numServeEndpoints)},
+      {id: 'endpoints', label: 'Endpoints', end: true, brief: true, value: (o) => number(o.status?.numServeEndpoints)},
       {id: 'applications', label: 'Applications', value: (o) => applications(o).length, cell: (o) => applicationsText(o)},
       {id: 'cluster', label: 'Cluster', value: (o) => o.status?.activeServiceStatus?.rayClusterName ?? '', cell: (o) => toCluster(o, o.status?.activeServiceStatus?.rayClusterName)}, age],
     facts: (o) => [['Endpoints', String(number(o.status?.numServeEndpoints))], ['Active cluster', toCluster(o, o.status?.activeServiceStatus?.rayClusterName)],
@@ -159,7 +165,7 @@ export const kinds = {
     plural: 'cronjobs', resource: 'raycronjobs', kind: 'RayCronJob', one: 'cron job', label: 'Cron jobs', message: 'cronJob', state: cronState,
     columns: [name, namespace, stateColumn(cronState), {id: 'schedule', label: 'Schedule', value: (o) => o.spec?.schedule ?? '', cell: (o) => html`<code>${o.spec?.schedule}</code>`},
       {id: 'last', label: 'Last run', end: true, hidden: true, value: (o) => Date.parse(o.status?.lastScheduleTime) || 0, cell: (o) => html`<${Time} at=${o.status?.lastScheduleTime} />`},
-      {id: 'next', label: 'Next run', end: true, hidden: true, value: (o) => Date.parse(o.status?.nextScheduleTime) || Infinity, cell: (o) => html`<${Time} at=${o.status?.nextScheduleTime} />`}, age],
+      {id: 'next', label: 'Next run', end: true, brief: true, hidden: true, value: (o) => Date.parse(o.status?.nextScheduleTime) || Infinity, cell: (o) => html`<${Time} at=${o.status?.nextScheduleTime} />`}, age],
     facts: (o) => [['Schedule', html`<code>${o.spec?.schedule}</code>`], ['Time zone', o.spec?.timeZone ?? 'that of the operator'],
       ['Last run', html`<${Time} at=${o.status?.lastScheduleTime} />`], ['Next run', html`<${Time} at=${o.status?.nextScheduleTime} />`],
       ['Entrypoint', html`<code>${o.spec?.jobTemplate?.entrypoint ?? ''}</code>`]],

@@ -137,6 +137,7 @@ function Nothing({kind, namespace, filtered, clear}) {
   return html`<${Empty} title=${`No ${kind.label.toLowerCase()} ${namespace ? 'in ' + namespace : 'yet'}`}><p>They appear here as soon as there are some.</p><//>`;
 }
 
+// Table has its roles in words, since its rows are laid out as grids, which some browsers take for no table.
 function Table({tableRef, kind, columns, rows, sort}) {
   // A row is made anew when its object has changed, and else taken as it is: of a thousand rows few change at a time.
   const made = useMemo(() => new WeakMap(), [kind, columns]);
@@ -149,9 +150,9 @@ function Table({tableRef, kind, columns, rows, sort}) {
     return known;
   }, [kind, columns]);
   return html`<div class="table-wrap">
-    <table ref=${tableRef} class=${cls('table', 'of-' + kind.plural, columns === kind.columns && 'all')} aria-label=${kind.label} aria-rowcount=${rows.length + 1}>
-      <thead><tr>${columns.map((c) => html`<${Head} key=${c.id} column=${c} sort=${sort} />`)}</tr></thead>
-      <tbody>${rows.map(row)}</tbody>
+    <table ref=${tableRef} role="table" class=${cls('table list', 'of-' + kind.plural, columns.length === kind.columns.length && 'all')} aria-label=${kind.label} aria-rowcount=${rows.length + 1}>
+      <thead role="rowgroup"><tr role="row">${columns.map((c) => html`<${Head} key=${c.id} column=${c} sort=${sort} />`)}</tr></thead>
+      <tbody role="rowgroup">${rows.map(row)}</tbody>
     </table>
   </div>`;
 }
@@ -160,7 +161,7 @@ function Head({column, sort}) {
   const by = sort.replace(/^-/, '') === column.id;
   const down = sort.startsWith('-');
   const next = by && !down ? '-' + column.id : column.id;
-  return html`<th scope="col" class=${cls('col-' + column.id, column.end && 'end', column.main && 'main')} aria-sort=${by ? (down ? 'descending' : 'ascending') : undefined}>
+  return html`<th role="columnheader" scope="col" class=${cls('col-' + column.id, column.end && 'end', column.main && 'main')} aria-sort=${by ? (down ? 'descending' : 'ascending') : undefined}>
     <button type="button" onClick=${() => setQuery({sort: next === 'name' ? '' : next})}>${column.label}<span class="sort" aria-hidden="true">${by ? (down ? '↓' : '↑') : ''}</span></button></th>`;
 }
 
@@ -170,7 +171,7 @@ function Row({kind, columns, object}) {
     if (e.target.closest('a, button') || getSelection()?.toString()) return;
     navigate(to);
   };
-  return html`<tr onClick=${open}>${columns.map((c) => (c.id === 'name'
-    ? html`<th key=${c.id} scope="row" class="col-name main"><${Link} class="row-link" to=${to}>${object.metadata.name}<//></th>`
-    : html`<td key=${c.id} data-label=${c.label} class=${cls('col-' + c.id, c.end && 'end', c.main && 'main')}>${c.cell ? c.cell(object) : c.value(object)}</td>`))}</tr>`;
+  return html`<tr role="row" onClick=${open}>${columns.map((c) => (c.id === 'name'
+    ? html`<th key=${c.id} role="rowheader" scope="row" class="col-name main"><${Link} class="row-link" to=${to}>${object.metadata.name}<//></th>`
+    : html`<td key=${c.id} role="cell" data-label=${c.label} class=${cls('col-' + c.id, c.end && 'end', c.main ? 'main' : c.brief && 'brief')}>${c.cell ? c.cell(object) : c.value(object)}</td>`))}</tr>`;
 }

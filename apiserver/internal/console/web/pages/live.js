@@ -11,5 +11,5 @@ export function Live({state}) {
     return html`<span role="status"><${Badge} tone="warn" title="The gateway shows what it saw last.">Kubernetes away for ${ageText(stale)}<//></span>`;
   }
   if (!synced) return html`<${Badge} tone="busy">${live ? 'Loading' : 'Connecting'}<//>`;
-  return html`<${Badge} tone="ok" title="Changes appear as they happen.">Live<//>`;
+  return html`<${Badge} tone="ok live" title="Changes appear as they happen.">Live<//>`;
 }
