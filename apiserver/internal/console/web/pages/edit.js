@@ -86,7 +86,7 @@ export function Edit({kind, namespace, name}) {
   return html`<main class="page" id="main">${heading}
     ${overtaken && (trouble.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
       : html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`)}
-    <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error}
+    <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error} onAgain=${check.again}
       onSubmit=${save} handle=${editor} readOnly=${mayNot} />
     ${mayNot && html`<${Warnings} warnings=${[`You may not update ${kind.resource} ${name} in namespace ${namespace}.`]} />`}
     ${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
