@@ -57,7 +57,7 @@ async function check(text, method, path, signal) {
 
 const mayPass = (error) => error.code === Code.RESOURCE_EXHAUSTED || error.away;
 
-// useCheck returns {state, problems, error} of a text: state is idle (nothing to check), checking, done, away (asked again by itself) or refused (error says why).
+// useCheck returns {state, problems, error, again} of a text: state is idle (nothing to check), checking, done, away (asked again by itself) or refused (error says why; again() asks again).
 // problems are those of the last text that was checked until there are new ones.
 export function useCheck({text, method, path}) {
   const [result, setResult] = useState({state: 'idle', problems: [], error: null});
@@ -99,5 +99,5 @@ export function useCheck({text, method, path}) {
     clearTimeout(retry.current.timer);
     ask.current.cancel();
   }, []);
-  return result;
+  return {...result, again: () => retry.current.again()};
 }

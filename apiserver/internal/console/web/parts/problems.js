@@ -107,3 +107,6 @@ export function summaryOf(problems) {
   }
   return parts.length === 0 ? 'No mistakes.' : parts.join(' and ') + '.';
 }
+
+// sentence ends a text as one.
+export const sentence = (text) => (/[.!?…]$/.test(text) ? text : text + '.');
