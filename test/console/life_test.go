@@ -103,7 +103,7 @@ func TestJob(t *testing.T) {
 	u := comesTo(t, stage.admin, "/ui/submit?namespace="+ns)
 	u.expects("status of 400", "status of 404", "status of 409", "status of 412", "status of 503") // the log is asked for before there is one
 	u.finds("heading", "Submit a job")
-	u.fill("textbox", "Name", "train")
+	u.fill("textbox", "Name may", "train")
 	u.fill("textbox", "Entrypoint", steps)
 	u.fill("spinbutton", "Workers", "0")
 	u.fill("textbox", "CPUs per Pod", "100m")
