@@ -28,6 +28,7 @@ var navigation = []section{
 	}},
 	{"Gateway and clients", []entry{
 		{"Gateway: REST and gRPC", "docs/gateway.md"},
+		{"Console", "docs/console.md"},
 		{"Python", "docs/python.md"},
 		{"Command line", "docs/cli.md"},
 	}},

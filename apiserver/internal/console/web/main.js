@@ -1,8 +1,8 @@
 // The console: finds out who is there, and shows the page that the path names.
 import {Button, Dialog, Empty, ErrorBox, html, render, Spinner, Toasts, useEffect, useErrorBoundary, useKeys, useRef, useState, useTitle} from './lib/ui.js';
-import {request} from './lib/api.js';
+import {request, sessionEnded} from './lib/api.js';
 import {kindOf, kinds} from './lib/kinds.js';
-import {forgetRights} from './lib/rights.js';
+import {forgetRights, useRights} from './lib/rights.js';
 import {Link, listPath, navigate, setQuery, useRoute} from './lib/router.js';
 import {Login} from './pages/login.js';
 import {List} from './pages/list.js';
@@ -35,7 +35,15 @@ function App() {
     setError(null);
     request('GET', '/ui/session').then(setSession, setError);
   };
-  useEffect(load, []);
+  useEffect(() => {
+    const ended = () => {
+      forgetRights();
+      setSession((s) => s && {...s, authenticated: !s.login && s.authenticated, message: 'log in again.'});
+    };
+    addEventListener(sessionEnded, ended);
+    load();
+    return () => removeEventListener(sessionEnded, ended);
+  }, []);
   const atLogin = route.segments[0] === 'login';
   useEffect(() => {
     if (!session) return;
@@ -74,6 +82,8 @@ function Frame({route, session, onLogout}) {
   const inObject = route.segments[0] === 'namespaces';
   const plural = inObject ? route.segments[2] : route.segments[0];
   const namespace = inObject ? route.segments[1] : route.query.get('namespace') ?? '';
+  const rights = useRights(namespace);
+  const submits = pages.submit && (rights.can('create', 'rayjobs') || rights.can('create', 'services', 'proxy'));
   useKeys({'?': () => setHelp(true)});
   return html`
     <a class="skip" href="#main">Skip to the content</a>
@@ -81,7 +91,7 @@ function Frame({route, session, onLogout}) {
       <${Link} class="brand" to=${listPath('clusters', namespace)} aria-label="raygate, all clusters"><img src="/ui/icon.svg" alt="" width="22" height="22" /><span>raygate</span><//>
       <nav class="kinds" aria-label="Kinds">${Object.values(kinds).map((k) => html`<${Link} key=${k.plural} to=${listPath(k.plural, namespace)}
         aria-current=${k.plural === plural ? (inObject ? 'true' : 'page') : undefined}>${k.label}<//>`)}
-        ${pages.submit && html`<${Link} to=${'/ui/submit' + (namespace ? '?namespace=' + encodeURIComponent(namespace) : '')} aria-current=${plural === 'submit' ? 'page' : undefined}>Submit<//>`}</nav>
+        ${submits && html`<${Link} to=${'/ui/submit' + (namespace ? '?namespace=' + encodeURIComponent(namespace) : '')} aria-current=${plural === 'submit' ? 'page' : undefined}>Submit<//>`}</nav>
       <div class="top-right">
         <${NamespaceChoice} namespace=${namespace} plural=${kindOf(plural) ? plural : 'clusters'} onList=${!inObject && Boolean(kindOf(plural))} />
         <${ThemeSwitch} />

@@ -33,9 +33,13 @@ export function statusError(status, http = 0, warnings = []) {
   });
 }
 
+// sessionEnded is the event that a call found nobody to be logged in.
+export const sessionEnded = 'raygate-session-ended';
+
 // toLogin leads to the login page, and back after the login.
 function toLogin() {
   if (!location.pathname.startsWith('/ui/login')) {
+    dispatchEvent(new Event(sessionEnded));
     navigate('/ui/login?next=' + encodeURIComponent(location.pathname + location.search), {replace: true});
   }
 }

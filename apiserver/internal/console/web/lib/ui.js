@@ -24,9 +24,9 @@ export function Dialog({title, onClose, children, footer, wide = false}) {
   const ref = useRef(null);
   const label = useID('dialog');
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    ref.current.showModal();
-    return () => before?.isConnected && before.focus();
+    const dialog = ref.current;
+    dialog.showModal();
+    return () => dialog.close(); // which gives the focus back
   }, []);
   const outside = (e) => { if (e.target === ref.current) onClose(); };
   return html`<dialog ref=${ref} class=${cls('dialog', wide && 'wide')} aria-labelledby=${label} onCancel=${(e) => { e.preventDefault(); onClose(); }} onMouseDown=${outside}>

@@ -82,32 +82,33 @@ export function useList(kind, namespace) {
   return {...state, items: state.objects};
 }
 
-// useObject returns one object as it is now: {object, missing, deleted, synced, live, stale, error, fatal}. A deleted object stays as it was last. Who may not
-// watch sees the object as it is when the page opens, and watched is false.
-export function useObject(kind, namespace, name) {
+// useObject returns one object as it is now: {object, missing, deleted, synced, live, stale, error, fatal, watched}. A deleted object stays as it was last.
+// Who may not watch (watches is false) sees the object as it is when the page opens, and watched is false; as long as watches is undefined nothing is asked.
+export function useObject(kind, namespace, name, watches = true) {
   const [state, setState] = useState({...nothing, object: null});
   useEffect(() => {
     let last = null;
-    let gone = false;
+    const control = new AbortController();
     setState({...nothing, object: null});
-    const show = (s) => !gone && setState(s);
+    const show = (s) => control.signal.aborted || setState(s);
+    if (watches === undefined) return undefined;
+    if (!watches) {
+      request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`, {signal: control.signal}).then(
+        (object) => show({...nothing, object, synced: true, watched: false}),
+        (error) => show({...nothing, object: null, error, fatal: true, missing: error.code === Code.NOT_FOUND}),
+      );
+      return () => control.abort();
+    }
     const stop = follow(kind, namespace, {filter: `metadata.name = ${JSON.stringify(name)}`}, (s) => {
-      if (s.fatal && s.error.code === Code.PERMISSION_DENIED) {
-        request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`).then(
-          (object) => show({...s, object, synced: true, error: null, fatal: false, watched: false}),
-          (error) => show({...s, object: null, error, fatal: true, missing: error.code === Code.NOT_FOUND}),
-        );
-        return;
-      }
       const now = s.objects.get(`${namespace}/${name}`) ?? null;
       const seen = last !== null;
       last = now ?? last;
       show({...s, object: last, missing: s.synced && !now && !seen, deleted: s.synced && !now && seen, watched: true});
     });
     return () => {
-      gone = true;
+      control.abort();
       stop();
     };
-  }, [kind, namespace, name]);
+  }, [kind, namespace, name, watches]);
   return state;
 }

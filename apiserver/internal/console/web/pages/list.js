@@ -39,8 +39,9 @@ export function List({kind, route}) {
   const namespace = route.query.get('namespace') ?? '';
   const filter = route.query.get('filter') ?? '';
   const sort = route.query.get('sort') ?? 'name';
-  const list = useList(kind, namespace);
   const rights = useRights(namespace);
+  const refused = rights.loaded && !rights.error && !rights.can('watch', kind.resource);
+  const list = useList(kind, rights.loaded && !refused ? namespace : undefined);
   const columns = useMemo(() => kind.columns.filter((c) => c.id !== 'namespace' || !namespace), [kind, namespace]);
   const all = useMemo(() => [...list.items.values()], [list.items]);
   const [tone, setTone] = useState('');
@@ -66,14 +67,14 @@ export function List({kind, route}) {
       <span class="grow" />
       ${pages.create && rights.can('create', kind.resource) && html`<${Link} class="button primary" to=${createPath(kind, namespace)}>Create ${kind.one}<//>`}
     </header>
-    <div class="toolbar">
+    ${!refused && html`<div class="toolbar">
       <input ref=${search} class="input search" type="search" placeholder="Filter (press /)" aria-label="Filter ${kind.label.toLowerCase()}" value=${filter}
         spellcheck=${false} onInput=${(e) => setQuery({filter: e.target.value})} onKeyDown=${(e) => searchKey(e, table.current)} />
       <${Tones} kind=${kind} objects=${all} tone=${tone} setTone=${setTone} />
       <span class="grow" />
       <span class="muted count-of" role="status">${list.synced && countText(rows.length, all.length, kind)}</span>
-    </div>
-    ${fatal ? html`<${Failure} error=${fatal} kind=${kind} namespace=${namespace} />`
+    </div>`}
+    ${refused ? html`<${Refused} kind=${kind} namespace=${namespace} />` : fatal ? html`<${Failure} error=${fatal} kind=${kind} namespace=${namespace} />`
       : !list.synced && all.length === 0 ? (list.error ? html`<${ErrorBox} error=${list.error} title="Not loaded yet." />` : html`<${Spinner} />`)
       : rows.length === 0 ? html`<${Nothing} kind=${kind} namespace=${namespace} filtered=${all.length > 0} clear=${() => { setTone(''); setQuery({filter: ''}); }} />`
       : html`<${Table} tableRef=${table} kind=${kind} columns=${columns} rows=${rows} sort=${sort} />`}
@@ -122,12 +123,13 @@ function Tones({kind, objects, tone, setTone}) {
 }
 
 function Failure({error, kind, namespace}) {
-  if (error.code !== Code.PERMISSION_DENIED) return html`<${ErrorBox} error=${error} title="The list cannot be shown." onRetry=${() => location.reload()} />`;
-  return html`<${Empty} title=${`You may not see ${kind.label.toLowerCase()} ${namespace ? 'in ' + namespace : 'in all namespaces'}`}>
-    <p>${namespace ? 'Choose another namespace above, or ask its administrator for the right.' : 'Choose a namespace above, in which you may.'}</p>
-    <p class="hint">${error.message}</p>
-  <//>`;
+  if (error.code === Code.PERMISSION_DENIED) return html`<${Refused} kind=${kind} namespace=${namespace} />`;
+  return html`<${ErrorBox} error=${error} title="The list cannot be shown." onRetry=${() => location.reload()} />`;
 }
+
+const Refused = ({kind, namespace}) => html`<${Empty} title=${`You may not see ${kind.label.toLowerCase()} in ${namespace || 'all namespaces at once'}`}>
+  <p>${namespace ? 'Choose another namespace above, or ask the administrator of this one' : 'Choose a namespace above in which you may, or ask an administrator'} for the right
+    to <code>list</code> and <code>watch</code> <code>${kind.resource}.ray.io</code>.</p><//>`;
 
 function Nothing({kind, namespace, filtered, clear}) {
   if (filtered) {

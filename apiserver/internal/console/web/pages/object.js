@@ -15,8 +15,9 @@ import {YAML} from './yaml.js';
 const own = {overview: Overview, pods: Pods, events: Events, yaml: YAML};
 
 export function ObjectPage({kind, namespace, name, route}) {
-  const state = useObject(kind, namespace, name);
   const rights = useRights(namespace, {resource: kind.resource, name});
+  const watches = rights.loaded ? Boolean(rights.error) || rights.can('watch', kind.resource) : undefined;
+  const state = useObject(kind, namespace, name, watches);
   const tabs = tabsOf(kind, rights);
   const wanted = route.query.get('tab') ?? 'overview';
   const active = tabs.some((t) => t.id === wanted) ? wanted : 'overview';
