@@ -43,9 +43,17 @@ require (
 	k8s.io/cli-runtime v0.37.2
 )
 
-require github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
+require (
+	github.com/dlclark/regexp2/v2 v2.5.2 // indirect
+	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
+	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
+)
 
-require sigs.k8s.io/gateway-api v1.6.3
+require (
+	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b
+	sigs.k8s.io/gateway-api v1.6.3
+)
 
 require (
 	github.com/bufbuild/protocompile v0.14.1 // indirect

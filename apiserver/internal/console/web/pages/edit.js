@@ -20,11 +20,12 @@ export function Edit({kind, namespace, name}) {
   const [problems, setProblems] = useState(null);
   const [busy, setBusy] = useState(false);
   const [done, setDone] = useState(false);
-  let blocked = null; // by what somebody else has done to the object
   const editor = useRef(null);
   const rights = useRights(namespace, {resource: kind.resource, name});
   const changed = stored !== null && text !== stored;
   const check = useCheck({text: changed ? text : '', method: 'PUT', path});
+  const trouble = failure ?? (check.state === 'refused' ? check.error : null);
+  const overtaken = [Code.ABORTED, Code.NOT_FOUND].includes(trouble?.code); // by what somebody else has done to the object
   useTitle(`Edit ${name}`);
   useUnsaved(changed && !done);
   const read = async () => withoutStatus(await request('GET', path, {accept: 'application/yaml'}));
@@ -47,7 +48,7 @@ export function Edit({kind, namespace, name}) {
     setFailure(null);
   };
   const save = async () => {
-    if (busy || !changed || blocked) {
+    if (busy || !changed || overtaken) {
       return;
     }
     setBusy(true);
@@ -75,7 +76,6 @@ export function Edit({kind, namespace, name}) {
     setStored(theirs);
     edit(withVersion(text, versionOf(theirs)));
   };
-  const trouble = failure ?? (check.state === 'refused' ? check.error : null);
   const heading = html`<header class="page-head"><p><${Link} to=${objectPath(kind.plural, namespace, name)}>${namespace} / ${name}<//></p><h1>Edit ${kind.one} ${name}</h1></header>`;
   if (stored === null) {
     return html`<main class="page" id="main">${heading}${error
@@ -83,15 +83,14 @@ export function Edit({kind, namespace, name}) {
       : html`<${Spinner} label="Loading" />`}</main>`;
   }
   const mayNot = rights.loaded && !rights.error && !rights.can('update', kind.resource);
-  blocked = trouble?.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
-    : trouble?.code === Code.NOT_FOUND && html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`;
   return html`<main class="page" id="main">${heading}
-    ${blocked}
+    ${overtaken && (trouble.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
+      : html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`)}
     <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error}
       onSubmit=${save} handle=${editor} readOnly=${mayNot} />
     ${mayNot && html`<${Warnings} warnings=${[`You may not update ${kind.resource} ${name} in namespace ${namespace}.`]} />`}
-    ${!blocked && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || Boolean(blocked)} onClick=${save}>Save<//>`}
+    ${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
+    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || overtaken} onClick=${save}>Save<//>`}
       <${Link} class="button quiet" to=${objectPath(kind.plural, namespace, name)}>Cancel<//></div>
   </main>`;
 }

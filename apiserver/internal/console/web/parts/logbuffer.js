@@ -65,7 +65,7 @@ export class LogBuffer {
 
   add(line) {
     let last = this.blocks[this.blocks.length - 1];
-    if (!last || last.lines.length >= linesPerBlock) {
+    if (!last || last.lines.length >= linesPerBlock || last.chars >= this.maxChars / 16) {
       last = {id: this.ids++, lines: [], chars: 0, version: 0};
       this.blocks.push(last);
     }

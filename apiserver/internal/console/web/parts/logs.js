@@ -10,8 +10,11 @@ const lastRetry = 20000;
 // frame is how often what has arrived is shown, in milliseconds.
 const frame = 100;
 
+// early are the reasons for which a log is not there yet; for others of its kind there will be none.
+const early = new Set(['JOB_NOT_STARTED', 'LOG_NOT_READY', 'CLUSTER_NOT_READY']);
+
 // notYet says of an error that the log may come: its job has not begun, or somebody does not answer.
-const notYet = (error) => error.away || [Code.FAILED_PRECONDITION, Code.RESOURCE_EXHAUSTED, Code.ABORTED].includes(error.code);
+const notYet = (error) => error.away || error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.ABORTED || early.has(error.reason);
 
 // follow reads a log into a buffer until the signal or its end. It begins anew after a break, since what was lost of the end is not known.
 async function follow({path, query, buffer, signal, onState, changed}) {
@@ -57,8 +60,9 @@ async function follow({path, query, buffer, signal, onState, changed}) {
 const tones = {opening: 'busy', following: 'ok', waiting: 'warn', ended: 'idle', failed: 'error'};
 const words = {opening: 'Opening', following: 'Following', waiting: 'Waiting', ended: 'Ended', failed: 'Cannot be read'};
 
-// Log shows the log at a path of the API. sources, if given, are [{id, label}] for the query parameter source. onEnd is called when the log has ended.
-export function Log({path, name, sources = [], onEnd}) {
+// Log shows the log at a path of the API. sources, if given, are [{id, label}] for the query parameter source. phase is a text that changes when a log that is not
+// there yet may have come. onEnd is called when the log has ended.
+export function Log({path, name, sources = [], phase = '', onEnd}) {
   const buffer = useMemo(() => new LogBuffer(), [path]);
   const [source, setSource] = useState(sources[0]?.id ?? '');
   const [from, setFrom] = useState('tail');
@@ -92,6 +96,11 @@ export function Log({path, name, sources = [], onEnd}) {
       drawing.current.timer = 0;
     };
   }, [buffer, path, from, source, attempt]);
+  useEffect(() => {
+    if (status.state === 'waiting') {
+      setAttempt((n) => n + 1);
+    }
+  }, [phase]);
   const shown = useRef(null);
   if (!paused || shown.current === null) {
     shown.current = buffer.snapshot(shown.current);
@@ -204,5 +213,5 @@ export function Logs({kind, object, rights}) {
   if (sources.length === 0) {
     return rights.loaded ? html`<${Empty} title="You may not read logs here">The log of a job needs the right to get services/proxy in ${namespace}.<//>` : html`<${Spinner} />`;
   }
-  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${sources} />`;
+  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${sources} phase=${object.status?.jobDeploymentStatus + ' ' + object.status?.jobStatus} />`;
 }

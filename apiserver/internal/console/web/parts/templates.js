@@ -123,8 +123,6 @@ const serveConfig = `  serveConfigV2: |
     - name: hello
       import_path: hello:app
       route_prefix: /
-      runtime_env:
-        working_dir: https://example.com/hello.zip
 `;
 
 const unquote = (text) => {

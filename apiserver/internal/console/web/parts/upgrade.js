@@ -4,8 +4,8 @@ import {request} from '../lib/api.js';
 import {objectPath} from '../lib/router.js';
 import {clustersOf, sampleOf, samplesBefore, seriesOf, stateOf, waitingFor, withSample} from './timeline.js';
 
-const width = 600;
-const height = 160;
+const height = 180;
+const left = 34; // of the figures beside the axis
 const shownSteps = 50;
 
 // Upgrade is the tab of a RayService. It is given the object as the watch of the page has it, and makes no calls of its own but one for the events of before.
@@ -67,16 +67,23 @@ const Share = ({label, value}) => html`<label class="share"><span>${label}</span
 
 // Course draws the shares over time, and lists the same steps for who cannot see them.
 function Course({samples}) {
+  const frame = useRef(null);
+  const [width, setWidth] = useState(600); // so that texts in the drawing have the size of texts, whatever the width of the page
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(200, Math.floor(entry.contentRect.width) - left - 12)));
+    observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
   if (samples.length === 0) {
-    return null;
+    return html`<figure ref=${frame} />`;
   }
   const from = samples[0].time;
   const to = Math.max(Date.now(), from + 10000);
   const area = {from, to, width, height};
   const names = clustersOf(samples);
-  return html`<figure class="course">
+  return html`<figure class="course" ref=${frame}>
     <figcaption>Shares of ${names.length === 1 ? 'the cluster' : 'the clusters'} since <time datetime=${new Date(from).toISOString()}>${new Date(from).toLocaleTimeString()}</time></figcaption>
-    <svg viewBox="-34 -8 ${width + 42} ${height + 30}" role="img" aria-label="Capacity and traffic of each cluster over time; the table below has the same figures">
+    <svg viewBox=${`${-left} -8 ${width + left + 8} ${height + 30}`} role="img" aria-label="Capacity and traffic of each cluster over time; the table below has the same figures">
       ${[0, 25, 50, 75, 100].map((p) => html`<g key=${p}><line class="course-grid" x1="0" x2=${width} y1=${height - p * height / 100} y2=${height - p * height / 100} />
         <text class="course-text" x="-6" y=${height - p * height / 100 + 4} text-anchor="end">${p}</text></g>`)}
       <text class="course-text" x="0" y=${height + 18}>${new Date(from).toLocaleTimeString()}</text>
