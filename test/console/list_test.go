@@ -105,7 +105,7 @@ func TestThousandRows(t *testing.T) {
 	u.goTo("/ui/clusters?namespace=" + ns)
 	u.sees("1,000 clusters")
 	t.Logf("1,000 rows were there after %s", time.Since(begin).Round(time.Millisecond))
-	u.save("thousand-1280-light", false)
+	u.save("thousand-1280-light", 1280, false)
 	begin = time.Now()
 	u.fill("searchbox", "Filter", "0777")
 	u.hasRows("cluster-0777")
@@ -113,7 +113,7 @@ func TestThousandRows(t *testing.T) {
 	u.fill("searchbox", "Filter", "")
 	u.sees("1,000 clusters")
 	u.must(u.page.Size(390, 844))
-	u.save("thousand-390-light", false)
+	u.save("thousand-390-light", 390, false)
 	u.must(u.page.Size(1280, 800))
 
 	var longest float64

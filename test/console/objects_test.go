@@ -28,7 +28,6 @@ func namespace(t *testing.T) string {
 	return ns
 }
 
-
 // clusterYAML is a RayCluster with a group of workers, as a user writes it.
 func clusterYAML(ns, name string, replicas int) string {
 	return fmt.Sprintf(`apiVersion: ray.io/v1

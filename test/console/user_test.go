@@ -58,7 +58,7 @@ func (u *user) leave() {
 		text, _ := u.page.Text()
 		at, _ := u.page.URL()
 		u.t.Logf("the page %s reads:\n%s\nrequests in flight: %q", at, text, u.page.InFlight())
-		u.save(strings.ReplaceAll(u.t.Name(), "/", "-")+"-failed", true)
+		u.save(strings.ReplaceAll(u.t.Name(), "/", "-")+"-failed", 1280, true)
 	}
 	for _, problem := range u.page.Problems() {
 		u.t.Errorf("the browser reports %s", problem)
@@ -213,18 +213,13 @@ func (u *user) hasRows(names ...string) {
 // sideways. It keeps pictures of it.
 func (u *user) looks(name string) {
 	u.t.Helper()
-	u.looksBy(name, true)
-}
-
-func (u *user) looksBy(name string, whole bool) {
-	u.t.Helper()
 	for _, width := range []int64{1280, 390} {
 		u.must(u.page.Size(width, 844))
 		for _, theme := range []string{"light", "dark"} {
 			u.must(u.page.Media(theme == "dark"))
 			u.must(u.page.Run(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, nil))
 			label := fmt.Sprintf("%s-%d-%s", name, width, theme)
-			u.save(label, whole)
+			u.save(label, width, true)
 			findings, err := axe.Check(u.page)
 			u.must(err)
 			for _, f := range findings {
@@ -250,11 +245,11 @@ func (u *user) looksBy(name string, whole bool) {
 	u.must(u.page.Media(false))
 }
 
-func (u *user) save(name string, whole bool) {
+func (u *user) save(name string, width int64, whole bool) {
 	if *pictures == "" {
 		return
 	}
-	png, err := u.page.Picture(whole)
+	png, err := u.page.Picture(width, whole)
 	if err == nil {
 		err = os.MkdirAll(*pictures, 0o755)
 	}

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -201,14 +199,28 @@ func (p *Page) Fill(role, name, value string) error {
 
 // Press presses keys: each is one character, or one of kb.
 func (p *Page) Press(keys ...string) error {
-	ctx, cancel := context.WithTimeout(p.ctx, settle)
-	defer cancel()
 	for _, key := range keys {
-		if err := chromedp.Do(ctx, chromedp.KeyEvent(key)); err != nil {
-			return err
+		for _, r := range key {
+			if err := p.press(r); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// press sends a key with its text in one event, so that a page that handles the key keeps the text from being typed, as it does in a browser with a keyboard.
+func (p *Page) press(r rune) error {
+	events := kb.Encode(r)
+	down, up := *events[0], *events[len(events)-1]
+	down.Type = input.DispatchKeyEventTypeRawKeyDown
+	if len(events) == 3 {
+		down.Type, down.Text, down.UnmodifiedText = input.DispatchKeyEventTypeKeyDown, events[1].Text, events[1].UnmodifiedText
+	}
+	if err := do(p, input.DispatchKeyEvent, down); err != nil {
+		return err
+	}
+	return do(p, input.DispatchKeyEvent, up)
 }
 
 // Choose selects an option of a list by its text.
@@ -246,4 +258,9 @@ func (p *Page) Focused() (Thing, error) {
 	}
 	n := tree.Nodes[0]
 	return Thing{Role: text(n.Role), Name: text(n.Name), Value: text(n.Value), node: n.BackendDOMNodeID}, nil
+}
+
+// Type types a text where the focus is.
+func (p *Page) Type(value string) error {
+	return do(p, input.InsertText, input.InsertTextParams{Text: value})
 }

@@ -138,6 +138,13 @@ func (p *Page) URLs() []string {
 	return append([]string(nil), p.urls...)
 }
 
+// Forget begins a new record of URLs.
+func (p *Page) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.urls = nil
+}
+
 // InFlight returns the URLs of requests whose answers go on, as those of watches do.
 func (p *Page) InFlight() []string {
 	p.mu.Lock()
@@ -195,9 +202,25 @@ func (p *Page) URL() (string, error) {
 	return url, err
 }
 
-// Picture is the page as one sees it, as PNG; whole, it is as long as its content.
-func (p *Page) Picture(whole bool) ([]byte, error) {
-	result, err := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: new(whole)})
+// longest is the height of the longest picture, in pixels.
+const longest = 4000
+
+// Picture is the page as PNG, as one sees it in a window of this width; whole, the window is as high as its content.
+func (p *Page) Picture(width int64, whole bool) ([]byte, error) {
+	height := int64(844)
+	if whole {
+		if err := p.Run(`Math.max(innerHeight, document.documentElement.scrollHeight)`, &height); err != nil {
+			return nil, err
+		}
+		// A higher window, since what sticks to the edges of the window would be in the middle of a picture that goes beyond it.
+		if err := p.Size(width, min(height, longest)); err != nil {
+			return nil, err
+		}
+	}
+	result, err := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+	if whole {
+		err = errors.Join(err, p.Size(width, 844))
+	}
 	return result.Data, err
 }
 
