@@ -29,6 +29,8 @@ type Finding struct {
 	Refused bool
 	// Forbidden says that a policy of the registry refuses them, and nothing in itself wrong.
 	Forbidden bool
+	// Disagrees says that the user gives Ray another number than the devices, which is kept.
+	Disagrees bool
 	Field     *field.Path
 	// Message says what is wrong and what would be right.
 	Message string
@@ -164,7 +166,7 @@ func (c *checker) disagreement(counts raycount.Counts, g *raycount.Group) {
 	if len(c.group.Resources) > 0 {
 		path = c.group.Path.Child("resources")
 	}
-	c.warn(path, "is %d and is kept, but the Ray container sees %d: leave it out to have Ray started with what the container sees", said, *counts.GPUs)
+	c.findings = append(c.findings, Finding{Group: c.group.Name, Disagrees: true, Field: path, Message: fmt.Sprintf("is %d and is kept, but the Ray container sees %d: leave it out to have Ray started with what the container sees", said, *counts.GPUs)})
 }
 
 // unseen finds what the autoscaler does not know although nodes will have it.

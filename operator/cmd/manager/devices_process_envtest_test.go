@@ -13,6 +13,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/webhook/registration"
 	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/raytest"
 )
@@ -160,6 +162,20 @@ func TestR1R2R3Process(t *testing.T) {
 		return !completed
 	})
 	check("devices-alone")
+
+	// The registration that is left is put back once it names its scope.
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	must(admin.Get(ctx, client.ObjectKey{Name: "raygate-validating-webhook"}, &validating))
+	last := len(validating.Webhooks) - 1
+	want := validating.Webhooks[last].DeepCopy()
+	validating.Annotations = map[string]string{registration.AnnotationScope: "RayPods"}
+	validating.Webhooks[last].FailurePolicy = new(admissionregistrationv1.Ignore)
+	validating.Webhooks[last].Rules[0].Resources = []string{"pods/status"}
+	must(admin.Update(ctx, &validating))
+	eventually(ctx, t, "the registration to be put back", func() bool {
+		must(admin.Get(ctx, client.ObjectKey{Name: validating.Name}, &validating))
+		return equality.Semantic.DeepEqual(*want, validating.Webhooks[last])
+	})
 }
 
 // registerDevices adds what the component adds to the registrations.

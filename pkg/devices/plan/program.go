@@ -131,7 +131,9 @@ func (p *Program) Vendors() []string {
 func (p *Program) SetsAbsentEnv() bool { return len(p.absent) > 0 }
 
 // OptsOut reports whether a Pod with these labels is left as it is. It is held to quotas, and refused for what is wrong with it, all the same.
-func OptsOut(labels map[string]string) bool { return labels[devices.OptOutLabel] == devices.OptOutValue }
+func OptsOut(labels map[string]string) bool {
+	return labels[devices.OptOutLabel] == devices.OptOutValue
+}
 
 // ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not. A namespace that is not known, which is
 // empty, may be one that permits it.

@@ -85,6 +85,8 @@ const (
 	LabelSliceMemoryPercent = "devices.ray.io/slice-memory-percent"
 	LabelSliceCores         = "devices.ray.io/slice-cores"
 	LabelShared             = "devices.ray.io/shared"
+	// LabelMIGProfile is that of instances of one profile, such as 1g.10gb.
+	LabelMIGProfile = "devices.ray.io/mig-profile"
 )
 
 // RayLabels are labels for the Ray node with the devices, by which tasks can be placed. Nothing is said of a size that is not known before a device is

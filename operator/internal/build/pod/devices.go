@@ -3,6 +3,7 @@ package pod
 import (
 	"maps"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -55,27 +56,38 @@ func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequireme
 // labelsVersion is the first release of Ray that documents labels of nodes; one before it does not start with this form of them.
 var labelsVersion = version.MustParseGeneric("2.49.0")
 
-// rayLabels are those of the group, and under them those of the devices. Devices of several families in one container have no size in common.
-func (n *node) rayLabels() map[string]string {
-	_, set := n.startParams["labels"]
+// rayLabels are those of the group, and under them those of the devices.
+func (n *node) rayLabels(ray corev1.ResourceRequirements) map[string]string {
+	if _, set := n.startParams["labels"]; !n.o.DeviceLabels || n.program == nil || set {
+		return n.labels
+	}
+	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err != nil || v.LessThan(labelsVersion) {
+		return n.labels
+	}
+	labels := n.sizes(ray)
+	if len(labels) == 0 {
+		return n.labels
+	}
+	maps.Copy(labels, n.labels)
+	return labels
+}
+
+// sizes are labels about the devices of the Ray container. Those of several families, or instances of several profiles, have no size in common.
+func (n *node) sizes(ray corev1.ResourceRequirements) map[string]string {
 	var own []plan.Device
 	for i := range n.devices {
 		if d := &n.devices[i]; !d.Init && d.Index == 0 {
 			own = append(own, *d)
 		}
 	}
-	if !n.o.DeviceLabels || set || len(own) != 1 {
-		return n.labels
+	profiles := raycount.Of(n.program, n.devices, ray.Limits).Profiles
+	switch {
+	case len(own) == 1 && len(profiles) == 0:
+		return own[0].RayLabels()
+	case len(own) == 0 && len(profiles) == 1:
+		return map[string]string{plan.LabelVendor: "nvidia", plan.LabelMIGProfile: strings.TrimPrefix(profiles[0], "nvidia.com/mig-")}
 	}
-	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err != nil || v.LessThan(labelsVersion) {
-		return n.labels
-	}
-	labels := own[0].RayLabels()
-	if labels == nil {
-		return n.labels
-	}
-	maps.Copy(labels, n.labels)
-	return labels
+	return nil
 }
 
 // addCustom adds resources to the parameter of that name. A text that cannot be parsed stays as it is.

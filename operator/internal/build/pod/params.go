@@ -33,7 +33,7 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 
 	// The group's own fields win; validation refuses to have both.
 	n.addGroupResources(params)
-	if labels := n.rayLabels(); len(labels) > 0 {
+	if labels := n.rayLabels(ray); len(labels) > 0 {
 		params["labels"] = joinLabels(labels)
 	}
 

@@ -3,12 +3,14 @@ package raycluster
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -131,5 +133,29 @@ func TestVerdictsAreCountedOncePerVersion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestA1NumberThatIsKept: of a number of GPUs that is another than that of the devices there is an event, once, because there may be no webhooks that warn.
+func TestA1NumberThatIsKept(t *testing.T) {
+	for gpus, want := range map[string]int{"8": 1, "2": 0} {
+		rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 0, raytest.GroupParams(map[string]string{"num-gpus": gpus}), raytest.GroupContainer(func(c *corev1.Container) {
+			c.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2"), "nvidia.com/gpumem": resource.MustParse("1")}
+		})))
+		b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "h"))
+		b.restart(withDeviceFacts(t))
+		got := 0
+		for range 3 {
+			b.clock.Step(settleTime)
+			b.mustReconcile()
+			for _, text := range b.events() {
+				if strings.Contains(text, "num-gpus") && strings.Contains(text, "is 8 and is kept, but the Ray container sees 2") {
+					got++
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d events, want %d", gpus, got, want)
+		}
 	}
 }

@@ -130,7 +130,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 			cleanUp: c.CleanUpRedis, options: c.Pod,
 		}).Run},
 		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
-			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS,
+			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS, devices: c.Pod.Devices,
 		}).Run},
 		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},                   // before anything that has to be cleaned up after
 		{Name: "device facts", Run: (&deviceFacts{client: c.Client, versions: r.versions, options: c.Pod, enabled: c.DeviceFacts}).Run},     // the autoscaler reads them when the head starts

@@ -10,10 +10,12 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -25,6 +27,7 @@ type validateSpec struct {
 	said     *report.Once
 	optional *served.Watches
 	mtls     bool // feature gate RayClusterMTLS
+	devices  pod.DeviceRegistry
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
@@ -90,6 +93,13 @@ func (v *validateSpec) warn(s *scope) {
 		}
 		if slices.Contains(eventRules, w.Origin) {
 			list = append(list, w)
+		}
+	}
+	if v.devices != nil { // a number that is kept although the container sees another, of which nobody was warned where there are no webhooks
+		for _, f := range raydevices.Check(v.devices.Program(), s.cluster, raydevices.Options{}) {
+			if f.Disagrees {
+				list = append(list, field.Invalid(f.Field, field.OmitValueType{}, f.Message))
+			}
 		}
 	}
 	if len(list) > 0 {

@@ -109,9 +109,12 @@ func refused(r *plan.Result) answer {
 func denied(code int32, reason metav1.StatusReason, message string, r *plan.Result) answer {
 	a := allowed(outcomeDenied, r.Warnings...)
 	a.Allowed, a.reason, a.vendors = false, string(reason), r.Vendors
-	a.Result = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}
+	a.Result = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: report.Clip(message, maxMessage)}
 	return a
 }
+
+// maxMessage bounds what a Pod of very many containers makes of itself in answers and in the log.
+const maxMessage = 16 << 10
 
 // outer makes a failed call of what is no answer. A well-formed answer would be final, whatever the failure policy says.
 type outer struct {

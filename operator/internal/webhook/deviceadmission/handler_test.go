@@ -252,3 +252,18 @@ func TestD2OptOutPolicy(t *testing.T) {
 		t.Errorf("namespaces without a policy: %v", err)
 	}
 }
+
+// TestManyProblems: a Pod of thousands of containers with mistakes gets an answer, and makes a line in the log, of some kilobytes.
+func TestManyProblems(t *testing.T) {
+	var containers []string
+	for i := range 5000 {
+		containers = append(containers, fmt.Sprintf(`{"name":"c%d","resources":{"limits":{"nvidia.com/gpumem":"8Gi"}}}`, i))
+	}
+	m, _ := serve(t, shippedRegistry(t), nil)
+	for path := range m {
+		_, r := ask(t, m[path], review(t, `{"spec":{"containers":[`+strings.Join(containers, ",")+`]}}`, nil))
+		if r == nil || r.Allowed || r.Result.Code != http.StatusUnprocessableEntity || len(r.Result.Message) > 16<<10 || !strings.Contains(r.Result.Message, "write 8192") {
+			t.Fatalf("%s: %d bytes", path, len(fmt.Sprint(r)))
+		}
+	}
+}
