@@ -9,6 +9,7 @@ step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
 step "admission policies" go run ./hack/policygen
 step "pieces of the Helm chart" go run ./hack/chartgen
+step "reference of the custom resources" go run ./hack/crddoc
 step "rule catalogue" go run ./hack/rulesdoc
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update
 step "commands of raygate" go test ./cmd/raygate/internal/cli -run "^TestReference$" -count=1 -update
