@@ -10,8 +10,10 @@ step "protos" hack/generate-proto.sh
 step "libraries of the console" hack/generate-console.sh
 step "admission policies" go run ./hack/policygen
 step "pieces of the Helm chart" go run ./hack/chartgen
+step "reference of the custom resources" go run ./hack/crddoc
 step "rule catalogue" go run ./hack/rulesdoc
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update
+step "flags of the gateway" go test ./apiserver/cmd/apiserver -run "^TestFlagReference$" -count=1 -update
 step "commands of raygate" go test ./cmd/raygate/internal/cli -run "^TestReference$" -count=1 -update
 step "refusals in docs/moving-from-kuberay.md" go test ./test/docs -run "^TestRefusals$" -count=1 -update
 (cd observability && step "dashboards" go run .)

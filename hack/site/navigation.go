@@ -40,8 +40,9 @@ var navigation = []section{
 		{"Figures", "docs/benchmarks.md"},
 	}},
 	{"Reference", []entry{
+		{"Custom resources", "docs/kinds.md"},
 		{"Rules", "docs/validation.md"},
-		{"Kinds and API", "docs/reference.md"},
+		{"API of the gateway", "docs/reference.md"},
 	}},
 	{"Working on it", []entry{
 		{"Contributing", "CONTRIBUTING.md"},
