@@ -1,6 +1,8 @@
 """What needs no gateway: identities, addresses, retries, tables."""
 
+import asyncio
 import base64
+import concurrent.futures
 import http.server
 import json
 import os
@@ -17,7 +19,7 @@ from raygate.errors import http_details
 from raygate.kinds import CLUSTER, JOB, SUBMISSIONS, method
 from raygate.objects import Diagnosis, Object
 from raygate.progress import Display
-from raygate.v2 import diagnosis_pb2
+from raygate.v2 import cluster_service_pb2, cluster_service_pb2_grpc, diagnosis_pb2
 
 
 def write(path, content):
@@ -139,9 +141,12 @@ class Gateway(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.seen.append((self.command, self.path, dict(self.headers), json.loads(body) if body else None))
         status, answer, *more = self.server.plan.pop(0)
+        warned = more.pop() if more and isinstance(more[-1], list) else []
         data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data) + sum(more)))  # with more it breaks off
+        for each in warned:
+            self.send_header("Warning", each)
         self.end_headers()
         self.wfile.write(data)
         self.close_connection = bool(more)
@@ -281,3 +286,52 @@ def test_progress(capsys):
     shown.show("a")
     Display(False).show("b")
     assert capsys.readouterr().err == "a (0 s)\n"
+
+
+WARNED = ['299 - "spec.a is old"', '299 - "one", 299 - "two, 100 of them"', '299 - "one"', "nonsense"]
+
+
+def test_warnings_by_rest(gateway):
+    gateway.plan = [(200, {"metadata": {"name": "demo"}}, WARNED), (200, {"metadata": {"name": "demo"}}, WARNED)]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, pytest.warns(raygate.GatewayWarning) as caught:
+        assert client.clusters.get("demo").name == "demo"
+    assert [str(each.message) for each in caught] == ["spec.a is old", "one", "two, 100 of them"]
+    assert {each.filename for each in caught} == {__file__}, "the line that made the call"
+
+    async def ask():
+        async with raygate.AsyncClient(rest=gateway.url, grpc=None) as client:
+            await client.clusters.get("demo")
+
+    with pytest.warns(raygate.GatewayWarning) as caught:
+        asyncio.run(ask())
+    assert [str(each.message) for each in caught] == ["spec.a is old", "one", "two, 100 of them"]
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_warnings_by_grpc():
+    class Answers(cluster_service_pb2_grpc.ClusterServiceServicer):
+        def GetCluster(self, request, context):
+            context.send_initial_metadata([("warning", each) for each in WARNED])
+            return cluster_service_pb2.GetClusterResponse(cluster={"metadata": {"name": "demo"}})
+
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
+    cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server(Answers(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+
+    async def ask():
+        async with raygate.AsyncClient(grpc=f"127.0.0.1:{port}", rest=None) as client:
+            return await client.clusters.get("demo")
+
+    def ask_blocking():
+        with raygate.Client(grpc=f"127.0.0.1:{port}", rest=None) as client:
+            return client.clusters.get("demo")
+
+    try:
+        for made in (ask_blocking, lambda: asyncio.run(ask())):
+            with pytest.warns(raygate.GatewayWarning) as caught:
+                assert made().name == "demo"
+            assert [str(each.message) for each in caught] == ["spec.a is old", "one", "two, 100 of them"]
+            assert {each.filename for each in caught} == {__file__}
+    finally:
+        server.stop(None).wait()

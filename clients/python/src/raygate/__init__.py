@@ -19,6 +19,7 @@ from raygate.errors import (
     UnavailableError,
     Violation,
 )
+from raygate.gateway_warnings import GatewayWarning
 from raygate.objects import Diagnosis, JobFailedError, NotReadyInTimeError, Object, Objects, Submission
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Diagnosis",
     "Event",
     "ForbiddenError",
+    "GatewayWarning",
     "InvalidError",
     "JobFailedError",
     "NotFoundError",

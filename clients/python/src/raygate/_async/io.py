@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, Union
 
 import grpc
 import grpc.aio
 import httpx
+from google.protobuf.message import Message
 
 from raygate.transport import Settings
 
 T = TypeVar("T")
+Metadata = tuple[tuple[str, Union[str, bytes]], ...]
 
 Lock = asyncio.Lock
 HTTPClient = httpx.AsyncClient
@@ -35,6 +37,12 @@ def channel(settings: Settings) -> Channel:
     if credentials is None:
         return grpc.aio.insecure_channel(settings.target, options=settings.options)
     return grpc.aio.secure_channel(settings.target, credentials, options=settings.options)
+
+
+async def unary(call: Any, request: Message, metadata: list[tuple[str, str]], timeout: float) -> tuple[Message, Metadata]:
+    """Make a call with one answer, and return that and the metadata before it."""
+    running = call(request, metadata=metadata, timeout=timeout)
+    return await running, tuple(await running.initial_metadata())
 
 
 async def is_connected(channel: Channel, seconds: float) -> bool:

@@ -10,7 +10,7 @@ import grpc
 import httpx
 from google.protobuf.message import Message
 
-from raygate import rest
+from raygate import gateway_warnings, rest
 from raygate._async import io
 from raygate.config import Config, Endpoint
 from raygate.errors import Details, details, http_details, raised, unreachable
@@ -43,10 +43,11 @@ class AsyncGRPC:
     async def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
         call = self.channel.unary_unary(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
         try:
-            answer: Message = await call(request, metadata=list(headers.items()), timeout=timeout)
-            return answer
+            answer, metadata = await io.unary(call, request, list(headers.items()), timeout)
         except grpc.RpcError as error:
             raise raised(details(error)) from error
+        gateway_warnings.warn(str(value) for key, value in metadata if key == "warning")
+        return answer
 
     async def stream(self, method: Method, request: Message, headers: dict[str, str]) -> AsyncIterator[Message]:
         start = self.channel.unary_stream(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
@@ -84,7 +85,9 @@ class AsyncREST:
             raise raised(unreachable(f"calling the gateway: {error}")) from error
         if response.is_error:
             raise raised(http_details(response.status_code, response.content))
-        return rest.decode(method, response.content)
+        answer = rest.decode(method, response.content)
+        gateway_warnings.warn(response.headers.get_list("warning"))
+        return answer
 
     async def stream(self, method: Method, request: Message, headers: dict[str, str]) -> AsyncIterator[Message]:
         log = rest.is_log(method)

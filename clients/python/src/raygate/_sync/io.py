@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, Union
 
 import grpc
 import httpx
+from google.protobuf.message import Message
 
 from raygate.transport import Settings
 
 T = TypeVar("T")
+Metadata = tuple[tuple[str, Union[str, bytes]], ...]
 
 Lock = threading.Lock
 HTTPClient = httpx.Client
@@ -35,6 +37,12 @@ def channel(settings: Settings) -> Channel:
     if credentials is None:
         return grpc.insecure_channel(settings.target, options=settings.options)
     return grpc.secure_channel(settings.target, credentials, options=settings.options)
+
+
+def unary(call: Any, request: Message, metadata: list[tuple[str, str]], timeout: float) -> tuple[Message, Metadata]:
+    """Make a call with one answer, and return that and the metadata before it."""
+    answer, running = call.with_call(request, metadata=metadata, timeout=timeout)
+    return answer, tuple(running.initial_metadata())
 
 
 def is_connected(channel: Channel, seconds: float) -> bool:
