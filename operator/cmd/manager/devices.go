@@ -151,11 +151,11 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 	return engine, keepRegistrations(mgr, o)
 }
 
-// keepRegistrations puts the registrations back that are installed with the operator.
+// keepRegistrations puts the registrations back that are installed with the operator. Outside of a Kubernetes cluster none are.
 func keepRegistrations(mgr ctrl.Manager, o *Options) error {
-	ns, err := o.ownNamespace()
-	if err != nil {
-		return nil // not in a cluster: nothing was installed with it
+	ns := o.ownNamespace()
+	if ns == "" {
+		return nil
 	}
 	return mgr.Add(&registration.Keeper{
 		Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Registry: o.Devices.live, Namespace: ns,
@@ -164,16 +164,16 @@ func keepRegistrations(mgr ctrl.Manager, o *Options) error {
 	})
 }
 
-// ownNamespace is that of the operator.
-func (o *Options) ownNamespace() (string, error) {
+// ownNamespace is that of the operator, empty if nobody says.
+func (o *Options) ownNamespace() string {
 	if o.Webhook.Namespace != "" {
-		return o.Webhook.Namespace, nil
+		return o.Webhook.Namespace
 	}
 	data, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", errors.New("--webhook-namespace is not set, and there is no Pod to take it from")
+		return ""
 	}
-	return strings.TrimSpace(string(data)), nil
+	return strings.TrimSpace(string(data))
 }
 
 func notReady(engine *devicequota.Engine) error {
@@ -185,6 +185,15 @@ func notReady(engine *devicequota.Engine) error {
 
 // addDeviceQuota watches all Pods, those of Ray and others, in a cache of their own that holds little of each.
 func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*devicequota.Engine, error) {
+	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
+	if o.Devices.QuotaConsistency == strict {
+		ns := o.ownNamespace()
+		if ns == "" {
+			return nil, errors.New("--webhook-namespace is not set, and there is no Pod to take it from; --device-quota-consistency=Strict needs it")
+		}
+		// Not read by the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
+		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
+	}
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -199,15 +208,6 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	})
 	if err != nil {
 		return nil, err
-	}
-	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
-	if o.Devices.QuotaConsistency == strict {
-		// Not the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
-		ns, err := o.ownNamespace()
-		if err != nil {
-			return nil, fmt.Errorf("--device-quota-consistency=Strict: %w", err)
-		}
-		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
 	}
 	engine := devicequota.New(options)
 	if err := engine.Watch(ctx, c); err != nil {

@@ -37,8 +37,8 @@ type registryReports struct {
 
 func newRegistryReports(mgr ctrl.Manager, o *Options, m *deviceadmission.Metrics) *registryReports {
 	r := &registryReports{live: o.Devices.live, metrics: m, recorder: mgr.GetEventRecorder(registryEventSource), reader: mgr.GetAPIReader()}
-	ns, err := o.ownNamespace()
-	if err != nil {
+	ns := o.ownNamespace()
+	if ns == "" {
 		return r // not in a cluster
 	}
 	if name, err := os.Hostname(); err == nil {

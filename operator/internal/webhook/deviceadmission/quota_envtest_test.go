@@ -165,9 +165,13 @@ func TestD17D20D21Reservations(t *testing.T) {
 	if !full() {
 		t.Error("a pending Pod takes nothing")
 	}
+	w.Eventually("the Pod to be seen, and not its reservation only", func() bool {
+		err := w.admits(asks)
+		return err != nil && strings.Contains(err.Error(), "1 pending")
+	})
 	w.remove(first)
 	time.Sleep(ttl + time.Second)
-	if !full() {
+	if free() {
 		t.Error("a Pod that is ending takes nothing")
 	}
 	w.Read(first)
