@@ -92,8 +92,8 @@ export function Create({route}) {
     <${Editor} label="YAML or JSON of the object" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : check.state} error=${check.error} onAgain=${check.again} onSubmit=${create} handle=${editor} />
     ${!kind && html`<p class="field-problem" role="status">${header.kind ? `Kind ${header.kind} is none of Ray's: use ` : 'The text needs a line with its kind: '}${Object.values(kinds).map((k) => k.kind).join(', ')}.</p>`}
     ${mayNot && html`<${Warnings} warnings=${[`You may not create ${kind.resource} in namespace ${target}.`]} />`}
-    <${ErrorBox} error=${error} title="It was not created." onRetry=${error?.away ? create : undefined} />
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!path} onClick=${create}>Create<//>`}
+    <div class="page-foot"><${ErrorBox} error=${error} title="It was not created." onRetry=${error?.away ? create : undefined} />
+      ${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!path} onClick=${create}>Create<//>`}
       <${Button} kind="quiet" onClick=${() => history.back()}>Cancel<//></div>
   </main>`;
 }

@@ -89,8 +89,8 @@ export function Edit({kind, namespace, name}) {
     <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error} onAgain=${check.again}
       onSubmit=${save} handle=${editor} readOnly=${mayNot} />
     ${mayNot && html`<${Warnings} warnings=${[`You may not update ${kind.resource} ${name} in namespace ${namespace}.`]} />`}
-    ${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || overtaken} onClick=${save}>Save<//>`}
+    <div class="page-foot">${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
+      ${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || overtaken} onClick=${save}>Save<//>`}
       <${Link} class="button quiet" to=${objectPath(kind.plural, namespace, name)}>Cancel<//></div>
   </main>`;
 }

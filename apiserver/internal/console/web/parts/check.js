@@ -77,7 +77,7 @@ export function useCheck({text, method, path}) {
           setResult({state: 'refused', problems: [], error});
           return;
         }
-        setResult((before) => ({...before, state: 'away', error}));
+        setResult({state: 'away', problems: [], error}); // those of an older text would stand at the wrong lines
         const wait = Math.max(retry.current.wait, (error.retryAfter || 0) * 1000);
         retry.current.wait = Math.min(wait * 2, lastRetry);
         retry.current.timer = setTimeout(() => retry.current.again(), wait);
