@@ -1,13 +1,14 @@
 // The page that creates an object from YAML.
 import {Button, ErrorBox, html, navigate, toast, useID, useMemo, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
-import {request} from '../lib/api.js';
+import {Code, request} from '../lib/api.js';
 import {kindNamed, kindOf, kinds} from '../lib/kinds.js';
 import {useRights} from '../lib/rights.js';
 import {objectPath} from '../lib/router.js';
-import {problemsOf, useCheck, withLines} from '../parts/check.js';
+import {useCheck, withLines} from '../parts/check.js';
 import {takeDraft} from '../parts/draft.js';
 import {Editor} from '../parts/editor.js';
 import {newRequestID, useUnsaved} from '../parts/leaving.js';
+import {problemsOf} from '../parts/problems.js';
 import {headerOf, templates} from '../parts/templates.js';
 
 // Create is /ui/create?kind=&namespace=.
@@ -64,7 +65,7 @@ export function Create({route}) {
       toast(`${kind.kind} ${object.metadata.name} is created.`);
       navigate(objectPath(kind.plural, object.metadata.namespace, object.metadata.name));
     } catch (err) {
-      const found = problemsOf(err);
+      const found = problemsOf(err, Code);
       if (found === null) {
         setError(err);
       } else {
