@@ -123,6 +123,10 @@ test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root
 test-ray-all: ## Run all of them (half an hour)
 	@hack/test-ray.sh all
 
+.PHONY: test-console
+test-console: build ## Drive the console with headless Chromium (4 minutes); SCREENSHOTS=DIR keeps pictures of its pages
+	@hack/test-console.sh $(if $(SCREENSHOTS),-args -screenshots '$(abspath $(SCREENSHOTS))')
+
 .PHONY: bench
 bench: build ## Print the figures of docs/benchmarks.md
 	@hack/bench.sh

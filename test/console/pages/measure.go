@@ -155,7 +155,7 @@ func openTab(chromium *browser.Browser, base, path, token string) (*browser.Page
 		func() error { return tab.Go(base + "/ui/login") },
 		func() error { return tab.Fill("textbox", "Token", token) },
 		func() error { return tab.Click("button", "Log in") },
-		func() error { _, err := tab.One("heading", "Clusters"); return err },
+		func() error { return tab.Wait(func() error { return isLive(tab) }) },
 		func() error { tab.Forget(); return tab.Go(base + path) },
 		func() error { return tab.Wait(func() error { return isLive(tab) }) },
 	}

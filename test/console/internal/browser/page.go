@@ -138,11 +138,12 @@ func (p *Page) URLs() []string {
 	return append([]string(nil), p.urls...)
 }
 
-// Forget begins a new record of URLs.
+// Forget begins a new record of requests; it is for a page that is about to be left, whose last requests the browser may never report as ended.
 func (p *Page) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.urls = nil
+	clear(p.open)
 }
 
 // InFlight returns the URLs of requests whose answers go on, as those of watches do.

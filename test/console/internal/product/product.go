@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/envtest"
@@ -38,6 +40,7 @@ type Product struct {
 
 // Start starts a Product; the tests that use it run two folders below the root of the repository. Stop ends it.
 func Start(ctx context.Context) (_ *Product, err error) {
+	ctrllog.SetLogger(logr.Discard())
 	p := &Product{}
 	defer func() {
 		if err != nil {

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Drives the console of the gateway with headless Chromium; arguments go to the tests: hack/test-console.sh -run TestList -screenshots=/tmp/pictures.
+# Where there is no Chromium it says so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/../test/console"
+
+go vet ./...
+begin=$(date +%s)
+go test ./... -count=1 -timeout 15m "$@"
+echo "test-console: passed in $(($(date +%s) - begin)) s"
