@@ -109,7 +109,7 @@ verify: ## Fail when generated files, formatting, protos or lint are off
 lint: ## Run the linters
 	@echo "buf lint"; $(TOOL) buf lint
 	@echo "golangci-lint"; $(TOOL) golangci-lint run --timeout 20m ./...
-	@echo "golangci-lint (localcluster)"; hack/lint-localcluster.sh
+	@hack/lint-modules.sh
 
 .PHONY: test
 test: build ## Run all tests, those on a real control plane included

@@ -3,6 +3,7 @@ module github.com/raygate/raygate/observability
 go 1.26.0
 
 require (
+	github.com/prometheus/common v0.69.0
 	github.com/prometheus/prometheus v0.313.3
 	sigs.k8s.io/yaml v1.6.0
 )
@@ -15,7 +16,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.69.0 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -91,7 +91,7 @@ func ofSelector(all map[string][]string, n *parser.VectorSelector) []string {
 	}
 	var found []string
 	for _, m := range n.LabelMatchers {
-		if m.Name != labels.MetricName && !slices.Contains(names, m.Name) {
+		if m.Name != model.MetricNameLabel && !slices.Contains(names, m.Name) {
 			found = append(found, n.Name+" has no label "+m.Name)
 		}
 	}

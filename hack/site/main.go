@@ -20,5 +20,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "site:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d pages in %s; begin with index.html\n", len(s.pages), *out)
+	fmt.Fprintf(os.Stdout, "%d pages in %s; begin with index.html\n", len(s.pages), *out)
 }

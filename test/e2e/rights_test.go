@@ -81,8 +81,8 @@ func rightsOf(r role) ([]right, error) {
 	}
 }
 
-// unused stands for the cases of a right that no case of a run uses.
-const unused = "none of these cases"
+// unused stands before the reason of a right that no case of a run uses.
+const unused = "none of these cases: "
 
 // table says of each right which cases of a run use it.
 func table() (string, error) {
@@ -97,12 +97,33 @@ func table() (string, error) {
 			cases := product.audit.usedBy(u)
 			why := strings.Join(cases, ", ")
 			if len(cases) == 0 {
-				why = unused
+				why = unused + reasonOf(u)
 			}
 			fmt.Fprintf(&b, "| %s | %s |\n", cell(u), why)
 		}
 	}
 	return b.String(), nil
+}
+
+// TestReasonsAreOfRights: nothing is excused that the programs may not do.
+func TestReasonsAreOfRights(t *testing.T) {
+	var all []right
+	for _, r := range roles {
+		some, err := rightsOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+	for _, r := range reasons {
+		for _, resource := range r.resources {
+			if !slices.ContainsFunc(all, func(u right) bool {
+				return u.program == r.program && u.verb == r.verb && strings.TrimPrefix(u.group+"/"+u.resource, "/") == resource
+			}) {
+				t.Errorf("a reason for the %s to %s %s, which it may not", r.program, r.verb, resource)
+			}
+		}
+	}
 }
 
 func cell(u right) string {
@@ -139,7 +160,7 @@ func writeRights() error {
 	return os.WriteFile(rbacPage, []byte(head+rightsBegin+rows+"\n"+rightsEnd+tail), 0o600)
 }
 
-// TestRightsAreListed: docs/rbac.md has each right of the roles, with the cases that use it, and no other.
+// TestRightsAreListed: docs/rbac.md has each right of the roles, with the cases that use it or the reason why it is there all the same, and no other.
 func TestRightsAreListed(t *testing.T) {
 	text, err := os.ReadFile(rbacPage)
 	if err != nil {
@@ -159,8 +180,13 @@ func TestRightsAreListed(t *testing.T) {
 		}
 		rows := strings.Count(part, "\n| `")
 		for _, u := range all {
-			if !strings.Contains(part, "| "+cell(u)+" | ") || strings.Contains(part, "| "+cell(u)+" |  |") {
+			_, row, _ := strings.Cut(part, "| "+cell(u)+" | ")
+			row, _, _ = strings.Cut(row, " |\n")
+			switch why, none := strings.CutPrefix(row, unused); {
+			case row == "":
 				t.Errorf("%s: %s is not listed with what uses it; run: go test ./test/e2e -update-rights", r.file, cell(u))
+			case none && (why == "" || why != reasonOf(u)):
+				t.Errorf("%s: no case uses %s, and the reason is %q, want %q", r.file, cell(u), why, reasonOf(u))
 			}
 		}
 		if rows != len(all) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -46,7 +47,12 @@ func installGatewayAPI(t *testing.T) client.Client {
 			t.Fatal(err)
 		}
 		kubectl(t, text, "apply", "--server-side", "-f", "-")
-		kubectl(t, nil, "wait", "crd/"+plural+".gateway.networking.k8s.io", "--for=condition=Established", "--timeout=60s")
+		eventually(t, "the CRD of "+plural, func(context.Context) error { // kubectl wait fails while there are no conditions at all
+			if _, stderr, code := command(t, nil, "k8s/kubectl", "wait", "crd/"+plural+".gateway.networking.k8s.io", "--for=condition=Established", "--timeout=60s"); code != 0 {
+				return errors.New(stderr)
+			}
+			return nil
+		})
 	}
 	scheme := runtime.NewScheme()
 	if err := gatewayv1.Install(scheme); err != nil {
