@@ -189,12 +189,7 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
-		a.passOn(w, r, cluster, path, dashboardRoute, a.Dashboard)
-		return
-	}
-	if cluster, ok := ticketPath(r.URL); ok && a.Pages != nil {
-		a.serveTicket(w, r, cluster)
+	if a.servedDashboard(w, r) {
 		return
 	}
 	settleAccept(r)

@@ -32,6 +32,19 @@ func dashboardPath(u *url.URL) (cluster types.NamespacedName, path string, ok bo
 	return types.NamespacedName{Namespace: parts[0], Name: parts[2]}, "/" + parts[4], true
 }
 
+// servedDashboard answers what goes to a dashboard, or is about one, and is in no proto. False means that it is neither.
+func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
+	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
+		a.passOn(w, r, cluster, path, dashboardRoute, a.Dashboard)
+		return true
+	}
+	if cluster, ok := ticketPath(r.URL); ok && a.Pages != nil {
+		a.serveTicket(w, r, cluster)
+		return true
+	}
+	return false
+}
+
 // passOn passes a request on once the edge has let it in. It counts as a call that stays open: nobody knows how long it takes.
 func (a *API) passOn(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path, route string, to serveFunc) {
 	rest.SetRoute(w, route)
