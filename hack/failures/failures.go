@@ -110,6 +110,7 @@ var All = []Failure{
 	{Code: codes.FailedPrecondition, Reason: "COMPUTE_TEMPLATE_NOT_FOUND", When: "in KubeRay's V1 API, a group names a compute template that there is not", of: nothing},
 	{Code: codes.FailedPrecondition, Reason: "DELETING", When: "the object is being deleted", of: verbs("Trigger")},
 	{Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED", When: "the call has no credentials, or bad ones; answered before the body is read"},
+	{Code: codes.Unauthenticated, Reason: "TICKET_EXPIRED", When: "the address of a page of a dashboard has expired, or is another gateway's", restOnly: true, of: nothing},
 	{Code: codes.PermissionDenied, Reason: "FORBIDDEN", When: "Kubernetes does not allow it; also for an object that is not there, when the caller may not know"},
 	{Code: codes.PermissionDenied, Reason: "FOREIGN_ORIGIN", When: "a page of another site called a gateway without authentication", restOnly: true, of: nothing},
 	{Code: codes.NotFound, Reason: "NOT_FOUND", When: "there is no such object", of: named},

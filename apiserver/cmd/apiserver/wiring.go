@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -122,13 +123,20 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	metrics.InitializeMetrics(a.grpc)
 
+	pages, err := newPages(o, dashboards)
+	if err != nil {
+		return nil, err
+	}
 	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Dashboard: dashboards.Serve,
+		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Dashboard: dashboards.Serve, Pages: pages,
 	})
 	if err != nil {
 		return nil, err
 	}
 	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
+	if pages != nil {
+		apis = append(apis, rest.API{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true})
+	}
 	served := rest.Options{
 		OpenAPI: openapi.V2, Checks: a.checks(),
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,

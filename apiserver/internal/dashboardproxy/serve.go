@@ -36,6 +36,10 @@ var verbs = map[string]string{
 // Serve sends a request on to path of a cluster's dashboard and its answer back, as they come and whatever they are, also when they become a WebSocket.
 // path is escaped and begins with a slash. An error means that nothing has been answered. The caller is the context's.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
+	return p.serve(w, r, key, path, false)
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page bool) error {
 	verb, ok := verbs[r.Method]
 	if !ok {
 		return rpcstatus.MethodNotAllowed(r.Method + " is not passed on to dashboards")
@@ -44,7 +48,7 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	if err != nil || slices.ContainsFunc(strings.Split(plain, "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path of the dashboard cannot be read, or leads out of it"}
 	}
-	if err := p.Authorizer.Authorize(r.Context(), authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: key.Namespace, Name: key.Name}); err != nil {
+	if err := p.mayKnow(r.Context(), key); err != nil {
 		return err
 	}
 	d, err := p.Open(r.Context(), key, verb)
@@ -66,9 +70,17 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 			pr.Out.URL = &url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path + plain, RawPath: d.url.EscapedPath() + path, RawQuery: r.URL.RawQuery}
 			pr.Out.Host = ""
 			d.rewrite(pr.Out.Header)
+			if page {
+				settlePage(pr.Out.Header)
+			}
 		},
 		Transport: p.transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		ModifyResponse: func(resp *http.Response) error { restrict(resp.Header); return nil },
+		ModifyResponse: func(resp *http.Response) error {
+			if restrict(resp.Header); page {
+				return confine(resp)
+			}
+			return nil
+		},
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) {
 			if failed = r.Context().Err(); failed == nil {
 				failed = unavailable(key.Name, "it cannot be reached, or has broken off")
@@ -76,6 +88,11 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 		},
 	}).ServeHTTP(w, r.WithContext(ctx))
 	return failed
+}
+
+// mayKnow says why the context's caller may not know of a cluster.
+func (p *Proxy) mayKnow(ctx context.Context, key types.NamespacedName) error {
+	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: key.Namespace, Name: key.Name})
 }
 
 // endWithRights ends a call whose caller loses the right to it, and all calls when the process stops.

@@ -26,6 +26,8 @@ type API struct {
 	WriteError func(w http.ResponseWriter, err error)
 	// Local is Options.Local for this version alone.
 	Local bool
+	// AnyOrigin lets pages of other sites in where Options.Local keeps them out: the paths themselves prove that somebody was given them.
+	AnyOrigin bool
 }
 
 // Options of New.
@@ -106,7 +108,7 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	if api := s.api(r.URL.Path); s.Local || api.Local {
-		if err := s.refuseForeign(r); err != nil {
+		if err := s.refuseForeign(r, api.AnyOrigin); err != nil {
 			api.WriteError(w, err)
 			return
 		}

@@ -140,7 +140,11 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 		tb.Fatal(err)
 	}
 	return rest.New(rest.Options{
-		APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, OpenAPI: []byte(`{}`), Origins: []string{"https://*.example.org"},
+		APIs: []rest.API{
+			{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError},
+			{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), WriteError: api.WriteError, AnyOrigin: true},
+		},
+		OpenAPI: []byte(`{}`), Origins: []string{"https://*.example.org"},
 		Checks: []rest.Check{{Name: "cache", Run: func() (string, error) { return "last contact 3s ago", nil }}}, Local: local,
 	})
 }
@@ -360,9 +364,16 @@ func TestLocalGatewayRefusesOtherSites(t *testing.T) {
 		"another port":        {"localhost:8888", "http://localhost:3000", "same-site", 403},
 		"sandboxed page":      {"localhost:8888", "null", "", 403},
 		"DNS rebinding":       {"evil.example:8888", "http://evil.example:8888", "same-origin", 403},
+		// What a page of a dashboard asks for below its ticket, and what leads there, comes from an origin that is nobody's.
+		"page of a dashboard": {"localhost:8888/dashboards/x/a", "null", "cross-site", 418},
+		"its DNS rebinding":   {"evil.example:8888/dashboards/x/a", "null", "cross-site", 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := httptest.NewRequest("GET", "http://"+tc.host+clusters, nil)
+			target := "http://" + tc.host
+			if !strings.Contains(tc.host, "/") {
+				target += clusters
+			}
+			r := httptest.NewRequest("GET", target, nil)
 			for k, v := range map[string]string{"Origin": tc.origin, "Sec-Fetch-Site": tc.site} {
 				if v != "" {
 					r.Header.Set(k, v)

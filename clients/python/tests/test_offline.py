@@ -335,3 +335,48 @@ def test_warnings_by_grpc():
             assert {each.filename for each in caught} == {__file__}
     finally:
         server.stop(None).wait()
+
+
+class Stopped(BaseException):
+    """As KeyboardInterrupt, which pytest itself looks for."""
+
+
+def test_interrupted_run_says_what_goes_on(gateway, capsys):
+    def interrupt(state):
+        if state.endswith("RUNNING"):
+            raise Stopped
+
+    pending, running = ({"submissionId": "s", "status": status} for status in ("PENDING", "RUNNING"))
+    gateway.plan = [(201, pending), (200, running), (201, pending)]
+    shown = []
+
+    def show(state):
+        shown.append(state)
+        interrupt(state)
+
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        with pytest.raises(Stopped):
+            client.jobs.run("sleep 9", cluster="demo", name="s", progress=show)
+    assert shown[-1] == "s goes on; client.submissions.stop('demo', 's') stops it"
+    assert not [path for _, path, _, _ in gateway.seen if path.endswith(":stop")]
+
+    async def cancelled():
+        async with raygate.AsyncClient(rest=gateway.url, grpc=None) as client:
+            await asyncio.wait_for(client.jobs.run("sleep 9", cluster="demo", namespace="team", name="s"), 0.4)
+
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(cancelled())
+    assert "s goes on; client.submissions.stop('demo', 's', namespace='team') stops it" in capsys.readouterr().err
+
+
+def test_gateway_that_is_away_is_named():
+    for what in ({"rest": "127.0.0.1:1", "grpc": None}, {"grpc": "127.0.0.1:1", "rest": None}):
+        with raygate.Client(retries=0, **what) as client, pytest.raises(raygate.UnavailableError, match="127.0.0.1:1"):
+            client.clusters.list()
+
+
+def test_long_lines_of_a_log(gateway):
+    text = "x" * (1 << 20) + "\n" + "grüß" * 1000
+    gateway.plan = [(200, text.encode())]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        assert "".join(client.jobs.logs("demo")) == text

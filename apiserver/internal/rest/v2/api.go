@@ -33,7 +33,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Options of New. All are required but Dashboard.
+// Options of New. All are required but Dashboard and Pages.
 type Options struct {
 	// Services are those that are served.
 	Services []Service
@@ -45,6 +45,8 @@ type Options struct {
 	Table *rpcstatus.Table
 	// Dashboard answers what goes to the dashboard of a cluster. An error means that nothing has been answered. Nil means that there is no such thing.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
+	// Pages shows dashboards to browsers. Nil means that there are none, and that nothing leads to ServePages.
+	Pages *Pages
 }
 
 // API is the HTTP handler of this version.
@@ -187,8 +189,7 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
-		a.serveDashboard(w, r, cluster, path)
+	if a.servedDashboard(w, r) {
 		return
 	}
 	settleAccept(r)

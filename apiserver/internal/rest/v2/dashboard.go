@@ -19,6 +19,9 @@ import (
 // dashboardRoute is what metrics know of requests to dashboards.
 const dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
 
+// serveFunc answers a request to path of a cluster's dashboard. An error means that nothing has been answered.
+type serveFunc = func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
+
 // dashboardPath takes the path of a request to a dashboard apart. path is escaped and begins with a slash.
 func dashboardPath(u *url.URL) (cluster types.NamespacedName, path string, ok bool) {
 	rest, ok := strings.CutPrefix(u.EscapedPath(), Prefix+"namespaces/")
@@ -29,9 +32,22 @@ func dashboardPath(u *url.URL) (cluster types.NamespacedName, path string, ok bo
 	return types.NamespacedName{Namespace: parts[0], Name: parts[2]}, "/" + parts[4], true
 }
 
-// serveDashboard passes a request on once the edge has let it in. It counts as a call that stays open: nobody knows how long it takes.
-func (a *API) serveDashboard(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) {
-	rest.SetRoute(w, dashboardRoute)
+// servedDashboard answers what goes to a dashboard, or is about one, and is in no proto. False means that it is neither.
+func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
+	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
+		a.passOn(w, r, cluster, path, dashboardRoute, a.Dashboard)
+		return true
+	}
+	if cluster, ok := ticketPath(r.URL); ok && a.Pages != nil {
+		a.serveTicket(w, r, cluster)
+		return true
+	}
+	return false
+}
+
+// passOn passes a request on once the edge has let it in. It counts as a call that stays open: nobody knows how long it takes.
+func (a *API) passOn(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path, route string, to serveFunc) {
+	rest.SetRoute(w, route)
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, true)
 	if err != nil {
 		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
@@ -43,7 +59,7 @@ func (a *API) serveDashboard(w http.ResponseWriter, r *http.Request, cluster typ
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			return
 		}
-		fields := []any{"method", r.Method + " " + dashboardRoute, "code", st.Code().String(), "requestID", id, "namespace", cluster.Namespace, "name", cluster.Name, "path", path}
+		fields := []any{"method", r.Method + " " + route, "code", st.Code().String(), "requestID", id, "namespace", cluster.Namespace, "name", cluster.Name, "path", path}
 		if c := authn.CallerFrom(ctx); c != nil {
 			fields = append(fields, "user", c.Name(), "groups", c.Groups())
 		}
@@ -52,11 +68,11 @@ func (a *API) serveDashboard(w http.ResponseWriter, r *http.Request, cluster typ
 	if len(validation.IsDNS1123Label(cluster.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(cluster.Name)) > 0 {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path does not name a namespace and a cluster"}
 	} else {
-		err = a.Dashboard(w, r.WithContext(ctx), cluster, path)
+		err = to(w, r.WithContext(ctx), cluster, path)
 	}
 	masked := false
 	if st, masked = a.Table.Status(err, id); masked {
-		klog.FromContext(ctx).Error(err, "Masked an internal error", "method", dashboardRoute, "requestID", id)
+		klog.FromContext(ctx).Error(err, "Masked an internal error", "method", route, "requestID", id)
 	}
 	if st.Code() != codes.OK {
 		w.Header().Set("Connection", "close") // what is left of the body is not read

@@ -20,6 +20,8 @@ class Display:
         self._last = ""
         self._open = False
         self._begin = time.monotonic()
+        self.goes_on = ""
+        """What goes on when nobody waits any more, and how it is ended."""
 
     def show(self, text: str) -> None:
         """Show a state. The same one again only changes the seconds of a terminal."""
@@ -36,6 +38,12 @@ class Display:
             self._open = True
         else:
             print(line, file=self._out, flush=True)
+
+    def interrupted(self) -> None:
+        """Show what goes on although the wait for it ends here."""
+        if self.goes_on:
+            self.end()
+            self.show(self.goes_on)
 
     def end(self) -> None:
         """Finish the line, before something else is written."""

@@ -62,13 +62,18 @@ class AsyncJobs(AsyncResources[job_pb2.RayJob]):
         """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
         spec, and which ends with the job. name is that of the RayJob, or the submission id.
 
-        Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded.
+        Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded. When the wait is interrupted,
+        by Ctrl-C or as a task that is cancelled, the job goes on, and the progress says how to stop it.
         """
         display = Display(progress)
         try:
             if isinstance(cluster, str):
                 return await self._on_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
             return await self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                display.interrupted()
+            raise
         finally:
             display.end()
 
@@ -76,6 +81,8 @@ class AsyncJobs(AsyncResources[job_pb2.RayJob]):
         self, display: Display, entrypoint: str, cluster: str, namespace: str | None, runtime_env: Mapping[str, Any] | None, name: str, logs: LogTarget
     ) -> Submission:
         job = await self._submissions.create(cluster, entrypoint, namespace=namespace, submission_id=name, runtime_env=runtime_env)
+        where = f", namespace={namespace!r}" if namespace else ""
+        display.goes_on = f"{job.id} goes on; client.submissions.stop({cluster!r}, {job.id!r}{where}) stops it"
         while job.status == "PENDING":
             display.show(f"{job.id}: PENDING")
             await io.sleep(0.5)
@@ -107,6 +114,7 @@ class AsyncJobs(AsyncResources[job_pb2.RayJob]):
         if runtime_env:
             wanted["runtimeEnvYAML"] = yaml.safe_dump(dict(runtime_env))
         job = await self.create({"metadata": metadata, "spec": wanted}, namespace=namespace)
+        display.goes_on = f"RayJob {job.namespace}/{job.name} goes on; client.jobs.stop({job.name!r}, namespace={job.namespace!r}) stops it"
         written = logs is False
         while job.state not in _ENDED:
             display.show(f"RayJob {job.namespace}/{job.name}: {job.state or 'created'}")

@@ -82,7 +82,7 @@ class AsyncREST:
         except httpx.ReadTimeout as error:
             raise raised(Details(grpc.StatusCode.DEADLINE_EXCEEDED, "no answer in time")) from error
         except httpx.TransportError as error:
-            raise raised(unreachable(f"calling the gateway: {error}")) from error
+            raise raised(unreachable(f"calling the gateway at {self._client.base_url}: {error}")) from error
         if response.is_error:
             raise raised(http_details(response.status_code, response.content))
         answer = rest.decode(method, response.content)
@@ -95,7 +95,7 @@ class AsyncREST:
         try:
             response = await self._client.send(self._request(method, request, headers, limit), stream=True)
         except httpx.TransportError as error:
-            raise raised(unreachable(f"calling the gateway: {error}")) from error
+            raise raised(unreachable(f"calling the gateway at {self._client.base_url}: {error}")) from error
         try:
             if response.is_error:
                 raise raised(http_details(response.status_code, await response.aread()))

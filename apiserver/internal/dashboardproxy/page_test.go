@@ -1,0 +1,268 @@
+package dashboardproxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// A ticket is good for one cluster and one caller, for an hour, on every process with the key.
+func TestTickets(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
+	key := []byte(strings.Repeat("k", 32))
+	made := func(key []byte) *Tickets {
+		tickets, err := NewTickets(key, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tickets
+	}
+	one, two := made(key), made(key)
+	text, expires, err := one.Issue(demo, "Bearer alice")
+	if err != nil || !expires.Equal(now.Now().Add(time.Hour)) || strings.Contains(text, "alice") {
+		t.Fatalf("%q until %v, %v", text, expires, err)
+	}
+	if again, _, _ := one.Issue(demo, "Bearer alice"); again == text {
+		t.Error("two tickets are the same")
+	}
+	cluster, authorization, until, err := two.Open(text)
+	if cluster != demo || authorization != "Bearer alice" || !until.Equal(expires) || err != nil {
+		t.Errorf("%v %q %v %v", cluster, authorization, until, err)
+	}
+	changed := "A" + text[1:]
+	if text[0] == 'A' {
+		changed = "B" + text[1:]
+	}
+	refused := func(name string, tickets *Tickets, text string) {
+		var e *rpcstatus.Error
+		if cluster, authorization, _, err := tickets.Open(text); !errors.As(err, &e) || e.Code != codes.Unauthenticated || cluster != (types.NamespacedName{}) || authorization != "" {
+			t.Errorf("%s: %v %q %v", name, cluster, authorization, err)
+		}
+	}
+	refused("changed", two, changed)
+	refused("cut", two, text[:len(text)-4])
+	refused("empty", two, "")
+	refused("no ticket", two, "../x")
+	refused("long", two, strings.Repeat("A", 1<<20))
+	refused("another key", made([]byte(strings.Repeat("x", 32))), text)
+	refused("a key of its own", made(nil), text)
+	now.SetTime(expires.Add(-time.Second))
+	if _, _, _, err := two.Open(text); err != nil {
+		t.Errorf("a second before it expires: %v", err)
+	}
+	now.SetTime(expires)
+	refused("expired", two, text)
+}
+
+func FuzzTicket(f *testing.F) {
+	tickets, err := NewTickets(nil, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, _, _, err := tickets.Open(text); err == nil {
+			t.Errorf("%q is a ticket", text)
+		}
+	})
+}
+
+// pages serves the pages of the dashboard of w below /dashboards/x, and what more says beside them.
+func pages(t *testing.T, w *world, more http.Handler) *httptest.Server {
+	t.Helper()
+	alice := authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice")
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/dashboards/x")
+		if !ok {
+			more.ServeHTTP(rw, r)
+			return
+		}
+		if err := w.proxy.ServePage(rw, r.WithContext(authn.WithCaller(r.Context(), alice)), demo, path); err != nil {
+			st, _ := rpcstatus.NewTable().Status(err, "")
+			http.Error(rw, st.Code().String(), http.StatusTeapot)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestPages(t *testing.T) {
+	both(t, func(t *testing.T, w *world) {
+		w.front = pages(t, w, http.NotFoundHandler())
+		w.dashboard = func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", r.URL.Query().Get("type"))
+			rw.Header().Set("Access-Control-Allow-Origin", "*")
+			rw.Header().Set("Set-Cookie", "a=b")
+			rw.Header().Set("Etag", `"1"`)
+			_, _ = io.WriteString(rw, r.URL.Query().Get("text"))
+		}
+		for text, want := range map[string]string{
+			"<!DOCTYPE%20html><p>x": "<!doctype html>" + storage + "<p>x", "<p>": storage + "<p>", "": storage, "<!doctype%20html": storage + "<!doctype html",
+		} {
+			resp, body := w.do(t, "GET", "/dashboards/x/?type=text/html%3Bcharset=utf-8&text="+text, "", "Accept", "text/html", "Origin", "null", "Referer", "http://gateway/dashboards/TICKET/", "Sec-Fetch-Site", "cross-site",
+				"Accept-Encoding", "br", "If-None-Match", `"1"`, "Cookie", "a=b", "Authorization", "Bearer alice")
+			h := resp.Header
+			if body != want || h.Get("Etag") != "" || h.Get("Set-Cookie") != "" || len(h.Values("Access-Control-Allow-Origin")) != 1 || h.Get("Access-Control-Allow-Origin") != "null" ||
+				h.Get("Content-Security-Policy") != pagePolicy || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Access-Control-Allow-Credentials") != "" {
+				t.Errorf("%q: %q %v", text, body, h)
+			}
+			seen := w.seen[len(w.seen)-1].Header
+			for _, name := range []string{"Origin", "Referer", "Sec-Fetch-Site", "If-None-Match", "Cookie", "Authorization"} {
+				if seen.Get(name) != "" || seen.Get("Accept-Encoding") == "br" {
+					t.Errorf("the dashboard gets %v", seen)
+				}
+			}
+		}
+		resp, body := w.do(t, "GET", "/dashboards/x/a.json?type=application/json&text={}", "", "If-None-Match", `"1"`)
+		if body != "{}" || resp.Header.Get("Etag") != `"1"` || resp.Header.Get("Content-Security-Policy") != pagePolicy || w.seen[len(w.seen)-1].Header.Get("If-None-Match") == "" {
+			t.Errorf("what is no page: %q %v", body, resp.Header)
+		}
+	})
+}
+
+// Nothing that runs on a page submits jobs, or changes anything else, with the rights of who looks at it.
+func TestPagesOnlyRead(t *testing.T) {
+	w := newWorld(t, true)
+	w.front = pages(t, w, http.NotFoundHandler())
+	w.dashboard = func(http.ResponseWriter, *http.Request) {}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		if resp, body := w.do(t, method, "/dashboards/x/api/jobs/", ""); resp.StatusCode != http.StatusTeapot || len(w.seen) > 0 {
+			t.Errorf("%s: %d %s", method, resp.StatusCode, body)
+		}
+	}
+	w.denied = "get"
+	if resp, body := w.do(t, "GET", "/dashboards/x/", ""); resp.StatusCode != http.StatusTeapot || !strings.Contains(body, "PermissionDenied") || len(w.seen) > 0 {
+		t.Errorf("without the right: %d %s", resp.StatusCode, body)
+	}
+	ctx := authn.WithCaller(t.Context(), authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice"))
+	if err := w.proxy.MayOpenPages(ctx, demo); err == nil {
+		t.Error("a ticket for pages without the right to them")
+	}
+	w.denied = ""
+	if err := w.proxy.MayOpenPages(ctx, demo); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWebSocketOfAPage(t *testing.T) {
+	w := newWorld(t, true)
+	w.front = pages(t, w, http.NotFoundHandler())
+	w.dashboard = func(rw http.ResponseWriter, r *http.Request) {
+		if ws, err := websocket.Accept(rw, r, nil); err == nil { // which refuses a foreign Origin
+			_ = ws.Write(r.Context(), websocket.MessageText, []byte("hello"))
+			_ = ws.Close(websocket.StatusNormalClosure, "")
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, w.front.URL+"/dashboards/x/tail", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"null"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	if _, got, err := ws.Read(ctx); err != nil || string(got) != "hello" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// attack is what a page tries with the session of who looks at it. It says what came of it by a request of its own.
+const attack = `<!doctype html><title>x</title><body><script>
+const stored = (() => { try { localStorage.setItem("a", "b"); return localStorage.getItem("a") + document.cookie + origin } catch (e) { return e.name } })();
+const tried = fetch("/apis/v2/clusters", {credentials: "include"}).then(r => "read " + r.status, e => "refused");
+const sent = fetch("/apis/v2/clusters", {method: "POST", mode: "no-cors", credentials: "include", body: "x"}).catch(() => 0);
+const image = new Image(); image.src = "/apis/v2/image";
+const frame = document.createElement("iframe"); frame.src = "/apis/v2/frame"; document.body.append(frame);
+const form = Object.assign(document.createElement("form"), {action: "/apis/v2/form", method: "post", target: "w"}); document.body.append(form); form.submit();
+Promise.all([tried, sent]).then(([a]) => fetch("report?stored=" + stored + "&tried=" + a)).then(() => { location = "/apis/v2/navigated" });
+</script>`
+
+// TestPageInABrowser is an attack: a page with a script, looked at by somebody with a session of the gateway in the same browser.
+func TestPageInABrowser(t *testing.T) {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("pages are NOT tried in a browser: there is no chromium here")
+	}
+	var mu sync.Mutex
+	asked := map[string]string{} // what was asked for -> the cookie that came with it
+	var report string
+	done, once := make(chan struct{}), sync.Once{}
+	gateway := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		rw.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/login":
+			http.SetCookie(rw, &http.Cookie{Name: "session", Value: "s", Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			_, _ = io.WriteString(rw, `<script>fetch("/apis/v2/own").then(() => { location = "/dashboards/x/" })</script>`)
+		default:
+			asked[r.Method+" "+r.URL.Path] = r.Header.Get("Cookie") + " " + r.Header.Get("Sec-Fetch-Site")
+			if r.URL.Path == "/apis/v2/navigated" {
+				once.Do(func() { close(done) })
+			}
+		}
+	})
+	w := newWorld(t, true)
+	w.dashboard = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/report" {
+			mu.Lock()
+			report = r.URL.RawQuery
+			mu.Unlock()
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(rw, attack)
+	}
+	front := pages(t, w, gateway)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", front.URL+"/login")
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); _ = cmd.Wait() }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		t.Errorf("the page has not come to its end")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if asked["GET /apis/v2/own"] != "session=s same-origin" {
+		t.Errorf("a page of the gateway itself sends %q, so that this test shows nothing", asked["GET /apis/v2/own"])
+	}
+	delete(asked, "GET /apis/v2/own")
+	if report != "stored=bnull&tried=refused" {
+		t.Errorf("the page says %q", report)
+	}
+	for _, want := range []string{"GET /apis/v2/clusters", "POST /apis/v2/clusters", "GET /apis/v2/navigated"} {
+		if _, ok := asked[want]; !ok {
+			t.Errorf("the attack %s did not happen: %v", want, asked)
+		}
+	}
+	for what, with := range asked {
+		if strings.HasPrefix(what, "GET /favicon") {
+			continue
+		}
+		if strings.Contains(with, "session") || strings.Contains(with, "same-") {
+			t.Errorf("%s came with %q", what, with)
+		}
+	}
+}
