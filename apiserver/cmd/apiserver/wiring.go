@@ -136,7 +136,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
 			Mode: authn.Mode(o.Authentication), Edge: entry, Table: table, WriteError: api.WriteError, Authorizer: access.authorizer, Core: core,
-			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
+			Namespaces: o.Namespaces, Origins: o.CORSAllowedOrigins, Version: version.Get().GitVersion,
 		}); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/rs/cors"
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -16,7 +17,7 @@ import (
 // Prefix of the paths of the console.
 const Prefix = "/ui/"
 
-// Options of New. All are required but Namespaces and Version.
+// Options of New. All are required but the last three.
 type Options struct {
 	// Mode is how callers are identified. With Passthrough there is a login; in the other modes there is nothing to log in with.
 	Mode authn.Mode
@@ -32,6 +33,8 @@ type Options struct {
 	Core rest.Interface
 	// Namespaces are those that the gateway serves. Empty means all.
 	Namespaces []string
+	// Origins are the sites whose pages may use the API with credentials of their own; see rest.Options. Empty means none.
+	Origins []string
 	// Version of the gateway, which the pages show.
 	Version string
 }
@@ -42,11 +45,15 @@ type Console struct {
 	mux     *http.ServeMux
 	files   *files
 	foreign http.CrossOriginProtection
+	cors    *cors.Cors // nil when Origins is empty
 }
 
 // New returns a Console.
 func New(o Options) (*Console, error) {
 	c := &Console{Options: o, mux: http.NewServeMux()}
+	if len(o.Origins) > 0 {
+		c.cors = cors.New(cors.Options{AllowedOrigins: o.Origins})
+	}
 	var err error
 	if c.files, err = newFiles(); err != nil {
 		return nil, err

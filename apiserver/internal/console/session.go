@@ -48,7 +48,7 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 		token := takeCookies(r)
 		if c.Mode != authn.None && hasPrefix(r.URL.Path, sharesSession) && r.Header.Get("Authorization") == "" {
 			// A client certificate is sent along with whatever a page asks for, as a cookie is.
-			if err := c.foreign.Check(r); err != nil {
+			if err := c.foreign.Check(r); err != nil && (c.cors == nil || !c.cors.OriginAllowed(r)) {
 				c.WriteError(w, errForeign)
 				return
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/cors"
+
 	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
@@ -162,6 +164,25 @@ func TestCrossSiteIsRefused(t *testing.T) {
 				t.Errorf("HTTP %d with %d cookies", w.Code, len(w.Result().Cookies()))
 			}
 		})
+	}
+}
+
+// Sites that --cors-allowed-origins lists are no strangers to the API, and have no session all the same.
+func TestAllowedOrigins(t *testing.T) {
+	c := newConsole(t, authn.Impersonate, nil)
+	c.cors = cors.New(cors.Options{AllowedOrigins: []string{"https://*.example.org"}})
+	for origin, want := range map[string]int{"https://a.example.org": http.StatusTeapot, "https://example.com": http.StatusForbidden} {
+		r := httptest.NewRequest(http.MethodPost, "/apis/v2/namespaces/a/clusters", nil)
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		w := httptest.NewRecorder()
+		c.WithSession(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s: HTTP %d, want %d", origin, w.Code, want)
+		}
+	}
+	if w := call(c, "POST", "/ui/session", "{}", map[string]string{"Origin": "https://a.example.org", "Sec-Fetch-Site": "cross-site"}); w.Code != http.StatusForbidden {
+		t.Errorf("a login of another site: HTTP %d", w.Code)
 	}
 }
 

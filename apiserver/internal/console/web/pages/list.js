@@ -151,7 +151,7 @@ function Table({tableRef, kind, columns, rows, sort}) {
     }
     return known;
   }, [kind, columns]);
-  return html`<div class="table-wrap">
+  return html`<div class="table-wrap list-wrap">
     <table ref=${tableRef} role="table" class=${cls('table list', 'of-' + kind.plural, columns.length === kind.columns.length && 'all')} aria-label=${kind.label} aria-rowcount=${rows.length + 1}>
       <thead role="rowgroup"><tr role="row">${columns.map((c) => html`<${Head} key=${c.id} column=${c} sort=${sort} />`)}</tr></thead>
       <tbody role="rowgroup">${rows.map(row)}</tbody>
