@@ -62,6 +62,34 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestErrorsOfChecks tells errors that are about the text from those that pass, and from those that do neither.
+func TestErrorsOfChecks(t *testing.T) {
+	s := scriptOf(t, "problems")
+	s.run("var code = {DEADLINE_EXCEEDED: 4, INVALID_ARGUMENT: 3, ALREADY_EXISTS: 6, PERMISSION_DENIED: 7, RESOURCE_EXHAUSTED: 8, ABORTED: 10, UNAVAILABLE: 14}")
+	for name, tc := range map[string]struct {
+		code           int
+		reason         string
+		about, mayPass bool
+	}{
+		"mistakes":            {3, "INVALID_SPEC", true, false},
+		"the name is taken":   {6, "ALREADY_EXISTS", true, false},
+		"a quota":             {8, "QUOTA_EXCEEDED", true, true},
+		"too large":           {8, "TOO_LARGE", true, true},
+		"too many requests":   {8, "TOO_MANY_REQUESTS", false, true},
+		"the API server away": {14, "BACKEND_UNAVAILABLE", false, true},
+		"too slow":            {4, "DEADLINE_EXCEEDED", false, true},
+		"no right":            {7, "FORBIDDEN", false, false},
+		"a conflict":          {10, "CONFLICT", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.get("{about: problemsOf(error, code) !== null, mayPass: mayPass(error, code)}", object{"error": object{"code": tc.code, "reason": tc.reason, "message": "x"}})
+			if diff := cmp.Diff(any(object{"about": tc.about, "mayPass": tc.mayPass}), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestWarningsAreUnderstood holds the form of warnings that the page takes apart to the one in which they are written.
 func TestWarningsAreUnderstood(t *testing.T) {
 	checks, _ := validation.ForKind("RayCluster")

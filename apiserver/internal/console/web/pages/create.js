@@ -1,13 +1,14 @@
 // The page that creates an object from YAML.
 import {Button, ErrorBox, html, navigate, toast, useID, useMemo, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
-import {request} from '../lib/api.js';
+import {Code, request} from '../lib/api.js';
 import {kindNamed, kindOf, kinds} from '../lib/kinds.js';
 import {useRights} from '../lib/rights.js';
 import {objectPath} from '../lib/router.js';
-import {problemsOf, useCheck, withLines} from '../parts/check.js';
+import {useCheck, withLines} from '../parts/check.js';
 import {takeDraft} from '../parts/draft.js';
 import {Editor} from '../parts/editor.js';
 import {newRequestID, useUnsaved} from '../parts/leaving.js';
+import {problemsOf} from '../parts/problems.js';
 import {headerOf, templates} from '../parts/templates.js';
 
 // Create is /ui/create?kind=&namespace=.
@@ -64,7 +65,7 @@ export function Create({route}) {
       toast(`${kind.kind} ${object.metadata.name} is created.`);
       navigate(objectPath(kind.plural, object.metadata.namespace, object.metadata.name));
     } catch (err) {
-      const found = problemsOf(err);
+      const found = problemsOf(err, Code);
       if (found === null) {
         setError(err);
       } else {
@@ -89,11 +90,11 @@ export function Create({route}) {
       </select>
       <span class="muted">in namespace <strong>${target}</strong></span>
     </div>
-    <${Editor} label="YAML or JSON of the object" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : check.state} error=${check.error} onSubmit=${create} handle=${editor} />
+    <${Editor} label="YAML or JSON of the object" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : check.state} error=${check.error} onAgain=${check.again} onSubmit=${create} handle=${editor} />
     ${!kind && html`<p class="field-problem" role="status">${header.kind ? `Kind ${header.kind} is none of Ray's: use ` : 'The text needs a line with its kind: '}${Object.values(kinds).map((k) => k.kind).join(', ')}.</p>`}
     ${mayNot && html`<${Warnings} warnings=${[`You may not create ${kind.resource} in namespace ${target}.`]} />`}
-    <${ErrorBox} error=${error} title="It was not created." onRetry=${error?.away ? create : undefined} />
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!path} onClick=${create}>Create<//>`}
+    <div class="page-foot"><${ErrorBox} error=${error} title="It was not created." onRetry=${error?.away ? create : undefined} />
+      ${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!path} onClick=${create}>Create<//>`}
       <${Button} kind="quiet" onClick=${() => history.back()}>Cancel<//></div>
   </main>`;
 }

@@ -3,11 +3,12 @@ import {Button, Empty, ErrorBox, html, Link, navigate, Spinner, toast, useEffect
 import {Code, request} from '../lib/api.js';
 import {useRights} from '../lib/rights.js';
 import {objectPath} from '../lib/router.js';
-import {problemsOf, useCheck, withLines} from '../parts/check.js';
+import {useCheck, withLines} from '../parts/check.js';
 import {diffOf} from '../parts/diff.js';
 import {keepDraft} from '../parts/draft.js';
 import {Editor} from '../parts/editor.js';
 import {useUnsaved} from '../parts/leaving.js';
+import {problemsOf} from '../parts/problems.js';
 import {versionOf, withoutStatus, withoutVersion, withVersion} from '../parts/templates.js';
 
 // Edit is /ui/namespaces/NS/KINDS/NAME/edit.
@@ -59,7 +60,7 @@ export function Edit({kind, namespace, name}) {
       toast(`${kind.kind} ${name} is saved.`);
       navigate(objectPath(kind.plural, namespace, name));
     } catch (err) {
-      const found = err.code === Code.INVALID_ARGUMENT ? problemsOf(err) : null;
+      const found = problemsOf(err, Code);
       if (found === null) {
         setFailure(err);
       } else {
@@ -86,11 +87,11 @@ export function Edit({kind, namespace, name}) {
   return html`<main class="page" id="main">${heading}
     ${overtaken && (trouble.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
       : html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`)}
-    <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error}
+    <${Editor} label="YAML of the object, without its status" value=${text} onInput=${edit} problems=${problems ?? check.problems} state=${problems ? 'done' : trouble ? 'idle' : check.state} error=${check.error} onAgain=${check.again}
       onSubmit=${save} handle=${editor} readOnly=${mayNot} />
     ${mayNot && html`<${Warnings} warnings=${[`You may not update ${kind.resource} ${name} in namespace ${namespace}.`]} />`}
-    ${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
-    <div class="page-foot">${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || overtaken} onClick=${save}>Save<//>`}
+    <div class="page-foot">${!overtaken && html`<${ErrorBox} error=${trouble} title="It was not saved." onRetry=${trouble?.away ? save : undefined} />`}
+      ${!mayNot && html`<${Button} kind="primary" busy=${busy} disabled=${!changed || overtaken} onClick=${save}>Save<//>`}
       <${Link} class="button quiet" to=${objectPath(kind.plural, namespace, name)}>Cancel<//></div>
   </main>`;
 }

@@ -2,7 +2,7 @@
 import {useEffect, useRef, useState} from '../lib/ui.js';
 import {Code, request} from '../lib/api.js';
 import {latest} from './latest.js';
-import {fieldsOf, located, violationsOf, warningOf} from './problems.js';
+import {fieldsOf, located, mayPass, problemsOf, warningOf} from './problems.js';
 
 // pauseInTyping is how long one must not type until the server is asked, in milliseconds.
 const pauseInTyping = 350;
@@ -27,18 +27,6 @@ export async function withLines(problems, text, signal) {
   }
 }
 
-// problemsOf makes problems of an error that is about the text; null for any other.
-export function problemsOf(error) {
-  switch (error.code) {
-    case Code.INVALID_ARGUMENT:
-      return [...violationsOf(error), ...error.warnings.map(warningOf)];
-    case Code.ALREADY_EXISTS:
-      return [{severity: 'error', field: 'metadata.name', message: error.message, rule: ''}];
-    default:
-      return null;
-  }
-}
-
 async function check(text, method, path, signal) {
   let problems = [];
   try {
@@ -47,7 +35,7 @@ async function check(text, method, path, signal) {
       onWarnings: (warnings) => { problems = warnings.map(warningOf); },
     });
   } catch (error) {
-    problems = problemsOf(error);
+    problems = problemsOf(error, Code);
     if (problems === null) {
       throw error;
     }
@@ -55,9 +43,7 @@ async function check(text, method, path, signal) {
   return withLines(problems, text, signal);
 }
 
-const mayPass = (error) => error.code === Code.RESOURCE_EXHAUSTED || error.away;
-
-// useCheck returns {state, problems, error} of a text: state is idle (nothing to check), checking, done, away (asked again by itself) or refused (error says why).
+// useCheck returns {state, problems, error, again} of a text: state is idle (nothing to check), checking, done, away (asked again by itself) or refused (error says why; again() asks again).
 // problems are those of the last text that was checked until there are new ones.
 export function useCheck({text, method, path}) {
   const [result, setResult] = useState({state: 'idle', problems: [], error: null});
@@ -73,11 +59,11 @@ export function useCheck({text, method, path}) {
           setResult({state: 'done', problems, error: null});
           return;
         }
-        if (!mayPass(error)) {
+        if (!mayPass(error, Code)) {
           setResult({state: 'refused', problems: [], error});
           return;
         }
-        setResult((before) => ({...before, state: 'away', error}));
+        setResult({state: 'away', problems: [], error}); // those of an older text would stand at the wrong lines
         const wait = Math.max(retry.current.wait, (error.retryAfter || 0) * 1000);
         retry.current.wait = Math.min(wait * 2, lastRetry);
         retry.current.timer = setTimeout(() => retry.current.again(), wait);
@@ -99,5 +85,5 @@ export function useCheck({text, method, path}) {
     clearTimeout(retry.current.timer);
     ask.current.cancel();
   }, []);
-  return result;
+  return {...result, again: () => retry.current.again()};
 }

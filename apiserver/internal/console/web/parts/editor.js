@@ -1,11 +1,11 @@
 // A text with the mistakes in it marked at their lines.
-import {html, useEffect, useID, useMemo, useRef} from '../lib/ui.js';
-import {marksOf, offsetOf, runsOf, summaryOf} from './problems.js';
+import {Button, html, useEffect, useID, useMemo, useRef} from '../lib/ui.js';
+import {marksOf, offsetOf, runsOf, sentence, summaryOf} from './problems.js';
 
 const maxShown = 50;
 
 // Editor edits YAML. problems and state are those of useCheck; onSubmit is for Ctrl+Enter. handle, if given, is a ref that gets {show(problem)}.
-export function Editor({label, value, onInput, problems = [], state = 'idle', error = null, onSubmit, handle, readOnly = false}) {
+export function Editor({label, value, onInput, problems = [], state = 'idle', error = null, onAgain, onSubmit, handle, readOnly = false}) {
   const id = useID('editor');
   const area = useRef(null);
   const gutter = useRef(null);
@@ -62,6 +62,7 @@ export function Editor({label, value, onInput, problems = [], state = 'idle', er
       </div>
     </div>
     <p class="editor-foot"><span id=${id + '-state'} role="status" class=${'editor-state is-' + state}>${stateText(state, problems, error)}</span>
+      ${state === 'refused' && onAgain && html`<${Button} kind="quiet" onClick=${onAgain}>Check again<//>`}
       <span id=${id + '-keys'} class="editor-keys">F8 goes to the next mistake, Ctrl+Enter sends.</span></p>
     <${Problems} problems=${problems} onShow=${show} />
   </div>`;
@@ -92,7 +93,7 @@ function stateText(state, problems, error) {
     case 'done':
       return summaryOf(problems);
     case 'away':
-      return `Cannot be checked now: ${error.message} It is tried again.`;
+      return `Cannot be checked now: ${sentence(error.message)} It is tried again.`;
     case 'refused':
       return error.message;
     default:

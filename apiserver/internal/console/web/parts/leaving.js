@@ -1,15 +1,26 @@
 // Texts that are not sent yet, and what becomes of them when one leaves.
 import {useEffect} from '../lib/ui.js';
 
-// useUnsaved lets the browser ask before it leaves a page with a text that is not sent.
+// useUnsaved asks before a link, or the browser, leaves a page with a text that is not sent.
 export function useUnsaved(changed) {
   useEffect(() => {
     if (!changed) {
       return undefined;
     }
     const ask = (e) => e.preventDefault();
+    const click = (e) => {
+      const elsewhere = e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0 || !e.target.closest?.('a[href^="/ui/"]');
+      if (!elsewhere && !confirm('Leave this page, and lose the text that you have edited?')) {
+        e.preventDefault();
+        e.stopPropagation();
+      }
+    };
     addEventListener('beforeunload', ask);
-    return () => removeEventListener('beforeunload', ask);
+    document.addEventListener('click', click, {capture: true});
+    return () => {
+      removeEventListener('beforeunload', ask);
+      document.removeEventListener('click', click, {capture: true});
+    };
   }, [changed]);
 }
 

@@ -2,6 +2,7 @@
 import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
 import {find, LogBuffer, split} from './logbuffer.js';
+import {sentence} from './problems.js';
 
 // beginnings are from where a log can be read.
 const beginnings = [{id: 'tail', label: 'the last 2,000 lines', query: {tailLines: 2000}}, {id: 'all', label: 'the beginning', query: {}}];
@@ -125,7 +126,7 @@ function Status({status: {state, error}, onRetry}) {
   if (state === 'failed') {
     return html`<${ErrorBox} error=${error} onRetry=${onRetry} />`;
   }
-  return state === 'waiting' && html`<p class="log-status muted" role="status">${error.message} It is tried again.</p>`;
+  return state === 'waiting' && html`<p class="log-status muted" role="status">${sentence(error.message)} It is tried again.</p>`;
 }
 
 // Lines shows the blocks of a log and finds text in them.

@@ -107,3 +107,23 @@ export function summaryOf(problems) {
   }
   return parts.length === 0 ? 'No mistakes.' : parts.join(' and ') + '.';
 }
+
+// sentence ends a text as one.
+export const sentence = (text) => (/[.!?…]$/.test(text) ? text : text + '.');
+
+// problemsOf makes problems of an error that is about the text; null for any other. code has the codes by name.
+export function problemsOf(error, code) {
+  switch (error.code) {
+    case code.INVALID_ARGUMENT:
+      return [...violationsOf(error), ...(error.warnings || []).map(warningOf)];
+    case code.ALREADY_EXISTS:
+      return [{severity: 'error', field: 'metadata.name', message: error.message, rule: ''}];
+    case code.RESOURCE_EXHAUSTED: // a quota of the namespace, or the size of the text; all else of that code passes
+      return ['QUOTA_EXCEEDED', 'TOO_LARGE'].includes(error.reason) ? [{severity: 'error', field: '', message: error.message, rule: error.reason}] : null;
+    default:
+      return null;
+  }
+}
+
+// mayPass tells whether the same question may be answered later.
+export const mayPass = (error, code) => [code.RESOURCE_EXHAUSTED, code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code);
