@@ -46,8 +46,8 @@ func (v *v1) run(ctx context.Context, o *V1Options) {
 	}
 }
 
-// v1Parts are the parts that it has in common with v2.
-type v1Parts struct {
+// apiParts are what the APIs have in common.
+type apiParts struct {
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
 	views      *document.Cache
@@ -69,7 +69,7 @@ func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
 }
 
 // newV1 registers V1 where it is served.
-func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, error) {
+func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, error) {
 	if !o.V1.Enabled {
 		return &v1{}, nil
 	}
@@ -125,7 +125,7 @@ func newV1(ctx context.Context, o *Options, access *access, p v1Parts) (*v1, err
 }
 
 // newKube returns the handler of some paths of the Kubernetes API.
-func newKube(access *access, p v1Parts, templates *servicev1.Templates) (*kube.Handler, error) {
+func newKube(access *access, p apiParts, templates *servicev1.Templates) (*kube.Handler, error) {
 	config := client.CopyConfig(access.caller)
 	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
 	host, _, err := client.DefaultServerUrlFor(config)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -21,10 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-base/tracing"
-	"k8s.io/component-base/version"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
@@ -37,7 +34,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
 const (
@@ -117,41 +113,15 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := v1Parts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
+	parts := apiParts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
 	if a.v1, err = newV1(ctx, o, access, parts); err != nil {
 		return nil, err
 	}
 	metrics.InitializeMetrics(a.grpc)
 
-	pages, err := newPages(o, dashboards)
-	if err != nil {
+	if err := a.newREST(ctx, access, parts); err != nil {
 		return nil, err
 	}
-	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: inProcess, Edge: entry, Table: table, Dashboard: dashboards.Serve, Pages: pages,
-	})
-	if err != nil {
-		return nil, err
-	}
-	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
-	if pages != nil {
-		apis = append(apis, rest.API{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true})
-	}
-	served := rest.Options{
-		OpenAPI: openapi.V2, Checks: a.checks(),
-		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
-	}
-	if o.EnableConsole {
-		if a.console, err = console.New(console.Options{
-			Mode: authn.Mode(o.Authentication), Edge: entry, Table: table, WriteError: api.WriteError, Authorizer: access.authorizer, Core: core,
-			Namespaces: o.Namespaces, Origins: o.CORSAllowedOrigins, Version: version.Get().GitVersion,
-		}); err != nil {
-			return nil, err
-		}
-		apis, served.Home = append(apis, rest.API{Prefix: console.Prefix, Handler: a.console, WriteError: api.WriteError}), console.Prefix
-	}
-	served.APIs = apis
-	a.rest = rest.New(served)
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(views.Size()) }))
 	for i, s := range a.stores {
