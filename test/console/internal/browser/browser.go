@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -59,8 +60,8 @@ func Start(ctx context.Context) (*Browser, error) {
 
 // Stop ends Chromium.
 func (b *Browser) Stop() {
-	for i := len(b.cancel) - 1; i >= 0; i-- {
-		b.cancel[i]()
+	for _, cancel := range slices.Backward(b.cancel) {
+		cancel()
 	}
 }
 

@@ -83,13 +83,7 @@ func (p *Page) record(event any) {
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
-			var text []string
-			for _, arg := range e.Args {
-				text = append(text, strings.TrimSpace(string(arg.Value)+" "+arg.Description))
-			}
-			p.problems = append(p.problems, fmt.Sprintf("console.%s: %s", e.Type, strings.Join(text, " ")))
-		}
+		p.recordCall(e)
 	case *runtime.EventExceptionThrown:
 		p.problems = append(p.problems, "exception: "+described(e.ExceptionDetails))
 	case *log.EventEntryAdded:
@@ -115,6 +109,17 @@ func (p *Page) record(event any) {
 	case *network.EventLoadingFailed:
 		delete(p.open, e.RequestID)
 	}
+}
+
+func (p *Page) recordCall(e *runtime.EventConsoleAPICalled) {
+	if e.Type != runtime.ConsoleAPICalledTypeError && e.Type != runtime.ConsoleAPICalledTypeWarning && e.Type != runtime.ConsoleAPICalledTypeAssert {
+		return
+	}
+	var text []string
+	for _, arg := range e.Args {
+		text = append(text, strings.TrimSpace(string(arg.Value)+" "+arg.Description))
+	}
+	p.problems = append(p.problems, fmt.Sprintf("console.%s: %s", e.Type, strings.Join(text, " ")))
 }
 
 // Problems returns the errors and warnings of the console so far, but for those of Answers.
