@@ -32,7 +32,7 @@ func makeClusters(ctx context.Context, p *product.Product, ns string, count int)
 }
 
 // changes changes the status of one cluster after the other, at a rate, until it is stopped. stop returns how many there were.
-func changes(ctx context.Context, p *product.Product, ns string, o options) (stop func() (int, error)) {
+func changes(ctx context.Context, p *product.Product, ns string, o options, from int) (stop func() (int, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
 		all   sync.WaitGroup
@@ -49,7 +49,7 @@ func changes(ctx context.Context, p *product.Product, ns string, o options) (sto
 			case <-tick.C:
 			}
 			rc := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: nameOf(i % o.clusters)}}
-			patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"status":{"desiredWorkerReplicas":%d}}`, i))
+			patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"status":{"desiredWorkerReplicas":%d}}`, from+i))
 			if err := p.Client.Status().Patch(ctx, rc, patch); err != nil {
 				if ctx.Err() == nil {
 					last = err

@@ -42,7 +42,7 @@ func measure(ctx context.Context, o options) error {
 	if err := makeClusters(ctx, p, ns, o.clusters); err != nil {
 		return err
 	}
-	before, err := watch(ctx, p, ns, o)
+	before, err := watch(ctx, p, ns, o, 1)
 	if err != nil {
 		return err
 	}
@@ -52,16 +52,16 @@ func measure(ctx context.Context, o options) error {
 	}
 	defer opened.close()
 	opened.arrived.Store(0)
-	after, err := watch(ctx, p, ns, o)
+	after, err := watch(ctx, p, ns, o, 1+before.changes+o.clusters)
 	if err != nil {
 		return err
 	}
 	return opened.print(o, before, after)
 }
 
-// watch measures for a period, while clusters change.
-func watch(ctx context.Context, p *product.Product, ns string, o options) (usage, error) {
-	stop := changes(ctx, p, ns, o)
+// watch measures for a period, while clusters change, to numbers of from and more.
+func watch(ctx context.Context, p *product.Product, ns string, o options, from int) (usage, error) {
+	stop := changes(ctx, p, ns, o, from)
 	select {
 	case <-time.After(2 * time.Second): // what has just been opened comes to rest
 	case <-ctx.Done():
