@@ -71,7 +71,7 @@ func (w *world) browse(gateway, address, token string) {
 	if kind := w.page(origin, gateway+ticket.Path, string(script[1]), "").header.Get("Content-Type"); !strings.Contains(kind, "javascript") {
 		w.t.Errorf("the main script is %q", kind)
 	}
-	w.page(origin, gateway+ticket.Path, "api/version", `"ray_version":"`+rayVersion+`"`)
+	w.page(origin, gateway+ticket.Path, "api/version", `"ray_version": "`+rayVersion+`"`)
 }
 
 // pythonClient runs the tests of the Python client, the examples of its documentation included, with clusters of this image: those by REST beside
