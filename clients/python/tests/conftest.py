@@ -1,4 +1,5 @@
-"""A gateway that runs: $RAYGATE_GRPC and $RAYGATE_URL, in the namespace $RAYGATE_NAMESPACE. test/e2e starts one and runs this."""
+"""A gateway that runs: $RAYGATE_GRPC and $RAYGATE_URL, in the namespace $RAYGATE_NAMESPACE. test/e2e starts one, with simulated Ray behind it, and runs
+this; test/realray runs it with real Ray, of the image $RAYGATE_IMAGE."""
 
 import os
 import uuid
@@ -8,6 +9,8 @@ import pytest
 import raygate
 
 NEEDS = ("RAYGATE_GRPC", "RAYGATE_URL")
+IMAGE = os.environ.get("RAYGATE_IMAGE", "rayproject/ray:2.52.0")
+RAY_VERSION = IMAGE.rpartition(":")[2]
 REPOSITORY = os.path.join(os.path.dirname(__file__), "..", "..", "..")
 
 
@@ -35,11 +38,16 @@ def name():
     return f"py-{uuid.uuid4().hex[:8]}"
 
 
+def printed(log: str) -> str:
+    """A log without the lines that real Ray writes into it, which may come among those of the program."""
+    return "".join(line for line in log.splitlines(keepends=True) if "INFO job_manager.py" not in line and not line.startswith("Running entrypoint for job "))
+
+
 def head(**more):
     """The spec of a cluster of a head alone."""
     container = {
         "name": "ray-head",
-        "image": os.environ.get("RAYGATE_IMAGE", "rayproject/ray:2.52.0"),
+        "image": IMAGE,
         "resources": {"requests": {"cpu": "10m", "memory": "10Mi"}},
         "ports": [{"name": "gcs", "containerPort": 6379}, {"name": "dashboard", "containerPort": 8265}, {"name": "client", "containerPort": 10001}],
     }

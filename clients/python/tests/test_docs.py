@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, head, needs_gateway
+from conftest import RAY_VERSION, REPOSITORY, head, needs_gateway
 
 import raygate
 
@@ -29,7 +29,7 @@ def test_examples_run(page, monkeypatch, tmp_path, capsys):
     with raygate.Client() as client, contextlib.ExitStack() as stack:
         if not os.environ.get("RAYGATE_DEMO"):  # which says that there is such a cluster
             stack.enter_context(client.clusters.temporary({"metadata": {"name": "demo"}, "spec": head()}, progress=False))
-        names = {"__name__": "example", "head": head()}
+        names = {"__name__": "example", "head": head(rayVersion=RAY_VERSION)}
         for line, code in found:
             try:
                 exec(compile("\n" * line + code, page, "exec"), names)

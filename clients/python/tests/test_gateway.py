@@ -5,6 +5,7 @@ import unittest
 import uuid
 
 import grpc
+from conftest import IMAGE
 
 from raygate import documents, errors
 from raygate.v2 import cluster_pb2, cluster_service_pb2 as api, cluster_service_pb2_grpc as stubs
@@ -23,7 +24,7 @@ def manifest(name: str) -> dict:
                 "template": {
                     "spec": {
                         "terminationGracePeriodSeconds": 30,
-                        "containers": [{"name": "ray-head", "image": "rayproject/ray:2.52.0", "ports": [{"name": "gcs", "containerPort": 6379}]}],
+                        "containers": [{"name": "ray-head", "image": IMAGE, "ports": [{"name": "gcs", "containerPort": 6379}]}],
                     }
                 }
             },
