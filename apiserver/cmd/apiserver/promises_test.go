@@ -303,7 +303,11 @@ func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescri
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err := c.call(ctx, m, req)
-	for status.Code(err) == codes.NotFound && ctx.Err() == nil { // it was not made through the gateway, whose watch is on its way
+	// It was not made through the gateway, whose watch is on its way: until then the gateway reads it with the rights of the caller.
+	unseen := func() bool {
+		return status.Code(err) == codes.NotFound || verb == "Replace" && strings.Contains(fmt.Sprint(err), "cannot get resource")
+	}
+	for unseen() && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
 		_, err = c.call(ctx, m, req)
 	}
