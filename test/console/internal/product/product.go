@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -119,6 +121,15 @@ func (p *Product) Namespace(ctx context.Context, prefix string) (string, error) 
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	if err := p.Client.Create(ctx, ns); err != nil {
 		return "", fmt.Errorf("creating a namespace: %w", err)
+	}
+	// Without its ServiceAccount no Pod is created, and events say so for long.
+	account := client.ObjectKey{Namespace: ns.Name, Name: "default"}
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := p.Client.Get(ctx, account, &corev1.ServiceAccount{})
+		return err == nil, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return "", fmt.Errorf("waiting for the ServiceAccount of a namespace: %w", err)
 	}
 	return ns.Name, nil
 }
