@@ -31,9 +31,9 @@ export function Dialog({title, onClose, children, footer, wide = false}) {
   const outside = (e) => { if (e.target === ref.current) onClose(); };
   return html`<dialog ref=${ref} class=${cls('dialog', wide && 'wide')} aria-labelledby=${label} onCancel=${(e) => { e.preventDefault(); onClose(); }} onMouseDown=${outside}>
     <div class="dialog-body">
-      <header><h2 id=${label}>${title}</h2><button type="button" class="icon" aria-label="Close" onClick=${onClose}>✕</button></header>
+      <div class="dialog-head"><h2 id=${label}>${title}</h2><button type="button" class="icon" aria-label="Close" onClick=${onClose}>✕</button></div>
       <div class="dialog-content">${children}</div>
-      ${footer && html`<footer>${footer}</footer>`}
+      ${footer && html`<div class="dialog-foot">${footer}</div>`}
     </div>
   </dialog>`;
 }

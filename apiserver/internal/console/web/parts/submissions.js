@@ -35,7 +35,7 @@ function All({object, rights}) {
     </div>
     <${ErrorBox} error=${error} title="The jobs cannot be read." onRetry=${again} />
     ${data === null && loading && html`<${Spinner} label="Asking Ray" />`}
-    ${data !== null && all.length === 0 && html`<${Empty} title="No jobs" level=${3}>Ray has no record of any on this cluster.<//>`}
+    ${data !== null && all.length === 0 && html`<${Empty} title="No jobs">Ray has no record of any on this cluster.<//>`}
     ${all.length > 0 && html`<div class="table-wrap"><table class="table plain"><thead><tr><th scope="col">Submission</th><th scope="col">State</th><th scope="col">Entrypoint</th><th scope="col">Started</th><th scope="col">Ended</th></tr></thead>
       <tbody>${all.map((s) => html`<tr key=${idOf(s)}><th scope="row"><${Link} to=${`${location.pathname}?tab=submissions&submission=${encodeURIComponent(idOf(s))}`}>${idOf(s)}<//></th>
         <td><${Badge} tone=${tones[s.status]}>${s.status}<//></td><td><code class="entrypoint">${s.entrypoint}</code></td>

@@ -40,7 +40,7 @@ export function Upgrade({object}) {
     return () => clearInterval(timer);
   }, [now.pending !== null]);
   const waiting = waitingFor(now, options, Date.now());
-  return html`<section class="upgrade" aria-label="Upgrade">
+  return html`<div class="upgrade">
     <p role="status"><${Badge} tone=${now.rolling ? 'warn' : now.pending && now.active ? 'busy' : now.active ? 'ok' : 'idle'}>${word(now)}<//> ${stateOf(now, options)}</p>
     ${waiting && html`<p class="muted">${waiting}</p>`}
     ${options
@@ -49,14 +49,14 @@ export function Upgrade({object}) {
     <div class="upgrade-clusters">${[['Serves', now.active], ['Takes over', now.pending]].map(([role, side]) => side && html`<${Cluster} key=${side.name} role=${role} side=${side} namespace=${namespace} shares=${options !== null || now.pending !== null} />`)}</div>
     ${samples.length > 1 || options ? html`<${Course} samples=${samples} />` : null}
     ${!now.active && !now.pending && html`<${Empty} title="There is no cluster yet">The timeline begins with the first one.<//>`}
-  </section>`;
+  </div>`;
 }
 
 const word = (s) => (s.rolling ? 'Rolling back' : s.pending && s.active ? 'Upgrading' : s.pending ? 'Starting' : s.active ? 'Serving' : 'New');
 
 function Cluster({role, side, namespace, shares}) {
   return html`<div class="card upgrade-cluster">
-    <h3>${role}: <${Link} to=${objectPath('clusters', namespace, side.name)}>${side.name}<//></h3>
+    <h2>${role}: <${Link} to=${objectPath('clusters', namespace, side.name)}>${side.name}<//></h2>
     ${shares && html`<${Share} label="Capacity" value=${side.capacity} /><${Share} label="Traffic" value=${side.traffic} />`}
     ${side.moved && html`<p class="muted">Traffic moved last <${Time} at=${side.moved} /> ago.</p>`}
     ${side.applications.length > 0 && html`<ul class="upgrade-apps">${side.applications.map((a) => html`<li key=${a.name}><${Badge} tone=${a.status === 'RUNNING' ? 'ok' : a.status === 'DEPLOYING' || a.status === 'NOT_STARTED' ? 'busy' : 'error'} title=${a.message}>${a.status}<//> ${a.name}</li>`)}</ul>`}
