@@ -9,6 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/chromedp/chromedp/kb"
+	"sigs.k8s.io/yaml"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 const editorLabel = "YAML or JSON of the object"
@@ -122,6 +125,32 @@ func TestJob(t *testing.T) {
 	u.click("link", "Jobs")
 	u.hasRows("train")
 	u.looks("jobs")
+}
+
+// A RayJob that fails before it runs has no log, and its page says so once.
+func TestJobThatNeverRan(t *testing.T) {
+	ns := namespace(t)
+	job := &rayv1.RayJob{}
+	job.Namespace, job.Name = ns, "failed"
+	job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") // no operator acts on it
+	job.Spec.Entrypoint = "python train.py"
+	job.Spec.RayClusterSpec = &rayv1.RayClusterSpec{}
+	rc := &rayv1.RayCluster{}
+	if err := yaml.Unmarshal([]byte(clusterYAML(ns, "unused", 0)), rc); err != nil {
+		t.Fatal(err)
+	}
+	*job.Spec.RayClusterSpec = rc.Spec
+	if err := stage.Client.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	u := comesTo(t, stage.admin, "/ui/namespaces/"+ns+"/jobs/failed?tab=logs")
+	u.expects("status of 400", "status of 412")
+	u.sees("It is tried again")
+	job.Status.JobDeploymentStatus, job.Status.Reason, job.Status.Message = rayv1.JobDeploymentStatusFailed, "SubmissionFailed", "the submitter broke"
+	u.must(stage.Client.Status().Update(t.Context(), job))
+	u.sees("There is no log. The RayJob ended as Failed before its job ran. SubmissionFailed: the submitter broke.", "No log", "Show the log of the submitter")
+	u.seesNoMore("It is tried again")
+	u.looks("job-never-ran")
 }
 
 // A job is submitted to a cluster that runs.

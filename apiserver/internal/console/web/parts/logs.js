@@ -2,6 +2,7 @@
 import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
 import {find, LogBuffer, split} from './logbuffer.js';
+import {stateOf, whyNone} from './outcome.js';
 import {sentence} from './problems.js';
 
 // beginnings are from where a log can be read.
@@ -11,14 +12,9 @@ const lastRetry = 20000;
 // frame is how often what has arrived is shown, in milliseconds.
 const frame = 100;
 
-// early are the reasons for which a log is not there yet; for others of its kind there will be none.
-const early = new Set(['JOB_NOT_STARTED', 'LOG_NOT_READY', 'CLUSTER_NOT_READY']);
-
-// notYet says of an error that the log may come: its job has not begun, or somebody does not answer.
-const notYet = (error) => error.away || error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.ABORTED || early.has(error.reason);
-
-// follow reads a log into a buffer until the signal or its end. It begins anew after a break, since what was lost of the end is not known.
-async function follow({path, query, buffer, signal, onState, changed}) {
+// follow reads a log into a buffer until the signal or its end, or until there will be none, which none says. It begins anew after a break, since what was lost
+// of the end is not known.
+async function follow({path, query, buffer, signal, none, onState, changed}) {
   let wait = firstRetry;
   while (!signal.aborted) {
     let fresh = true;
@@ -47,23 +43,23 @@ async function follow({path, query, buffer, signal, onState, changed}) {
       if (signal.aborted || error.name === 'AbortError') {
         return;
       }
-      if (!notYet(error)) {
-        onState({state: 'failed', error});
+      const state = stateOf(error, Code, none());
+      onState({state, error});
+      if (state !== 'waiting') {
         return;
       }
-      onState({state: 'waiting', error});
       await pause(Math.max(wait, (error.retryAfter || 0) * 1000), signal);
       wait = Math.min(wait * 2, lastRetry);
     }
   }
 }
 
-const tones = {opening: 'busy', following: 'ok', waiting: 'warn', ended: 'idle', failed: 'error'};
-const words = {opening: 'Opening', following: 'Following', waiting: 'Waiting', ended: 'Ended', failed: 'Cannot be read'};
+const tones = {opening: 'busy', following: 'ok', waiting: 'warn', ended: 'idle', none: 'idle', failed: 'error'};
+const words = {opening: 'Opening', following: 'Following', waiting: 'Waiting', ended: 'Ended', none: 'No log', failed: 'Cannot be read'};
 
 // Log shows the log at a path of the API. sources, if given, are [{id, label}] for the query parameter source. phase is a text that changes when a log that is not
-// there yet may have come. onEnd is called when the log has ended.
-export function Log({path, name, sources = [], phase = '', onEnd}) {
+// there yet may have come; none, if not empty, says why it will not. onEnd is called when the log has ended.
+export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
   const buffer = useMemo(() => new LogBuffer(), [path]);
   const [source, setSource] = useState(sources[0]?.id ?? '');
   const [from, setFrom] = useState('tail');
@@ -74,6 +70,8 @@ export function Log({path, name, sources = [], phase = '', onEnd}) {
   const [, draw] = useReducer((n) => n + 1, 0);
   const drawing = useRef({timer: 0, paused: false});
   drawing.current.paused = paused;
+  const never = useRef(none);
+  never.current = none;
   useEffect(() => {
     const control = new AbortController();
     const changed = () => {
@@ -83,7 +81,7 @@ export function Log({path, name, sources = [], phase = '', onEnd}) {
     };
     buffer.clear();
     follow({
-      path, query: {...beginnings.find((b) => b.id === from).query, source}, buffer, signal: control.signal, changed,
+      path, query: {...beginnings.find((b) => b.id === from).query, source}, buffer, signal: control.signal, none: () => never.current, changed,
       onState: (next) => {
         setStatus(next);
         if (next.state === 'ended') {
@@ -98,7 +96,7 @@ export function Log({path, name, sources = [], phase = '', onEnd}) {
     };
   }, [buffer, path, from, source, attempt]);
   useEffect(() => {
-    if (status.state === 'waiting') {
+    if (status.state === 'waiting' || status.state === 'none') {
       setAttempt((n) => n + 1);
     }
   }, [phase]);
@@ -117,14 +115,18 @@ export function Log({path, name, sources = [], phase = '', onEnd}) {
       <${Button} kind="quiet" aria-pressed=${atEnd} onClick=${() => setAtEnd(true)}>Stay at the end<//>
       <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>
     </div>
-    <${Status} status=${status} onRetry=${() => setAttempt(attempt + 1)} />
-    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'} />
+    <${Status} status=${status} none=${none} onRetry=${() => setAttempt(attempt + 1)} />
+    ${status.state === 'none' && sources.filter((s) => s.id !== source).map((s) => html`<p key=${s.id} class="log-status"><${Button} onClick=${() => setSource(s.id)}>Show the log of ${s.label}<//></p>`)}
+    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed' || status.state === 'none'} />
   </section>`;
 }
 
-function Status({status: {state, error}, onRetry}) {
+function Status({status: {state, error}, none, onRetry}) {
   if (state === 'failed') {
     return html`<${ErrorBox} error=${error} onRetry=${onRetry} />`;
+  }
+  if (state === 'none') {
+    return html`<p class="log-status" role="status">There is no log. ${sentence(none || error.message)}</p>`;
   }
   return state === 'waiting' && html`<p class="log-status muted" role="status">${sentence(error.message)} It is tried again.</p>`;
 }
@@ -214,5 +216,6 @@ export function Logs({kind, object, rights}) {
   if (sources.length === 0) {
     return rights.loaded ? html`<${Empty} title="You may not read logs here">The log of a job needs the right to get services/proxy in ${namespace}.<//>` : html`<${Spinner} />`;
   }
-  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${sources} phase=${object.status?.jobDeploymentStatus + ' ' + object.status?.jobStatus} />`;
+  return html`<${Log} key=${path + (object.status?.jobId ?? '')} path=${path} name=${name} sources=${sources} none=${whyNone(object)}
+    phase=${object.status?.jobDeploymentStatus + ' ' + object.status?.jobStatus} />`;
 }
