@@ -45,7 +45,7 @@ func TestLife(t *testing.T) {
 	page := "/ui/namespaces/" + ns + "/clusters/demo"
 	u.isAt(page)
 	u.findsState("Ready") // without loading anything
-	u.sees("Conditions", "HeadPodReady", "Nothing is wrong")
+	u.sees("Conditions", "HeadPodReady", "Nothing is wrong", "20m", "20 MiB")
 	u.looks("cluster")
 	if streams := u.watches(); len(streams) != 1 {
 		t.Errorf("the page of an object has the watches %q open, want one", streams)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ var exported = regexp.MustCompile(`(?m)^export `)
 
 func scriptOf(t *testing.T, name string) script {
 	t.Helper()
-	text, err := web.ReadFile("web/parts/" + name + ".js")
+	text, err := web.ReadFile(path.Join("web/parts", name+".js"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 // The kinds: where the API has them, what lists and pages show of them, and what rights they need. Nothing else knows one kind from another.
 import {ageText as ageOf, Badge, html, Time} from './ui.js';
+import {bytesText, countText, quantity} from './quantity.js';
 import {Link, objectPath} from './router.js';
 import {tabs as partTabs} from '../parts/registry.js';
 
@@ -69,19 +70,12 @@ const workers = (o) => {
 
 const number = (text) => Number(text ?? 0) || 0;
 
-// quantity is a Kubernetes quantity as a number, for sorting.
-function quantity(text) {
-  const m = /^([\d.]+)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$/.exec(text ?? '');
-  if (!m) return 0;
-  const scale = {m: 1e-3, k: 1e3, Ki: 2 ** 10, M: 1e6, Mi: 2 ** 20, G: 1e9, Gi: 2 ** 30, T: 1e12, Ti: 2 ** 40, P: 1e15, Pi: 2 ** 50}[m[2]] ?? 1;
-  return Number(m[1]) * scale;
-}
-
-const short = (n) => n.toLocaleString(undefined, {maximumFractionDigits: n < 10 ? 1 : 0});
-
-// count is a quantity of CPUs and the like; bytes one of memory, in GiB as requests have it.
-const count = (text) => (quantity(text) ? short(quantity(text)) : dash);
-const bytes = (text) => (quantity(text) ? html`${short(quantity(text) / 2 ** 30)} <span class="muted">GiB</span>` : dash);
+// count is a cell with a quantity of CPUs and the like; bytes one of memory.
+const count = (text) => countText(text) || dash;
+const bytes = (text) => {
+  const [n, unit] = bytesText(text) ?? [];
+  return unit ? html`${n} <span class="muted">${unit}</span>` : dash;
+};
 
 const seconds = (from, to) => (from ? (new Date(to ?? Date.now()) - new Date(from)) / 1000 : 0);
 
