@@ -90,9 +90,9 @@ function Applications({list}) {
 function Groups({groups}) {
   if (!groups.length) return null;
   return html`<section class="card"><h2>Worker groups</h2><table class="table plain"><thead><tr><th scope="col">Group</th><th scope="col" class="end">Replicas</th>
-    <th scope="col" class="end">Min</th><th scope="col" class="end">Max</th></tr></thead>
+    <th scope="col" class="end">Minimum</th><th scope="col" class="end">Maximum</th></tr></thead>
     <tbody>${groups.map((g) => html`<tr key=${g.name}><th scope="row">${g.name || '(no name)'}${g.suspend && html` <${Badge} tone="idle">Suspended<//>`}</th><td data-label="Replicas" class="end">${g.replicas}</td>
-      <td data-label="Min" class="end">${g.min}</td><td data-label="Max" class="end">${g.max === undefined || g.max >= 2147483647 ? 'any' : g.max}</td></tr>`)}</tbody></table></section>`;
+      <td data-label="Minimum" class="end">${g.min}</td><td data-label="Maximum" class="end">${g.max === undefined || g.max >= 2147483647 ? 'any' : g.max}</td></tr>`)}</tbody></table></section>`;
 }
 
 function Pairs({title, pairs}) {
