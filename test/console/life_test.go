@@ -106,11 +106,16 @@ func TestJob(t *testing.T) {
 	u := comesTo(t, stage.admin, "/ui/submit?namespace="+ns)
 	u.expects("status of 400", "status of 404", "status of 409", "status of 412", "status of 503") // the log is asked for before there is one
 	u.finds("heading", "Submit a job")
-	u.fill("textbox", "Name may", "train")
+	u.fill("textbox", "Name", "train")
 	u.fill("textbox", "Entrypoint", "seq -f step-%g 1 6")
 	u.fill("spinbutton", "Workers", "0")
 	u.fill("textbox", "CPUs per Pod", "100m")
 	u.fill("textbox", "Memory per Pod", "100Mi")
+	for _, name := range []string{"Name", "Entrypoint", "CPUs per Pod"} { // hints are no part of names
+		if field := u.finds("textbox", name); field.Name != name {
+			t.Errorf("the field %s is called %q", name, field.Name)
+		}
+	}
 	u.looks("submit")
 	u.click("button", "Submit")
 	u.isAt("/ui/namespaces/" + ns + "/jobs/train?tab=logs")

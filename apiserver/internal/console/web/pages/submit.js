@@ -29,6 +29,9 @@ function useClusters(namespace) {
 
 const numbers = [['workers', 'Workers', '0 runs it on the head alone'], ['cpu', 'CPUs per Pod', 'such as 1 or 500m'], ['memory', 'Memory per Pod', 'such as 2Gi']];
 
+// entrypointHint says how the entrypoint is run. The submitter of a RayJob takes it apart into words, and what is behind a ; would not be part of it.
+const entrypointHint = {own: "one command with its arguments; several go in one word, as in bash -c 'cd app && python train.py'", cluster: 'the command that runs, as in a shell'};
+
 // Submit is /ui/submit?namespace=&cluster=.
 export function Submit({route}) {
   const cluster = route.query.get('cluster') ?? '';
@@ -79,10 +82,14 @@ export function Submit({route}) {
     keepDraft(job());
     navigate(`/ui/create?kind=jobs&namespace=${encodeURIComponent(form.namespace.trim())}`);
   };
-  const field = (name, label, hint, props = {}) => html`<label class="field" key=${name}><span>${label}</span>
-    <input class="input" value=${form[name]} onInput=${set(name)} autocomplete="off" spellcheck=${false} ...${props} />${hint && html`<small class="muted">${hint}</small>`}</label>`;
-  const choice = (id, label, text) => html`<label class=${cls('choice', to === id && 'chosen')}><input type="radio" name="to" checked=${to === id} onChange=${() => { setTo(id); setError(null); }} />
-    <span><strong>${label}</strong><br /><small class="muted">${text}</small></span></label>`;
+  // A field is a label, an input with more of its properties in props, and a hint, which describes it and is not part of its name.
+  const field = (name, label, hint, {tag = 'input', ...props} = {}, more = null) => html`<div class="field" key=${name}><label for=${'submit-' + name}>${label}</label>
+    <${tag} id=${'submit-' + name} class=${cls('input', tag === 'textarea' && 'mono')} value=${form[name]} onInput=${set(name)} autocomplete="off" autocapitalize="off" spellcheck=${false}
+      aria-describedby=${hint ? `submit-${name}-hint` : undefined} ...${props} />${more}
+    ${hint && html`<small class="muted" id=${`submit-${name}-hint`}>${hint}</small>`}</div>`;
+  const choice = (id, label, text) => html`<label class=${cls('choice', to === id && 'chosen')}><input type="radio" name="to" checked=${to === id} onChange=${() => { setTo(id); setError(null); }}
+      aria-labelledby=${`submit-to-${id}`} aria-describedby=${`submit-to-${id}-hint`} />
+    <span><strong id=${`submit-to-${id}`}>${label}</strong><br /><small class="muted" id=${`submit-to-${id}-hint`}>${text}</small></span></label>`;
   return html`<main class="page" id="main">
     <header class="page-head"><h1>Submit a job</h1></header>
     <form class="form" onSubmit=${submit}>
@@ -92,18 +99,12 @@ export function Submit({route}) {
       </fieldset>
       <div class="fields">
         ${field('namespace', 'Namespace', '', {required: true})}
-        ${to === 'cluster' && html`<label class="field"><span>Cluster</span>
-          <input class="input" list="submit-clusters" required value=${form.cluster} onInput=${set('cluster')} autocomplete="off" spellcheck=${false} />
-          <datalist id="submit-clusters">${clusters.names.map((n) => html`<option key=${n} value=${n} />`)}</datalist>
-          <small class="muted">${clusters.error ? clusters.error.message : `${clusters.names.length} ready in ${namespace}`}</small></label>`}
+        ${to === 'cluster' && field('cluster', 'Cluster', clusters.error ? clusters.error.message : `${clusters.names.length} ready in ${namespace}`, {list: 'submit-clusters', required: true},
+          html`<datalist id="submit-clusters">${clusters.names.map((n) => html`<option key=${n} value=${n} />`)}</datalist>`)}
         ${field('name', to === 'own' ? 'Name' : 'Submission ID', 'may be left empty')}
       </div>
-      <label class="field"><span>Entrypoint</span>
-        <textarea class="input mono" rows="3" required value=${form.entrypoint} onInput=${set('entrypoint')} spellcheck=${false} autocapitalize="off" placeholder='python -c "import ray; ray.init(); print(ray.cluster_resources())"'></textarea>
-        <small class="muted">the command that runs, as in a shell</small></label>
-      <label class="field"><span>Runtime environment</span>
-        <textarea class="input mono" rows="4" value=${form.runtimeEnv} onInput=${set('runtimeEnv')} spellcheck=${false} autocapitalize="off" placeholder=${'pip: [requests]\nenv_vars:\n  NAME: value'}></textarea>
-        <small class="muted">YAML or JSON; may be left empty</small></label>
+      ${field('entrypoint', 'Entrypoint', entrypointHint[to], {tag: 'textarea', rows: 3, required: true, placeholder: 'python -c "import ray; ray.init(); print(ray.cluster_resources())"'})}
+      ${field('runtimeEnv', 'Runtime environment', 'YAML or JSON; may be left empty', {tag: 'textarea', rows: 4, placeholder: 'pip: [requests]\nenv_vars:\n  NAME: value'})}
       ${to === 'own' && html`<div class="fields">
         ${field('version', 'Ray version', '', {required: true})}
         ${field('image', 'Image', `rayproject/ray:${form.version} when left empty`)}
