@@ -56,6 +56,13 @@ func TestLife(t *testing.T) {
 		u.looks("cluster-" + strings.ToLower(tab))
 	}
 
+	u.click("button", "Dashboard") // a simulated Ray may have no page there
+	tab, err := u.page.CloseTabAt(stage.URL + "/dashboards/")
+	u.must(err)
+	if tab.HasOpener {
+		t.Error("the dashboard can reach the page that opened it")
+	}
+
 	u.click("link", "Overview")
 	u.click("button", "Scale")
 	u.finds("dialog", "Scale demo")

@@ -124,6 +124,11 @@ func TestWhatAnUpgradeWaitsFor(t *testing.T) {
 func TestOffers(t *testing.T) {
 	s := scriptOf(t, "allowed")
 	cluster := func(spec object) object { return object{"metadata": object{"name": "a"}, "spec": spec} }
+	withHead := func(spec object, ready string) object {
+		c := cluster(spec)
+		c["status"] = object{"conditions": []object{{"type": "HeadPodReady", "status": ready}}}
+		return c
+	}
 	job := func(status string) object {
 		return object{"metadata": object{"name": "a"}, "spec": object{}, "status": object{"jobDeploymentStatus": status}}
 	}
@@ -136,6 +141,10 @@ func TestOffers(t *testing.T) {
 	}{
 		"a cluster":               {"clusters", "rayclusters", cluster(object{"workerGroupSpecs": groups}), "", []any{"scale", "suspend", "submit", "delete"}},
 		"a head alone":            {"clusters", "rayclusters", cluster(object{}), "", []any{"suspend", "submit", "delete"}},
+		"a head that is ready":    {"clusters", "rayclusters", withHead(object{}, "True"), "", []any{"suspend", "submit", "dashboard", "delete"}},
+		"a head that is not":      {"clusters", "rayclusters", withHead(object{}, "False"), "", []any{"suspend", "submit", "delete"}},
+		"a head to be suspended":  {"clusters", "rayclusters", withHead(object{"suspend": true}, "True"), "", []any{"resume", "delete"}},
+		"right to look":           {"clusters", "rayclusters", withHead(object{}, "True"), "verb === 'get' && resource === 'services' && sub === 'proxy'", []any{"dashboard"}},
 		"suspended":               {"clusters", "rayclusters", cluster(object{"suspend": true}), "", []any{"resume", "delete"}},
 		"being deleted":           {"clusters", "rayclusters", object{"metadata": object{"deletionTimestamp": "now"}}, "", []any{}},
 		"none":                    {"clusters", "rayclusters", nil, "", []any{}},

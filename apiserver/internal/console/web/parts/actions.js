@@ -1,10 +1,27 @@
 // What one may do with an object, as buttons. What the rights do not allow is not there.
 import {Button, Confirm, Dialog, ErrorBox, html, Link, navigate, toast, useID, useState} from '../lib/ui.js';
-import {Code, request} from '../lib/api.js';
+import {ApiError, Code, request} from '../lib/api.js';
 import {listPath, objectPath} from '../lib/router.js';
 import {actionsOf, consequenceOf, groupsOf, sizeProblem} from './allowed.js';
 
 const pathOf = (kind, object) => `/apis/v2/namespaces/${encodeURIComponent(object.metadata.namespace)}/${kind.plural}/${encodeURIComponent(object.metadata.name)}`;
+
+// openDashboard opens the dashboard of a cluster in a tab that knows nothing of this page: what it shows comes from the cluster.
+async function openDashboard(path) {
+  let ticket;
+  try {
+    ticket = await request('POST', path + '/dashboard:ticket');
+  } catch (err) {
+    if (err.reason === 'PATH_NOT_FOUND') {
+      err.message = 'This gateway shows no dashboards: it knows callers by their connection, which a page in a sandbox does not have.';
+    }
+    throw err;
+  }
+  if (navigator.userActivation && !navigator.userActivation.isActive) { // the answer took so long that the browser would open nothing
+    throw new ApiError({code: Code.DEADLINE_EXCEEDED, message: 'The answer took long, and the browser opens no tab by now. Press Dashboard again.'});
+  }
+  open(ticket.path, '_blank', 'noopener,noreferrer');
+}
 
 // perform does an action of one call and says so.
 async function perform(name, kind, object) {
@@ -22,6 +39,9 @@ async function perform(name, kind, object) {
       navigate(objectPath('jobs', job.metadata.namespace, job.metadata.name));
       return;
     }
+    case 'dashboard':
+      await openDashboard(path);
+      return;
     default:
       await request('POST', `${path}:${name}`);
       toast({suspend: `${title} is being suspended.`, resume: `${title} is resumed.`, stop: `Ray is asked to stop ${title}.`}[name]);

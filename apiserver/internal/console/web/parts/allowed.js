@@ -3,6 +3,7 @@
 const suspended = (o) => Boolean(o.spec && o.spec.suspend);
 const deleted = (o) => Boolean(o.metadata && o.metadata.deletionTimestamp);
 const finished = (o) => ['Complete', 'Failed', 'ValidationFailed'].includes((o.status || {}).jobDeploymentStatus);
+const headReady = (o) => ((o.status || {}).conditions || []).some((c) => c.type === 'HeadPodReady' && c.status === 'True');
 const started = (o) => (o.status || {}).jobDeploymentStatus === 'Running';
 
 // groupsOf returns the worker groups of an object that has its own: {name, replicas, min, max, suspend}.
@@ -34,6 +35,9 @@ const actions = {
   },
   submit: {
     kinds: ['clusters'], label: 'Submit a job', needs: () => ['create', 'services', 'proxy'], when: (o) => !suspended(o),
+  },
+  dashboard: {
+    kinds: ['clusters'], label: 'Dashboard', needs: () => ['get', 'services', 'proxy'], when: (o) => !suspended(o) && headReady(o),
   },
   delete: {
     kinds: ['clusters', 'jobs', 'services', 'cronjobs'], label: 'Delete', needs: (resource) => ['delete', resource], when: () => true,
