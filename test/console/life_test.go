@@ -50,9 +50,13 @@ func TestLife(t *testing.T) {
 	if streams := u.watches(); len(streams) != 1 {
 		t.Errorf("the page of an object has the watches %q open, want one", streams)
 	}
+	awaitDashboard(t, ns, "demo")
 	for _, tab := range []string{"Pods", "Events", "Submissions", "YAML"} {
 		u.click("link", tab)
 		u.must(u.page.Wait(func() error { return absent(u, "status", "Loading") }))
+		if tab == "Submissions" {
+			u.sees("0 on this cluster", "No jobs")
+		}
 		u.looks("cluster-" + strings.ToLower(tab))
 	}
 

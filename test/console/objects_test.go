@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -134,6 +135,27 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 		}
 	}
 	t.Fatalf("%s: still not so after %s: %v", what, settle, err)
+}
+
+// awaitDashboard waits until the gateway reaches the dashboard of a cluster: a Service has no endpoints for a while after its Pod is ready.
+func awaitDashboard(t *testing.T, ns, name string) {
+	t.Helper()
+	eventually(t, "the dashboard of "+name, func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, stage.URL+"/apis/v2/namespaces/"+ns+"/clusters/"+name+"/submissions", nil)
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+stage.admin)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("it answers %s", resp.Status)
+		}
+		return nil
+	})
 }
 
 func getCluster(ctx context.Context, ns, name string) (*rayv1.RayCluster, error) {
