@@ -8,7 +8,7 @@ from typing import Any
 
 
 # Notebooks align cells to the right, and lines of a log would run together.
-_CELL = 'style="text-align: left; vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere"'
+_CELL = 'style="text-align: left; vertical-align: top; white-space: pre-wrap; overflow-wrap: break-word"'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], nothing: str = "none") -> str:
