@@ -297,6 +297,7 @@ def test_errors_say_each_problem_once():
     assert str(one) == "INVALID_ARGUMENT INVALID_SPEC: spec.a: must be 1"
     other = raygate.InvalidError(Details(grpc.StatusCode.INVALID_ARGUMENT, "wrong", "", wrong[:1]))
     assert str(other) == "INVALID_ARGUMENT: wrong\n  spec.a: must be 1"
+    assert str(raygate.NotFoundError(Details(grpc.StatusCode.NOT_FOUND, "there is no x", "NOT_FOUND"))) == "NOT_FOUND: there is no x"
 
 
 def test_progress(capsys):

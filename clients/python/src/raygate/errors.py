@@ -210,7 +210,7 @@ def _text(d: Details) -> str:
     message = d.message
     if wrong and d.violations[0].description in message:  # it repeats the lines below
         message = f"{len(wrong)} problems" if len(wrong) > 1 else wrong.pop()
-    lines = [f"{d.code.name} {d.reason}: {message}" if d.reason else f"{d.code.name}: {message}"]
+    lines = [f"{d.code.name} {d.reason}: {message}" if d.reason not in ("", d.code.name) else f"{d.code.name}: {message}"]
     lines += ["  " + each for each in wrong]
     if d.request_id:
         lines.append(f"  (request id {d.request_id})")
