@@ -7,7 +7,7 @@
 #
 # Kubernetes is compiled from its Go modules, which takes some minutes the first
 # time. What is up to date is skipped: the key is a hash of the sources, of the
-# locked modules, of the Go version and of this script. FORCE=1 builds anyway.
+# locked modules and of the Go version, but not of this script: FORCE=1 builds anyway.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
