@@ -38,7 +38,7 @@ python: ## Build the wheel of the Python client into bin/ (needs Python and PyPI
 	@ls bin/raygate-*.whl
 
 .PHONY: node
-node: ## Build what real nodes consist of (6 minutes the first time; Linux)
+node: ## Build what real nodes consist of (some minutes the first time; Linux)
 	@hack/build-localcluster.sh node
 
 .PHONY: ray-image
@@ -46,7 +46,7 @@ ray-image: ## Make the image of Ray for real nodes (Debian, root)
 	@hack/ray-image/build.sh
 
 .PHONY: localcluster
-localcluster: ## Build the local control plane and raygate-local (4 to 8 minutes the first time)
+localcluster: ## Build the local control plane and raygate-local (some minutes the first time)
 	@hack/build-localcluster.sh
 
 ##@ Release
@@ -116,15 +116,15 @@ test: build ## Run all tests, those on a real control plane included
 	@hack/test.sh
 
 .PHONY: test-ray
-test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root; 6 minutes)
+test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root)
 	@hack/test-ray.sh core
 
 .PHONY: test-ray-all
-test-ray-all: ## Run all of them (half an hour)
+test-ray-all: ## Run all of them
 	@hack/test-ray.sh all
 
 .PHONY: test-console
-test-console: build ## Drive the console with headless Chromium (4 minutes); SCREENSHOTS=DIR keeps pictures of its pages
+test-console: build ## Drive the console with headless Chromium; SCREENSHOTS=DIR keeps pictures of its pages
 	@hack/test-console.sh $(if $(SCREENSHOTS),-args -screenshots '$(abspath $(SCREENSHOTS))')
 
 .PHONY: bench

@@ -115,7 +115,7 @@ build_kube() {
 		say "Kubernetes $version is up to date"
 		return
 	fi
-	say "building etcd and Kubernetes $version; 5 minutes on two cores the first time, under one later"
+	say "building etcd and Kubernetes $version; some minutes the first time, less later"
 	count_packages ./cmd/kube
 	rm -f "$k8s/.key"
 	# To a new name first: a running cluster keeps the old file, and an
@@ -174,7 +174,7 @@ build_node() {
 		say "real nodes need libseccomp and pkg-config; on Debian: apt-get install libseccomp-dev pkg-config"
 		exit 1
 	fi
-	say "building kubelet, kube-proxy, containerd, runc and CoreDNS; 6 minutes on two cores the first time"
+	say "building kubelet, kube-proxy, containerd, runc and CoreDNS; some minutes the first time"
 	rm -f "$k8s/.key-node"
 	mkdir -p "$node"
 	ticking "kubelet and kube-proxy" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$node/kube-node.new" ./cmd/node

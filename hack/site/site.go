@@ -30,8 +30,15 @@ type page struct {
 	target string
 	source []byte
 	tree   ast.Node
-	// anchors are the ids of headings.
-	anchors map[string]bool
+	// anchors are the ids of headings, contents those of the second and third level in their order.
+	anchors  map[string]bool
+	contents []heading
+}
+
+// heading is a part of a page.
+type heading struct {
+	Level         int
+	Title, Anchor string
 }
 
 // site is all pages in the order of the navigation.
@@ -81,9 +88,16 @@ func (s *site) prepare(p *page) {
 		switch n := n.(type) {
 		case *ast.Heading:
 			if id, ok := n.AttributeString("id"); ok && entering {
-				p.anchors[string(id.([]byte))] = true
+				anchor := string(id.([]byte))
+				p.anchors[anchor] = true
+				if n.Level == 2 || n.Level == 3 {
+					p.contents = append(p.contents, heading{n.Level, textOf(n, p.source), anchor})
+				}
 			}
 		case *ast.Link:
+			if entering {
+				s.nameByTitle(p, n)
+			}
 			return ast.WalkSkipChildren, nil
 		case *ast.CodeSpan:
 			if entering && s.byFile[textOf(n, p.source)] != nil {
@@ -97,15 +111,29 @@ func (s *site) prepare(p *page) {
 		link.Destination = []byte("/" + textOf(span, p.source))
 		parent := span.Parent()
 		parent.ReplaceChild(parent, span, link)
-		link.AppendChild(link, span)
+		link.AppendChild(link, ast.NewString([]byte(s.byFile[textOf(span, p.source)].title)))
 	}
+}
+
+// nameByTitle gives a link whose text is the name of the file the title of the page: readers of the site see no files.
+func (s *site) nameByTitle(p *page, l *ast.Link) {
+	file, _, _ := strings.Cut(string(l.Destination), "#")
+	to := s.byFile[path.Join(path.Dir(p.file), file)]
+	if name := textOf(l, p.source); to == nil || name != to.file && name != path.Base(to.file) {
+		return
+	}
+	l.RemoveChildren(l)
+	l.AppendChild(l, ast.NewString([]byte(to.title)))
 }
 
 func textOf(n ast.Node, source []byte) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
+		switch t := c.(type) {
+		case *ast.Text:
 			b.Write(t.Segment.Value(source))
+		case *ast.CodeSpan:
+			b.WriteString(textOf(t, source))
 		}
 	}
 	return b.String()
@@ -231,12 +259,18 @@ func (s *site) render(p *page, shape *template.Template) ([]byte, error) {
 		}
 		sections = append(sections, n)
 	}
+	head, rest, _ := strings.Cut(body.String(), "</h1>\n")
+	contents := p.contents
+	if len(contents) < 4 {
+		contents = nil // seen at a glance
+	}
 	var html bytes.Buffer
 	err := shape.Execute(&html, struct {
-		Title    string
-		Sections []navSection
-		Body     template.HTML
-		Source   string
-	}{p.title, sections, template.HTML(body.String()), source + p.file}) //nolint:gosec // our own pages
+		Title         string
+		Sections      []navSection
+		Heading, Body template.HTML
+		Contents      []heading
+		Source        string
+	}{p.title, sections, template.HTML(head + "</h1>"), template.HTML(rest), contents, source + p.file}) //nolint:gosec // our own pages
 	return html.Bytes(), err
 }

@@ -107,6 +107,70 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestContents: a page of many parts lists them, each entry leading to its heading, and a short one does not.
+func TestContents(t *testing.T) {
+	s, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := s.write(out); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"reference.html": `<li class="below"><a href="#createcluster">CreateCluster</a></li>`,
+		"cli.html":       `<li class="below"><a href="#raygate-apply">raygate apply</a></li>`,
+		"gateway.html":   `<li><a href="#diagnoses">Diagnoses</a></li>`,
+		"rbac.html":      `<li class="below"><a href="#operatorconfigrbacroleyaml">operator/config/rbac/role.yaml</a></li>`,
+		"concepts.html":  "",
+	} {
+		html, err := os.ReadFile(filepath.Join(out, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listed := strings.Contains(string(html), "On this page"); listed != (want != "") || !strings.Contains(string(html), want) {
+			t.Errorf("%s lists its parts: %v; it should have %s", file, listed, want)
+		}
+		for _, p := range s.pages {
+			for _, h := range p.contents {
+				if p.target == file && !strings.Contains(string(html), `id="`+h.Anchor+`"`) {
+					t.Errorf("%s lists %s, which is no heading", file, h.Anchor)
+				}
+			}
+		}
+	}
+}
+
+// TestLinksAreNamedByTitles: who reads the site sees no names of files in the place of its pages.
+func TestLinksAreNamedByTitles(t *testing.T) {
+	s, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := s.write(out); err != nil {
+		t.Fatal(err)
+	}
+	html, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `<a href="localcluster.html">The local cluster</a>`; !strings.Contains(string(html), want) {
+		t.Errorf("index.html lacks %s in its text", want)
+	}
+	for _, p := range s.pages {
+		html, err := os.ReadFile(filepath.Join(out, p.target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range nameOfPage.FindAllString(string(html), -1) {
+			t.Errorf("%s has %s", p.target, m)
+		}
+	}
+}
+
+var nameOfPage = regexp.MustCompile(`<a href="[a-z-]+\.html[^"]*">(<code>)?[A-Za-z/-]+\.md`)
+
 // TestBrokenLinksAreFound: the test of the links can fail.
 func TestBrokenLinksAreFound(t *testing.T) {
 	s, err := load(root)

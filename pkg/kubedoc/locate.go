@@ -1,6 +1,8 @@
 package kubedoc
 
 import (
+	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,22 +20,63 @@ type Position struct {
 // maxLocated bounds the paths of one call. Decode reports no more mistakes.
 const maxLocated = maxMistakes
 
-// Locate finds where paths, as the mistakes of this package and the rules of package validation name them, stand in a document of YAML, or of JSON, which
-// is read as YAML. A member is found at its key, and an item of a list at its first character; what came by an alias or a merge is found where it is
-// written. A path that the document does not have, such as one of a required field, is found at the nearest object or list around it. Paths beyond the
-// first 100 and those of a document that cannot be read are left out, so the map may be empty; it is never nil.
+// Locate finds where paths stand in a document, as a [Locator] does. It is for documents of others: it reads no more values than Read, and leaves out
+// paths beyond the first 100 and those of a document that cannot be read, so the map may be empty; it is never nil.
 func Locate(data []byte, paths []string) map[string]Position {
 	found := map[string]Position{}
-	root := (&reader{data: data, maxValues: MaxValues}).documentOf()
-	if root == nil {
-		return found
-	}
+	l := locator(data, MaxValues)
 	for _, path := range paths[:min(len(paths), maxLocated)] {
-		if at := nodeAt(root, path); at != nil {
-			found[path] = Position{Line: at.Line, Column: at.Column}
+		if at, ok := l.At(path); ok {
+			found[path] = at
 		}
 	}
 	return found
+}
+
+// Locator finds where paths, as the mistakes of this package and the rules of package validation name them, stand in one document of YAML, or of JSON,
+// which is read as YAML.
+type Locator struct {
+	root *yaml.Node // nil if the document cannot be read
+}
+
+// NewLocator reads a file of the user's own, however many values it has. Of a document that cannot be read the Locator finds nothing.
+func NewLocator(data []byte) *Locator { return locator(data, max(MaxValues, len(data))) }
+
+func locator(data []byte, maxValues int) *Locator {
+	if json.Valid(data) {
+		data = escapes.ReplaceAllFunc(data, escapeOfYAML)
+	}
+	return &Locator{root: (&reader{data: data, maxValues: maxValues}).documentOf()}
+}
+
+var (
+	escapes   = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
+	surrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F]`)
+)
+
+// escapeOfYAML replaces an escape of JSON that YAML lacks by text of the same length: \/, and the halves of a character beyond the first 65536.
+func escapeOfYAML(escape []byte) []byte {
+	switch {
+	case string(escape) == `\/`:
+		return []byte("//")
+	case surrogate.Match(escape):
+		return []byte(`\u0041`)
+	}
+	return escape
+}
+
+// At finds a path. A member is found at its key, and an item of a list at its first character; what came by an alias or a merge is found where it is
+// written. A path that the document does not have, such as one of a required field, is found at the nearest object or list around it. It returns false
+// if the document cannot be read.
+func (l *Locator) At(path string) (Position, bool) {
+	if l.root == nil {
+		return Position{}, false
+	}
+	at := nodeAt(l.root, path)
+	if at == nil {
+		return Position{}, false
+	}
+	return Position{Line: at.Line, Column: at.Column}, true
 }
 
 // nodeAt walks down a path as far as the document goes.

@@ -70,6 +70,23 @@ func TestLocateFindsMistakes(t *testing.T) {
 	}
 }
 
+// TestLocatorOfJSON has what JSON writes in another way than YAML.
+func TestLocatorOfJSON(t *testing.T) {
+	l := NewLocator([]byte("{\n\t\"a\": \"\\ud83d\\ude00\\/\",\n\t\"spec\": {\"x\": \"\\\\ud83d\",\n\t\t\"y\": [1, {}]}\n}\n"))
+	for path, want := range map[string]Position{"a": {2, 2}, "spec.x": {3, 11}, "spec.y": {4, 3}, "spec.y[1]": {4, 12}} {
+		if at, ok := l.At(path); !ok || at != want {
+			t.Errorf("%s is at %v (%v), want %v", path, at, ok, want)
+		}
+	}
+}
+
+func TestLocatorOfManyValues(t *testing.T) {
+	l := NewLocator([]byte("a: [" + strings.Repeat("1,", MaxValues) + "]\nb: 2\n"))
+	if at, ok := l.At("b"); !ok || at != (Position{2, 1}) {
+		t.Errorf("b is at %v (%v)", at, ok)
+	}
+}
+
 func TestLocateOfHopelessDocuments(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":          "",

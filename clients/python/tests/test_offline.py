@@ -15,11 +15,11 @@ import pytest
 
 import raygate
 from raygate import config, display, kubeconfig, rest, tokens
-from raygate.errors import http_details
+from raygate.errors import Details, http_details
 from raygate.kinds import CLUSTER, JOB, SUBMISSIONS, method
 from raygate.objects import Diagnosis, Object
 from raygate.progress import Display
-from raygate.v2 import cluster_service_pb2, cluster_service_pb2_grpc, diagnosis_pb2
+from raygate.v2 import cluster_service_pb2, cluster_service_pb2_grpc, diagnosis_pb2, event_pb2, submission_pb2
 
 
 def write(path, content):
@@ -271,8 +271,33 @@ def test_tables_are_escaped():
     cluster.metadata.name = evil
     cluster.status.reason = evil
     finding = diagnosis_pb2.Finding(message=evil, remedy=evil)
-    for html in (Object(cluster)._repr_html_(), raygate.Objects([Object(cluster)])._repr_html_(), Diagnosis([finding])._repr_html_(), display.table([evil], [[evil]])):
+    submission = raygate.Submission(submission_pb2.Submission(submission_id="a", entrypoint=evil))
+    shown = [Object(cluster), raygate.Objects([Object(cluster)]), Diagnosis([finding]), submission, raygate.SubmissionList([submission])]
+    shown.append(raygate.KubernetesEvents([event_pb2.Event(message=evil)]))
+    for html in [each._repr_html_() for each in shown] + [display.table([evil], [[evil]]), display.table([], [], evil)]:
         assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def test_tables_say_that_they_are_empty():
+    for empty, words in ((raygate.Objects(), "no objects"), (Diagnosis(), "no findings"), (raygate.SubmissionList(), "no submissions"), (raygate.KubernetesEvents(), "no events")):
+        assert empty._repr_html_() == f"<p>{words}</p>"
+
+
+def test_table_of_cron_jobs():
+    spec = {"schedule": "0 2 * * *"}
+    assert "0 2 * * *, next 2026-01-02T02:00:00Z<" in display.object_table([{"spec": spec, "status": {"nextScheduleTime": "2026-01-02T02:00:00Z"}}])
+    assert "0 2 * * *, suspended<" in display.object_table([{"spec": {**spec, "suspend": True}}])
+
+
+def test_errors_say_each_problem_once():
+    wrong = [raygate.Violation("spec.a", "must be 1", "R"), raygate.Violation("spec.b", "must be 2", "R")]
+    several = raygate.InvalidError(Details(grpc.StatusCode.INVALID_ARGUMENT, "2 problems: spec.a: must be 1; spec.b: must be 2", "INVALID_SPEC", wrong))
+    assert str(several) == "INVALID_ARGUMENT INVALID_SPEC: 2 problems\n  spec.a: must be 1\n  spec.b: must be 2"
+    one = raygate.InvalidError(Details(grpc.StatusCode.INVALID_ARGUMENT, "spec.a: must be 1", "INVALID_SPEC", wrong[:1]))
+    assert str(one) == "INVALID_ARGUMENT INVALID_SPEC: spec.a: must be 1"
+    other = raygate.InvalidError(Details(grpc.StatusCode.INVALID_ARGUMENT, "wrong", "", wrong[:1]))
+    assert str(other) == "INVALID_ARGUMENT: wrong\n  spec.a: must be 1"
+    assert str(raygate.NotFoundError(Details(grpc.StatusCode.NOT_FOUND, "there is no x", "NOT_FOUND"))) == "NOT_FOUND: there is no x"
 
 
 def test_progress(capsys):

@@ -20,7 +20,7 @@ from raygate.errors import (
     Violation,
 )
 from raygate.gateway_warnings import GatewayWarning
-from raygate.objects import Diagnosis, JobFailedError, NotReadyInTimeError, Object, Objects, Submission
+from raygate.objects import Diagnosis, JobFailedError, KubernetesEvents, NotReadyInTimeError, Object, Objects, Submission, SubmissionList
 
 __all__ = [
     "AlreadyExistsError",
@@ -37,6 +37,7 @@ __all__ = [
     "GatewayWarning",
     "InvalidError",
     "JobFailedError",
+    "KubernetesEvents",
     "NotFoundError",
     "NotReadyError",
     "NotReadyInTimeError",
@@ -44,6 +45,7 @@ __all__ = [
     "Objects",
     "RaygateError",
     "Submission",
+    "SubmissionList",
     "UnauthenticatedError",
     "UnavailableError",
     "Violation",

@@ -7,23 +7,36 @@ from html import escape
 from typing import Any
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table as HTML."""
-    top = "".join(f"<th>{escape(each)}</th>" for each in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+# Notebooks align cells to the right, and lines of a log would run together.
+_CELL = 'style="text-align: left; vertical-align: top; white-space: pre-wrap; overflow-wrap: break-word"'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], nothing: str = "none") -> str:
+    """Return a table as HTML; nothing is said in its place when it has no rows."""
+    if not rows:
+        return f"<p>{escape(nothing)}</p>"
+    top = "".join(f"<th {_CELL}>{escape(each)}</th>" for each in head)
+    body = "".join("<tr>" + "".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def object_table(manifests: Sequence[dict[str, Any]]) -> str:
     """Return a table of objects of Kubernetes as HTML."""
-    return table(["kind", "namespace", "name", "state", "age since", "about"], [_row(each) for each in manifests])
+    return table(["kind", "namespace", "name", "state", "created", "about"], [_row(each) for each in manifests], "no objects")
 
 
 def _row(manifest: dict[str, Any]) -> list[object]:
     metadata, status = manifest.get("metadata", {}), manifest.get("status", {})
     state = status.get("state") or status.get("jobDeploymentStatus") or status.get("serviceStatus") or ""
-    about = []
+    about = _about_cron_job(manifest)
     if "desiredWorkerReplicas" in status:
         about.append(f"{status.get('readyWorkerReplicas', 0)} of {status['desiredWorkerReplicas']} workers ready")
     about += [str(text) for text in (status.get("jobStatus"), status.get("message") or status.get("reason")) if text]
     return [manifest.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", ""), state, metadata.get("creationTimestamp", ""), ", ".join(about)]
+
+
+def _about_cron_job(manifest: dict[str, Any]) -> list[str]:
+    spec, due = manifest.get("spec", {}), manifest.get("status", {}).get("nextScheduleTime")
+    if "schedule" not in spec:
+        return []
+    return [spec["schedule"]] + (["suspended"] if spec.get("suspend") else [f"next {due}"] if due else [])

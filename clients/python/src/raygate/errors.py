@@ -206,8 +206,12 @@ def _unpack(packed: Iterable[any_pb2.Any]) -> dict[str, Any]:
 
 
 def _text(d: Details) -> str:
-    lines = [f"{d.code.name} {d.reason}: {d.message}" if d.reason else f"{d.code.name}: {d.message}"]
-    lines += [f"  {v.field}: {v.description}" if v.field else f"  {v.description}" for v in d.violations]
+    wrong = [f"{v.field}: {v.description}" if v.field else v.description for v in d.violations]
+    message = d.message
+    if wrong and d.violations[0].description in message:  # it repeats the lines below
+        message = f"{len(wrong)} problems" if len(wrong) > 1 else wrong.pop()
+    lines = [f"{d.code.name} {d.reason}: {message}" if d.reason not in ("", d.code.name) else f"{d.code.name}: {message}"]
+    lines += ["  " + each for each in wrong]
     if d.request_id:
         lines.append(f"  (request id {d.request_id})")
     return "\n".join(lines)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, Union
 
+from google.protobuf import timestamp_pb2
 from google.protobuf.message import Message
 
 from raygate import documents, display
 from raygate.errors import RaygateError
-from raygate.v2 import diagnosis_pb2, submission_pb2
+from raygate.v2 import diagnosis_pb2, event_pb2, submission_pb2
 
 M = TypeVar("M", bound=Message)
 
@@ -105,7 +106,31 @@ class Submission:
         return f"<Submission {self.id} {self.status}>"
 
     def _repr_html_(self) -> str:
-        return display.table(["id", "status", "entrypoint", "message"], [[self.id, self.status, self.message.entrypoint, self.message.message]])
+        return SubmissionList([self])._repr_html_()
+
+
+class SubmissionList(list[Submission]):
+    """Ray jobs of a cluster; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        rows = [[each.id, each.status, each.message.entrypoint, each.message.message] for each in self]
+        return display.table(["id", "status", "entrypoint", "message"], rows, "no submissions")
+
+
+class KubernetesEvents(tuple[event_pb2.Event, ...]):
+    """What happened to an object, the newest first; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        rows = [[_time(e.last_time) if e.HasField("last_time") else "", e.type, e.reason, _named(e.object), e.message, e.count] for e in self]
+        return display.table(["last seen", "type", "reason", "object", "message", "count"], rows, "no events")
+
+
+def _time(stamp: timestamp_pb2.Timestamp) -> str:
+    return stamp.ToDatetime().isoformat(timespec="seconds") + "Z"
+
+
+def _named(reference: event_pb2.ObjectReference) -> str:
+    return f"{reference.kind} {reference.name}".strip()
 
 
 class Diagnosis(list[diagnosis_pb2.Finding]):
@@ -117,7 +142,8 @@ class Diagnosis(list[diagnosis_pb2.Finding]):
     def _repr_html_(self) -> str:
         return display.table(
             ["severity", "reason", "message", "remedy", "object"],
-            [[f.severity, f.reason, f.message, f.remedy, f"{f.object.kind} {f.object.name}".strip()] for f in self],
+            [[f.severity, f.reason, f.message, f.remedy, _named(f.object)] for f in self],
+            "no findings",
         )
 
 

@@ -35,9 +35,12 @@ const (
 // Finding is one line of the report.
 type Finding struct {
 	File string `json:"file"`
-	// Document counts from 1, Line is where it begins in the file.
-	Document int `json:"document"`
-	Line     int `json:"line"`
+	// Line and Column are where Field stands in the file, or else what is nearest to it; both count from 1. Column is 0 if only the line is known.
+	Line   int `json:"line"`
+	Column int `json:"column,omitempty"`
+	// Document counts from 1, DocumentLine is where it begins in the file.
+	Document     int `json:"document"`
+	DocumentLine int `json:"documentLine"`
 	// Item counts the items of a list from 1.
 	Item      int      `json:"item,omitempty"`
 	Kind      string   `json:"kind,omitempty"`
@@ -101,7 +104,7 @@ func Form(doc manifest.Document) Header {
 
 // begin reads the head of a document.
 func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
-	r := &reporter{base: Finding{File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item}}
+	r := &reporter{doc: doc, base: Finding{File: doc.Source, Document: doc.Index, DocumentLine: doc.Line, Item: doc.Item}}
 	if doc.Unreadable {
 		r.addAll(doc.Mistakes)
 		return r, validation.Checks{}, Header{Unreadable: true}
@@ -201,6 +204,7 @@ func goProblem(err error) *field.Error {
 }
 
 type reporter struct {
+	doc      manifest.Document
 	base     Finding
 	findings []Finding
 }
@@ -215,5 +219,7 @@ func (r *reporter) addAll(form field.ErrorList) {
 func (r *reporter) add(severity Severity, path, message, rule string) {
 	f := r.base
 	f.Severity, f.Field, f.Message, f.Rule = severity, path, message, rule
+	at := r.doc.Position(path, message)
+	f.Line, f.Column = at.Line, at.Column
 	r.findings = append(r.findings, f)
 }

@@ -82,6 +82,7 @@ func TestExitCodes(t *testing.T) {
 		"invalid UTF-8":             {args: []string{"validate", "-f", "-"}, stdin: "kind: \"\xff\"", want: 2, wantStdout: "UTF-8"},
 		"invalid UTF-8 in JSON":     {args: []string{"validate", "-f", "-"}, stdin: "{\"kind\": \"\xff\"}", want: 2, wantStdout: "UTF-8"},
 		"folder without manifests":  {args: []string{"validate", "-f", t.TempDir()}, want: 2, wantStderr: "no file that ends in"},
+		"line in standard input":    {args: []string{"validate", "-f", "-"}, stdin: "# one\n---\n" + strings.Replace(string(valid), "{}", "{port: 6379}", 1), want: 1, wantStdout: "  -:9: error: spec.headGroupSpec.rayStartParams[port]: "},
 		"repeated key in JSON":      {args: []string{"validate", "-f", "-"}, stdin: `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"},"spec":{"suspend":true,"suspend":false}}`, want: 1, wantStdout: "spec.suspend: the key is there twice"},
 		"old version of the group":  {args: []string{"validate", "-f", "-"}, stdin: "apiVersion: ray.io/v2\nkind: RayCluster", want: 1, wantStdout: "use ray.io/v1"},
 		"no Kubernetes object":      {args: []string{"validate", "-f", "-"}, stdin: "hello", want: 1, wantStdout: "apiVersion and kind"},

@@ -33,8 +33,10 @@ func newValidate() *cobra.Command {
 
 Each object is decoded strictly (misspelt and repeated fields are errors), gets the
 defaults that the API server would fill in, and is checked by the rules that the operator,
-the webhook and the gateway apply. All problems are reported at once, each with the path
-of the field, what would be right, and the id of the rule, which docs/validation.md lists.
+the webhook and the gateway apply. All problems are reported at once, each with its line,
+the path of the field, what would be right, and the id of the rule, which
+docs/validation.md lists. A field that is missing is reported at the line of the object
+that lacks it.
 
 Pods that ask for shared accelerators are planned as device admission would: those that it
 refuses are named. That is an error with --device-registry, which says that the cluster has
@@ -168,7 +170,7 @@ func (r *report) printText(w io.Writer) error {
 			heading = h
 			b.WriteString(h + "\n")
 		}
-		b.WriteString("  " + string(f.Severity) + ": ")
+		fmt.Fprintf(&b, "  %s:%d: %s: ", f.File, f.Line, f.Severity)
 		if f.Field != "" {
 			b.WriteString(f.Field + ": ")
 		}
@@ -189,7 +191,7 @@ func (r *report) printText(w io.Writer) error {
 
 // headingOf names the object: file:line, kind, namespace/name.
 func headingOf(f check.Finding) string {
-	h := fmt.Sprintf("%s:%d", f.File, f.Line)
+	h := fmt.Sprintf("%s:%d", f.File, f.DocumentLine)
 	if f.Item > 0 {
 		h += fmt.Sprintf("[%d]", f.Item)
 	}

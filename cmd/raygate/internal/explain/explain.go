@@ -142,8 +142,9 @@ func (e *explainer) takeNamespace(doc manifest.Document) bool {
 
 func (e *explainer) fault(doc manifest.Document, u *unstructured.Unstructured, wrong field.ErrorList) {
 	for _, w := range wrong {
+		at := doc.Position(w.Field, w.ErrorBody())
 		e.Findings = append(e.Findings, check.Finding{
-			File: doc.Source, Document: doc.Index, Line: doc.Line, Item: doc.Item, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
+			File: doc.Source, Line: at.Line, Column: at.Column, Document: doc.Index, DocumentLine: doc.Line, Item: doc.Item, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
 			Severity: check.Error, Field: w.Field, Message: w.ErrorBody(),
 		})
 	}

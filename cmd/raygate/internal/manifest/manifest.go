@@ -50,6 +50,9 @@ type Document struct {
 	Mistakes field.ErrorList
 	// Unreadable tells that the document is no YAML or JSON at all.
 	Unreadable bool
+
+	// text is shared by the items of a list.
+	text *text
 }
 
 // Read reads files, and directories with all that is below and ends in .yaml, .yml or .json, in the order of names.
@@ -132,7 +135,7 @@ func Documents(s Source) []Document {
 			continue
 		}
 		index++
-		doc := Document{Source: s.Name, Index: index, Line: part.line + bytes.Count(text[:before], []byte("\n"))}
+		doc := Document{Source: s.Name, Index: index, Line: part.line + bytes.Count(text[:before], []byte("\n")), text: newText(part)}
 		content := bytes.TrimSpace(text[before:])
 		if string(content) == "null" || string(content) == "~" {
 			continue
@@ -187,16 +190,20 @@ func items(doc Document) []Document {
 	return documents
 }
 
-// part is the text of one document and the line on which it begins, counted from 1.
+// part is the text of one document and where it begins in the file: the line, counted from 1, and the characters before it on that line.
 type part struct {
-	text []byte
-	line int
+	text   []byte
+	line   int
+	before int
 }
+
+// marker begins a document.
+const marker = "---"
 
 // split cuts at lines that begin a document. A line that only begins with the marker also counts, as in "--- # name".
 func split(data []byte) []part {
 	var parts []part
-	start, startLine, line := 0, 1, 0
+	start, startLine, before, line := 0, 1, 0, 0
 	for pos := 0; pos < len(data); {
 		line++
 		end := len(data)
@@ -204,14 +211,14 @@ func split(data []byte) []part {
 			end = pos + i + 1
 		}
 		text := data[pos:end]
-		if bytes.HasPrefix(text, []byte("---")) && (len(text) == 3 || strings.ContainsRune(" \t\r\n", rune(text[3]))) {
-			parts = append(parts, part{data[start:pos], startLine})
+		if bytes.HasPrefix(text, []byte(marker)) && (len(text) == len(marker) || strings.ContainsRune(" \t\r\n", rune(text[len(marker)]))) {
+			parts = append(parts, part{data[start:pos], startLine, before})
 			// What follows the marker on its line belongs to the document.
-			start, startLine = pos+3, line
+			start, startLine, before = pos+len(marker), line, len(marker)
 		}
 		pos = end
 	}
-	return append(parts, part{data[start:], startLine})
+	return append(parts, part{data[start:], startLine, before})
 }
 
 // leading returns the length of what comes before the content: blank lines, comments and directives.

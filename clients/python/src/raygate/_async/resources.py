@@ -13,9 +13,8 @@ from raygate._async import io
 from raygate._async.caller import AsyncCaller
 from raygate.errors import ApiError
 from raygate.kinds import Kind, Method
-from raygate.objects import Diagnosis, Manifest, Object, Objects, model
+from raygate.objects import Diagnosis, KubernetesEvents, Manifest, Object, Objects, model
 from raygate.retry import backoff
-from raygate.v2 import event_pb2
 
 M = TypeVar("M", bound=Message)
 
@@ -103,11 +102,11 @@ class AsyncResources(Generic[M]):
         setattr(request, "for", state)
         return self._object(await self._caller.unary(method, request, timeout + 10))
 
-    async def events(self, name: str, *, namespace: str | None = None, include_children: bool = False) -> Sequence[event_pb2.Event]:
+    async def events(self, name: str, *, namespace: str | None = None, include_children: bool = False) -> KubernetesEvents:
         """Return what happened to an object, the newest first."""
         method = self._kind.method("List", suffix="Events")
         answer = await self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, include_children=include_children))
-        return tuple(answer.events)
+        return KubernetesEvents(answer.events)
 
     async def diagnose(self, name: str, *, namespace: str | None = None) -> Diagnosis:
         """Return why an object is not ready."""

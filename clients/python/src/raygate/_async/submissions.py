@@ -12,7 +12,7 @@ from raygate._async.caller import AsyncCaller
 from raygate._async.logs import log
 from raygate.errors import AlreadyExistsError
 from raygate.kinds import SUBMISSIONS, method
-from raygate.objects import Submission
+from raygate.objects import Submission, SubmissionList
 from raygate.v2 import submission_pb2
 
 
@@ -41,9 +41,9 @@ class AsyncSubmissions:
         """Return a job."""
         return await self._one("Get", cluster, namespace, submission_id=submission_id)
 
-    async def list(self, cluster: str, *, namespace: str | None = None) -> list[Submission]:
+    async def list(self, cluster: str, *, namespace: str | None = None) -> SubmissionList:
         """Return all jobs, the newest first."""
-        listing, found, token = method(SUBMISSIONS, "ListSubmissions"), [], ""
+        listing, found, token = method(SUBMISSIONS, "ListSubmissions"), SubmissionList(), ""
         while True:
             page = await self._caller.unary(listing, listing.request(**self._about(cluster, namespace), page_token=token))
             found += [Submission(each) for each in page.submissions]

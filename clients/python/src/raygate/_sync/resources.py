@@ -14,9 +14,8 @@ from raygate._sync import io
 from raygate._sync.caller import Caller
 from raygate.errors import ApiError
 from raygate.kinds import Kind, Method
-from raygate.objects import Diagnosis, Manifest, Object, Objects, model
+from raygate.objects import Diagnosis, KubernetesEvents, Manifest, Object, Objects, model
 from raygate.retry import backoff
-from raygate.v2 import event_pb2
 
 M = TypeVar("M", bound=Message)
 
@@ -104,11 +103,11 @@ class Resources(Generic[M]):
         setattr(request, "for", state)
         return self._object(self._caller.unary(method, request, timeout + 10))
 
-    def events(self, name: str, *, namespace: str | None = None, include_children: bool = False) -> Sequence[event_pb2.Event]:
+    def events(self, name: str, *, namespace: str | None = None, include_children: bool = False) -> KubernetesEvents:
         """Return what happened to an object, the newest first."""
         method = self._kind.method("List", suffix="Events")
         answer = self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, include_children=include_children))
-        return tuple(answer.events)
+        return KubernetesEvents(answer.events)
 
     def diagnose(self, name: str, *, namespace: str | None = None) -> Diagnosis:
         """Return why an object is not ready."""

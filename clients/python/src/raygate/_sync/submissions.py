@@ -13,7 +13,7 @@ from raygate._sync.caller import Caller
 from raygate._sync.logs import log
 from raygate.errors import AlreadyExistsError
 from raygate.kinds import SUBMISSIONS, method
-from raygate.objects import Submission
+from raygate.objects import Submission, SubmissionList
 from raygate.v2 import submission_pb2
 
 
@@ -42,9 +42,9 @@ class Submissions:
         """Return a job."""
         return self._one("Get", cluster, namespace, submission_id=submission_id)
 
-    def list(self, cluster: str, *, namespace: str | None = None) -> list[Submission]:
+    def list(self, cluster: str, *, namespace: str | None = None) -> SubmissionList:
         """Return all jobs, the newest first."""
-        listing, found, token = method(SUBMISSIONS, "ListSubmissions"), [], ""
+        listing, found, token = method(SUBMISSIONS, "ListSubmissions"), SubmissionList(), ""
         while True:
             page = self._caller.unary(listing, listing.request(**self._about(cluster, namespace), page_token=token))
             found += [Submission(each) for each in page.submissions]
