@@ -37,6 +37,7 @@ func TestDeviceAdmission(t *testing.T) {
 				s = strings.Replace(s, "- ../components/webhook\n", "- ../components/webhook\n- ../components/device-admission\n", 1)
 				return strings.Replace(s, "namespace: raygate-system", "namespace: elsewhere", 1)
 			})
+			namespaceFollows(t, overlay, objects)
 			mutating := find[admissionregistrationv1.MutatingWebhookConfiguration](t, objects, "MutatingWebhookConfiguration")[0]
 			validating := find[admissionregistrationv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")[0]
 			m, v := mutating.Webhooks[len(mutating.Webhooks)-1], validating.Webhooks[len(validating.Webhooks)-1]

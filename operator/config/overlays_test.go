@@ -282,14 +282,20 @@ func TestNamespaceIsOneLine(t *testing.T) {
 		objects := build(t, overlay, func(s string) string {
 			return strings.Replace(s, "namespace: raygate-system", "namespace: elsewhere", 1)
 		})
-		for _, obj := range objects {
-			data, err := obj.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i := bytes.Index(data, []byte("raygate-system")); i >= 0 {
-				t.Errorf("%s: %s %s still says ...%s...", overlay, obj.GetKind(), obj.GetName(), data[max(0, i-60):min(len(data), i+40)])
-			}
+		namespaceFollows(t, overlay, objects)
+	}
+}
+
+// namespaceFollows looks for the namespace of the manifests in objects that were built for another.
+func namespaceFollows(t *testing.T, overlay string, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, obj := range objects {
+		data, err := obj.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := bytes.Index(data, []byte("raygate-system")); i >= 0 {
+			t.Errorf("%s: %s %s still says ...%s...", overlay, obj.GetKind(), obj.GetName(), data[max(0, i-60):min(len(data), i+40)])
 		}
 	}
 }

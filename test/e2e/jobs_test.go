@@ -210,12 +210,13 @@ func submitByHand(t *testing.T, ns, name, entrypoint string) {
 	j := awaitJob(t, ns, name, "waits for the user", func(st *rayv1.RayJobStatus) bool {
 		return st.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting
 	})
-	_, err := askRay(t, j, "POST", "/api/jobs/", map[string]any{
-		"entrypoint": entrypoint, "submission_id": "by-hand", "runtime_env": map[string]any{"env_vars": map[string]string{"NAME": "it's me"}},
+	// The API server's proxy learns of the head's endpoint a moment after the operator does.
+	eventually(t, "the program to be submitted by hand", func(context.Context) error {
+		_, err := askRay(t, j, "POST", "/api/jobs/", map[string]any{
+			"entrypoint": entrypoint, "submission_id": "by-hand", "runtime_env": map[string]any{"env_vars": map[string]string{"NAME": "it's me"}},
+		})
+		return err
 	})
-	if err != nil {
-		t.Fatalf("submitting by hand: %v", err)
-	}
 	kubectl(t, nil, "patch", "rayjob", name, "-n", ns, "--type=merge", "-p", `{"spec":{"jobId":"by-hand"}}`)
 }
 

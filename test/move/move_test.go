@@ -55,6 +55,7 @@ func TestMoveAndBack(t *testing.T) {
 	look, keep, stop, webhooks, install, back, remove := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], blocks[5], blocks[6]
 	c := newCluster(t)
 	c.leaveObjects()
+	production := newProduction(c)
 	before, jobs := c.pods(), c.jobs()
 	if len(before) != 7 {
 		t.Fatalf("%d Pods, want 7", len(before))
@@ -64,7 +65,7 @@ func TestMoveAndBack(t *testing.T) {
 	for _, want := range []string{
 		"rayclusters.ray.io: KubeRay's; served v1, v1alpha1, stored v1; storedVersions v1", "kubectl-create", "Deployment kuberay/kuberay-operator: quay.io/kuberay/operator:v1.7.0",
 		"flag --qps=100.0: here --kube-api-qps", "environment ENABLE_PROBES_INJECTION=true: the same here",
-		"ServiceAccount kuberay/kuberay-operator", "roles.rbac.authorization.k8s.io: may not create", "RayCluster: 1, of which 0 with errors", "nothing on the objects that KubeRay does not know",
+		"ServiceAccount kuberay/kuberay-operator", "roles.rbac.authorization.k8s.io: may not create", "RayCluster: 6, of which 0 with errors", "RayJob: 4, of which 0 with errors", "RayService: 2, of which 0 with errors", "nothing on the objects that KubeRay does not know",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
@@ -77,6 +78,7 @@ func TestMoveAndBack(t *testing.T) {
 		t.Errorf("after the installation:\n%s", report)
 	}
 	c.unchanged("by the CRDs", before)
+	production.only("without an operator")
 
 	operator := c.startOperator()
 	c.takenOver()
@@ -85,6 +87,7 @@ func TestMoveAndBack(t *testing.T) {
 		t.Errorf("jobs that ended or wait were changed (-before +after):\n%s", diff)
 	}
 	c.scale(before)
+	production.underRaygate()
 	operator.Stop()
 	if log := string(operator.Tail(1 << 20)); strings.Contains(log, "forbidden") {
 		t.Errorf("a right is missing:\n%s", log)
@@ -97,8 +100,10 @@ func TestMoveAndBack(t *testing.T) {
 	}
 	c.unchanged("by the way back", scaled)
 	c.kubeRayAgain()
+	production.kubeRayAgain()
 	c.run(remove)
 	c.unchanged("by the removal", scaled)
+	production.only("by the way back", podsOf(upgrading+"-4bxk9", ending+"-x2f7q")...)
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -112,11 +117,16 @@ func newCluster(t *testing.T) *cluster {
 	c.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=120s")
 	c.kubectl("apply", "-f", "test/move/testdata/kuberay.yaml")
 	c.kubectl("rollout", "status", "deployment", "kuberay-operator", "-n", "kuberay", "--timeout=120s")
+	c.makeNamespace()
+	return c
+}
+
+func (c *cluster) makeNamespace() {
+	c.t.Helper()
 	c.kubectl("create", "namespace", c.namespace)
 	c.eventually("the default service account", func() error {
-		return kube.Get(t.Context(), client.ObjectKey{Namespace: c.namespace, Name: "default"}, &corev1.ServiceAccount{})
+		return c.client.Get(c.t.Context(), client.ObjectKey{Namespace: c.namespace, Name: "default"}, &corev1.ServiceAccount{})
 	})
-	return c
 }
 
 // leaveObjects makes what KubeRay leaves.
@@ -155,7 +165,11 @@ func (c *cluster) create(file, owner string) string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	text := strings.NewReplacer("NAMESPACE", c.namespace, "OWNER", owner, "KUBERAY", "v1.7.0").Replace(string(data))
+	return c.createText(strings.NewReplacer("NAMESPACE", c.namespace, "OWNER", owner, "KUBERAY", "v1.7.0").Replace(string(data)))
+}
+
+func (c *cluster) createText(text string) string {
+	c.t.Helper()
 	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	first := ""
 	for {
@@ -258,13 +272,17 @@ func (c *cluster) startOperator() *programs.Program {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	// It is outside of the network of the Pods, and reaches dashboards through the API server.
+	for _, file := range []string{"role.yaml", "role_binding.yaml"} {
+		c.kubectl("apply", "--server-side", "-f", "operator/config/components/kubernetes-proxy/"+file)
+	}
 	ports, err := programs.FreePorts(2)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	p := &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(c.t.TempDir(), "operator.log"), Ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
-		Args: []string{"--kubeconfig=" + kubeconfig, "--leader-election-namespace=raygate-system", "--feature-gates=RayCronJob=true",
+		Args: []string{"--kubeconfig=" + kubeconfig, "--leader-election-namespace=raygate-system", "--feature-gates=RayCronJob=true", "--use-kubernetes-proxy",
 			fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1])},
 	}
 	if err := p.Start(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -62,15 +63,26 @@ func TestCoreInstall(t *testing.T) {
 	before := i.rayPods()
 
 	w.run("webhooks refuse", func(w *world) {
-		err := product.client.Create(w.t.Context(), invalid(w.ns))
-		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(fmt.Sprint(err), "admission webhook") {
-			w.t.Errorf("the error is %v, want that of a webhook", err)
-		}
+		w.eventually("a webhook refuses", func(ctx context.Context) error {
+			rc := invalid(w.ns)
+			err := product.client.Create(ctx, rc)
+			if err == nil {
+				return errors.Join(errNotYet, product.client.Delete(ctx, rc))
+			}
+			if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "admission webhook") {
+				return fmt.Errorf("the error is not that of a webhook: %w", err)
+			}
+			return nil
+		})
 	})
 	w.run("v1alpha1 is converted", func(w *world) {
-		if out := w.kubectl("get", "rayclusters.v1alpha1.ray.io", "by-kubectl", "-o", "jsonpath={.apiVersion}"); out != "ray.io/v1alpha1" {
-			w.t.Errorf("apiVersion is %q", out)
-		}
+		w.eventually("v1alpha1 is read", func(ctx context.Context) error {
+			out, err := w.tryKubectl(ctx, "get", "rayclusters.v1alpha1.ray.io", "by-kubectl", "-o", "jsonpath={.apiVersion}")
+			if err == nil && out != "ray.io/v1alpha1" {
+				err = fmt.Errorf("apiVersion is %q", out)
+			}
+			return err
+		})
 	})
 
 	w.kubectl(append(append([]string{"patch", "crd"}, crdNames...), "--type=merge", "-p", withoutConversion)...) // as docs/webhooks.md says
@@ -80,11 +92,13 @@ func TestCoreInstall(t *testing.T) {
 		if out := w.kubectl("get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "name"); strings.Contains(out, "raygate") {
 			w.t.Errorf("these are left: %s", out)
 		}
-		rc := invalid(w.ns)
-		if err := product.client.Create(w.t.Context(), rc); err != nil {
-			w.t.Errorf("without webhooks: %v", err)
-		}
-		_ = product.client.Delete(w.t.Context(), rc)
+		w.eventually("nothing refuses without webhooks", func(ctx context.Context) error {
+			rc := invalid(w.ns)
+			if err := product.client.Create(ctx, rc); err != nil {
+				return err
+			}
+			return product.client.Delete(ctx, rc)
+		})
 	})
 	i.helm("uninstall", "raygate", "--wait")
 	if after := i.rayPods(); !maps.Equal(before, after) {
@@ -247,29 +261,38 @@ func (i *installation) createThroughGateway(name string) {
 		w.t.Fatal(err)
 	}
 	url := "https://" + svc.Spec.ClusterIP + ":8888/apis/v2/namespaces/" + w.ns + "/clusters"
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: i.roots, ServerName: "raygate-apiserver." + i.ns + ".svc", MinVersion: tls.VersionTLS12}}}
+	h := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: i.roots, ServerName: "raygate-apiserver." + i.ns + ".svc", MinVersion: tls.VersionTLS12}}}
 	for _, caller := range []struct {
 		token string
 		want  int
 	}{{"", http.StatusUnauthorized}, {i.token("stranger", ""), http.StatusForbidden}, {i.token("user", "raygate-raycluster-editor"), http.StatusCreated}} {
-		req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, url, bytes.NewReader(body))
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		if caller.token != "" {
-			req.Header.Set("Authorization", "Bearer "+caller.token)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		text, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode != caller.want {
-			w.t.Fatalf("creating a cluster is answered %d, want %d: %s", resp.StatusCode, caller.want, text)
-		}
+		// kube-proxy learns of the gateway's Pods, and the API server of a RoleBinding, a moment later.
+		w.eventually(fmt.Sprintf("creating a cluster is answered %d", caller.want), func(ctx context.Context) error {
+			return postAs(ctx, h, url, caller.token, body, caller.want)
+		})
 	}
+}
+
+// postAs posts a body with a token, or with none if it is empty. Another status than want is an error.
+func postAs(ctx context.Context, h *http.Client, url, token string, body []byte, want int) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := h.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("answered %d, want %d: %s", resp.StatusCode, want, text)
+	}
+	return err
 }
 
 // token is that of a new ServiceAccount with a role of the chart; an empty one gives none.

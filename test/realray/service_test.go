@@ -129,7 +129,11 @@ func (w *world) serviceURL(name string) string {
 	return fmt.Sprintf("http://%s:8000/", s.Spec.ClusterIP)
 }
 
-// load sends requests one after the other until it is stopped.
+// maxConnectionAge is shorter than rayClusterDeletionDelaySeconds of the test: kube-proxy leaves a connection with the Pod that it was
+// made to, and Ray Serve closes none before its node ends.
+const maxConnectionAge = 5 * time.Second
+
+// load sends requests one after the other until it is stopped: on a new connection each time, and on connections that are kept for a while.
 type load struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -145,10 +149,14 @@ func (w *world) load(url string) *load {
 	l := &load{cancel: cancel, answers: map[said]int{}, all: map[said]int{}}
 	w.t.Cleanup(func() { l.stop() })
 	for _, keepAlive := range []bool{true, false} {
-		// A new connection each time goes through kube-proxy each time; one that is kept meets a proxy that drains.
 		h := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: !keepAlive}}
 		l.done.Go(func() {
+			made := time.Now()
 			for ctx.Err() == nil {
+				if time.Since(made) > maxConnectionAge {
+					h.CloseIdleConnections()
+					made = time.Now()
+				}
 				answer, err := ask(ctx, h, url)
 				if ctx.Err() != nil {
 					return

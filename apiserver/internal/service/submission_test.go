@@ -41,6 +41,20 @@ func (w *world) await(t *testing.T, id, status string) *raygatev2.Submission {
 	}
 }
 
+// awaitLog waits until the log of a job is this.
+func (w *world) awaitLog(t *testing.T, id, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		code, _, body, err := w.send(t, "GET", "clusters/demo/submissions/"+id+"/logs", "")
+		if err == nil && code == 200 && body == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the log is answered %d %q, %v", code, body, err)
+		}
+	}
+}
+
 func TestSubmissionLife(t *testing.T) {
 	w := newWorld(t)
 	env, err := structpb.NewStruct(map[string]any{"env_vars": map[string]any{"GREETING": "hello"}})
@@ -70,6 +84,7 @@ func TestSubmissionLife(t *testing.T) {
 	}
 	id := long.GetSubmissionId()
 	w.await(t, id, "RUNNING")
+	w.awaitLog(t, id, "started\n") // else it may be stopped before its first line
 	_, err = w.submissions.DeleteSubmission(t.Context(), &raygatev2.DeleteSubmissionRequest{Namespace: "default", Cluster: "demo", SubmissionId: id})
 	wantCode(t, "delete of a job that runs", err, codes.FailedPrecondition, "stop it")
 	if _, err = w.submissions.StopSubmission(t.Context(), &raygatev2.StopSubmissionRequest{Namespace: "default", Cluster: "demo", SubmissionId: id}); err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // kustomize renders an overlay, such as operator/config/default. Components are added to those that it has; schemas of CRDs, which kustomize takes long over and
-// does not change, are left out.
-func kustomize(t *testing.T, overlay string, components ...string) []*unstructured.Unstructured {
+// does not change, are left out. The namespace is that of the overlay, in whose kustomization it is changed in one line.
+func kustomize(t *testing.T, namespace, overlay string, components ...string) []*unstructured.Unstructured {
 	t.Helper()
 	fs := filesys.MakeFsInMemory()
 	for _, config := range []string{"operator/config", "apiserver/config"} {
@@ -42,7 +42,7 @@ func kustomize(t *testing.T, overlay string, components ...string) []*unstructur
 				}
 			}
 			if name == overlay+"/kustomization.yaml" {
-				data = withComponents(t, data, components)
+				data = withComponents(t, data, namespace, components)
 			}
 			return fs.WriteFile("/"+name, data)
 		})
@@ -65,8 +65,8 @@ func kustomize(t *testing.T, overlay string, components ...string) []*unstructur
 	return out
 }
 
-// withComponents adds components to a kustomization, before those of certificates, as their documentation says.
-func withComponents(t *testing.T, data []byte, components []string) []byte {
+// withComponents adds components to a kustomization, before those of certificates, as their documentation says, and sets its namespace.
+func withComponents(t *testing.T, data []byte, namespace string, components []string) []byte {
 	t.Helper()
 	k := map[string]any{}
 	if err := yaml.Unmarshal(data, &k); err != nil {
@@ -76,7 +76,7 @@ func withComponents(t *testing.T, data []byte, components []string) []byte {
 	for _, c := range components {
 		own = append(own, c)
 	}
-	k["components"] = own
+	k["components"], k["namespace"] = own, namespace
 	out, err := yaml.Marshal(k)
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +155,7 @@ func TestSameAsKustomize(t *testing.T) {
 		components []string
 		values     string
 		only       func(*unstructured.Unstructured) bool
+		namespace  string // another than that of the manifests
 	}{
 		"default":      {overlay: "operator/config/default"},
 		"policies":     {overlay: "operator/config/with-policies", values: "policies: {enabled: true}"},
@@ -172,9 +173,18 @@ func TestSameAsKustomize(t *testing.T) {
 			overlay: "operator/config/with-webhooks-cert-manager", components: []string{"../components/device-admission", "../components/device-admission-all"},
 			values: "{webhooks: {mode: cert-manager}, deviceAdmission: {enabled: true, scope: All}}",
 		},
-		"gateway":              {overlay: "apiserver/config/with-operator", values: "gateway: {enabled: true}"},
-		"gateway, plain text":  {overlay: "apiserver/config/with-operator", components: []string{"../components/plain-text"}, values: "gateway: {enabled: true, tls: {mode: none}}"},
-		"gateway, certificate": {overlay: "apiserver/config/with-operator", components: []string{"../components/cert-manager"}, values: "gateway: {enabled: true, tls: {mode: cert-manager}}"},
+		"device admission, cert-manager, another namespace": {
+			overlay: "operator/config/with-webhooks-cert-manager", components: []string{"../components/device-admission"}, namespace: "elsewhere",
+			values: "{webhooks: {mode: cert-manager}, deviceAdmission: {enabled: true}}",
+		},
+		"device admission, self-managed, another namespace": {
+			overlay: "operator/config/with-webhooks-self-managed", components: []string{"../components/device-admission"}, namespace: "elsewhere",
+			values: "{webhooks: {mode: self-managed}, deviceAdmission: {enabled: true}}",
+		},
+		"gateway, another namespace": {overlay: "apiserver/config/with-operator", namespace: "elsewhere", values: "gateway: {enabled: true}"},
+		"gateway":                    {overlay: "apiserver/config/with-operator", values: "gateway: {enabled: true}"},
+		"gateway, plain text":        {overlay: "apiserver/config/with-operator", components: []string{"../components/plain-text"}, values: "gateway: {enabled: true, tls: {mode: none}}"},
+		"gateway, certificate":       {overlay: "apiserver/config/with-operator", components: []string{"../components/cert-manager"}, values: "gateway: {enabled: true, tls: {mode: cert-manager}}"},
 		"optional rights": { // the chart gives them with the flags that need them
 			overlay: "operator/config/default", only: rights,
 			components: []string{"../components/routes", "../components/mtls", "../components/volcano", "../components/workload-aware-scheduling", "../components/kubernetes-proxy"},
@@ -188,12 +198,13 @@ func TestSameAsKustomize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, got := map[string]*unstructured.Unstructured{}, map[string]*unstructured.Unstructured{}
-			for _, o := range kustomize(t, tc.overlay, tc.components...) {
+			into := cmp.Or(tc.namespace, namespace)
+			for _, o := range kustomize(t, into, tc.overlay, tc.components...) {
 				if o.GetKind() != "Namespace" && (tc.only == nil || tc.only(o)) {
 					want[key(o)] = o
 				}
 			}
-			for _, o := range render(t, tc.values) {
+			for _, o := range renderInto(t, into, tc.values) {
 				if tc.only == nil || tc.only(o) {
 					got[key(o)] = o
 				}

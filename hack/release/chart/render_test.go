@@ -37,6 +37,11 @@ func load(t *testing.T) *chartv2.Chart {
 // template renders the chart with values in YAML, file by file.
 func template(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
+	return templateInto(t, namespace, values)
+}
+
+func templateInto(t *testing.T, namespace, values string) (map[string]string, error) {
+	t.Helper()
 	given := map[string]any{}
 	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
 		t.Fatal(err)
@@ -56,7 +61,12 @@ func template(t *testing.T, values string) (map[string]string, error) {
 // render renders the chart into objects, each of which there is once.
 func render(t *testing.T, values string) []*unstructured.Unstructured {
 	t.Helper()
-	files, err := template(t, values)
+	return renderInto(t, namespace, values)
+}
+
+func renderInto(t *testing.T, namespace, values string) []*unstructured.Unstructured {
+	t.Helper()
+	files, err := templateInto(t, namespace, values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,9 @@ func TestOperatorIsFoundByItsLabel(t *testing.T) {
 		"chart with webhooks":       render(t, "{gateway: {enabled: true}, webhooks: {mode: self-managed}}"),
 		"chart in one namespace":    render(t, "{singleNamespaceInstall: true, gateway: {enabled: true}}"),
 		"values of KubeRay":         render(t, string(kuberay)),
-		"kustomize":                 kustomize(t, "operator/config/default"),
-		"kustomize, with webhooks":  kustomize(t, "operator/config/with-webhooks-self-managed"),
-		"kustomize, with a gateway": kustomize(t, "apiserver/config/with-operator"),
+		"kustomize":                 kustomize(t, namespace, "operator/config/default"),
+		"kustomize, with webhooks":  kustomize(t, namespace, "operator/config/with-webhooks-self-managed"),
+		"kustomize, with a gateway": kustomize(t, namespace, "apiserver/config/with-operator"),
 	} {
 		var found []string
 		for _, o := range objects {
