@@ -50,7 +50,7 @@ func InHeadPod(list, condition string) string {
 
 // AllGroups is true if each worker group, g, meets the condition.
 func AllGroups(condition string) string {
-	return "(!has(self.workerGroupSpecs) || self.workerGroupSpecs.all(g, " + condition + "))"
+	return "(self.workerGroupSpecs.all(g, " + condition + ") || !has(self.workerGroupSpecs))"
 }
 
 // NoMoreGroups is true of an update after which no more groups than before fail the condition. Which groups they are
@@ -71,10 +71,20 @@ func Unchanged(path string) string {
 	return "(" + is + ") == (" + InOld(is) + ") && (!(" + is + ") || self." + path + " == oldSelf." + path + ")"
 }
 
-var selfWord = regexp.MustCompile(`\bself\b`)
+var selfWord, oldSelfWord, eitherWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\boldSelf\b`), regexp.MustCompile(`\b(self|oldSelf)\b`)
 
 // InOld is an expression about the old value of the node.
 func InOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
+
+// Optional is an expression for a rule that is asked on create too, where there is no old value.
+func Optional(expression string) string {
+	return oldSelfWord.ReplaceAllString(expression, "oldSelf.value()")
+}
+
+// Below is an expression about a node for a node above it, from which the path of fields leads to it.
+func Below(path, expression string) string {
+	return eitherWord.ReplaceAllString(expression, "${1}."+path)
+}
 
 // Present is has() for each field on the way and the field itself.
 func Present(root, path string) string {
