@@ -72,10 +72,9 @@ func containerNamed(c string) string {
 }
 
 // IsLabelValue is true of a text of that form that is not empty. The estimate of its cost counts the letters of the regular expression for each
-// letter of the text, so it has few.
+// letter of the text, so it has few. The list of one text gives it a name, t, for what costs the same for texts of any length.
 func IsLabelValue(text string) string {
-	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^\\w[-\\w.]*$') && !" + text + ".startsWith('_') && !" +
-		text + ".endsWith('_') && !" + text + ".endsWith('-') && !" + text + ".endsWith('.'))"
+	return "(" + text + ".matches(r'^\\w[-\\w.]*$') && [" + text + "].all(t, t.size() <= 63 && !t.startsWith('_') && !t.endsWith('_') && !t.endsWith('-') && !t.endsWith('.')))"
 }
 
 // LabelKey is true of the key of a label, k.
