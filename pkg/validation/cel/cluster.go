@@ -2,6 +2,7 @@ package cel
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/raygate/raygate/pkg/validation/rule"
@@ -14,10 +15,15 @@ func WaitForTLS(list string) rule.CEL {
 		Says:  "the operator adds an init container of this name with tlsOptions.enabled; use another name"}
 }
 
-// HeadContainers asks a list of containers of the head for good names.
+// HeadContainers asks a list of containers of the head for good names. What is true of most Pods comes first: they have containers, and no
+// init containers.
 func HeadContainers(list string) rule.CEL {
+	either := []string{"self.spec." + list + ".all(c, " + containerNamed("c") + ")", Absent("self", "spec."+list)}
+	if list == "initContainers" {
+		slices.Reverse(either)
+	}
 	return rule.CEL{Node: "headGroupSpec.template", Field: ".spec." + list, Partly: true,
-		Valid: Absent("self", "spec."+list) + " || self.spec." + list + ".all(c, " + containerNamed("c") + ")",
+		Valid: strings.Join(either, " || "),
 		Says:  namesOfContainers}
 }
 

@@ -13,34 +13,35 @@ import (
 //
 // Those in this block are about self, a RayClusterSpec.
 const (
-	Autoscaling = "(has(self.enableInTreeAutoscaling) && self.enableInTreeAutoscaling)"
-	VersionIsV2 = "(has(self.autoscalerOptions) && has(self.autoscalerOptions.version) && self.autoscalerOptions.version == 'v2')"
+	Autoscaling = "self.?enableInTreeAutoscaling.orValue(false)"
+	VersionIsV2 = "(self.?autoscalerOptions.?version.orValue('') == 'v2')"
 	FTOptions   = "has(self.gcsFaultToleranceOptions)"
-	RocksDB     = "(has(self.gcsFaultToleranceOptions) && has(self.gcsFaultToleranceOptions.backend) && self.gcsFaultToleranceOptions.backend == 'rocksdb')"
-	TokenAuth   = "(has(self.authOptions) && has(self.authOptions.mode) && self.authOptions.mode == 'token')"
-	TLSOn       = "(has(self.tlsOptions) && has(self.tlsOptions.enabled) && self.tlsOptions.enabled)"
-	HasVersion  = "(has(self.rayVersion) && self.rayVersion != '')"
+	RocksDB     = "(self.?gcsFaultToleranceOptions.?backend.orValue('') == 'rocksdb')"
+	TokenAuth   = "(self.?authOptions.?mode.orValue('') == 'token')"
+	TLSOn       = "self.?tlsOptions.?enabled.orValue(false)"
+	HasVersion  = "(self.?rayVersion.orValue('') != '')"
 	GoodVersion = "self.rayVersion.matches('" + isVersion + "')"
 
 	headTemplate  = "self.headGroupSpec.template"
 	headContainer = headTemplate + ".spec.containers[0]"
 	// At each field of a path the API server copies what the schema says of all fields beside it, so that a chain costs a fraction of as many has().
 	maybeContainer = headTemplate + ".?spec.?containers[?0]"
+)
 
-	// WantsV2ByEnv is how the autoscaler v2 was asked for before there was a field.
-	WantsV2ByEnv = "(" + maybeContainer + ".?env.hasValue() && " + headContainer +
-		".env.exists(e, e.name == 'RAY_enable_autoscaler_v2' && has(e.value) && e.value in ['1', 'true']))"
+// How the autoscaler v2 is asked for: by a variable, before there was a field, or by either.
+var (
+	WantsV2ByEnv = HeadEnv("e.name == '" + V2Variable + "' && has(e.value) && e.value in ['1', 'true']")
 	AutoscalerV2 = "(" + VersionIsV2 + " || " + WantsV2ByEnv + ")"
 )
 
 // HeadEnv is true if some variable of the Ray container of the head, e, meets the condition.
-func HeadEnv(condition string) string {
-	return "(" + maybeContainer + ".?env.hasValue() && " + headContainer + ".env.exists(e, " + condition + "))"
-}
+func HeadEnv(condition string) string { return inHeadContainer("env", "e", condition) }
 
 // HeadMount is true if some mount of the Ray container of the head, m, meets the condition.
-func HeadMount(condition string) string {
-	return "(" + maybeContainer + ".?volumeMounts.hasValue() && " + headContainer + ".volumeMounts.exists(m, " + condition + "))"
+func HeadMount(condition string) string { return inHeadContainer("volumeMounts", "m", condition) }
+
+func inHeadContainer(list, item, condition string) string {
+	return "(" + maybeContainer + ".?" + list + ".hasValue() && " + headContainer + "." + list + ".exists(" + item + ", " + condition + "))"
 }
 
 // InHeadPod is true if some entry of a list of the head's Pod, x, meets the condition.
@@ -50,7 +51,7 @@ func InHeadPod(list, condition string) string {
 
 // AllGroups is true if each worker group, g, meets the condition.
 func AllGroups(condition string) string {
-	return "(!has(self.workerGroupSpecs) || self.workerGroupSpecs.all(g, " + condition + "))"
+	return "(self.workerGroupSpecs.all(g, " + condition + ") || !has(self.workerGroupSpecs))"
 }
 
 // NoMoreGroups is true of an update after which no more groups than before fail the condition. Which groups they are
@@ -71,10 +72,20 @@ func Unchanged(path string) string {
 	return "(" + is + ") == (" + InOld(is) + ") && (!(" + is + ") || self." + path + " == oldSelf." + path + ")"
 }
 
-var selfWord = regexp.MustCompile(`\bself\b`)
+var selfWord, oldSelfWord, eitherWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\boldSelf\b`), regexp.MustCompile(`\b(self|oldSelf)\b`)
 
 // InOld is an expression about the old value of the node.
 func InOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
+
+// Optional is an expression for a rule that is asked on create too, where there is no old value.
+func Optional(expression string) string {
+	return oldSelfWord.ReplaceAllString(expression, "oldSelf.value()")
+}
+
+// Below is an expression about a node for a node above it, from which the path of fields leads to it.
+func Below(path, expression string) string {
+	return eitherWord.ReplaceAllString(expression, "${1}."+path)
+}
 
 // Present is has() for each field on the way and the field itself.
 func Present(root, path string) string {

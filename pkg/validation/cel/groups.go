@@ -9,9 +9,9 @@ import (
 // Conditions that rules make on each group, g.
 const (
 	NoIdleTimeout = "!has(g.idleTimeoutSeconds)"
-	NoPriority    = "!has(g.priority) || g.priority == 0"
-	NoLabelsParam = "!has(g.rayStartParams) || !('labels' in g.rayStartParams)"
-	NotSuspended  = "!has(g.suspend) || !g.suspend"
+	NoPriority    = "g.?priority.orValue(0) == 0"
+	NoLabelsParam = "!g.?rayStartParams.?labels.hasValue()"
+	NotSuspended  = "!g.?suspend.orValue(false)"
 	NeverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
 
 	// NoPods is true of a group of which no Pod is made as it stands, so that the API server refuses none.
@@ -30,7 +30,7 @@ func EachGroup(reason rule.Reason, fine, says string) rule.CEL {
 
 // GroupAtLeast0 asks a number of each group to be none below 0.
 func GroupAtLeast0(field string) rule.CEL {
-	return EachGroup("", "!has(g."+field+") || g."+field+" >= 0", field+" must be at least 0")
+	return EachGroup("", "g.?"+field+".orValue(0) >= 0", field+" must be at least 0")
 }
 
 // GroupInPodNames looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
@@ -72,10 +72,9 @@ func containerNamed(c string) string {
 }
 
 // IsLabelValue is true of a text of that form that is not empty. The estimate of its cost counts the letters of the regular expression for each
-// letter of the text, so it has few.
+// letter of the text, so it has few. The list of one text gives it a name, t, for what costs the same for texts of any length.
 func IsLabelValue(text string) string {
-	return "(" + text + ".size() <= 63 && " + text + ".matches(r'^\\w[-\\w.]*$') && !" + text + ".startsWith('_') && !" +
-		text + ".endsWith('_') && !" + text + ".endsWith('-') && !" + text + ".endsWith('.'))"
+	return "(" + text + ".matches(r'^\\w[-\\w.]*$') && [" + text + "].all(t, t.size() <= 63 && !t.startsWith('_') && !t.endsWith('_') && !t.endsWith('-') && !t.endsWith('.')))"
 }
 
 // LabelKey is true of the key of a label, k.

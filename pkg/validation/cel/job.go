@@ -5,11 +5,11 @@ import "github.com/raygate/raygate/pkg/validation/rule"
 // Pieces of CEL about self, a RayJobSpec.
 const (
 	JobSelects     = "(has(self.clusterSelector) && size(self.clusterSelector) > 0)"
-	JobShutsDown   = "(has(self.shutdownAfterJobFinishes) && self.shutdownAfterJobFinishes)"
-	JobSuspended   = "(has(self.suspend) && self.suspend)"
-	JobAutoscales  = "(has(self.rayClusterSpec) && has(self.rayClusterSpec.enableInTreeAutoscaling) && self.rayClusterSpec.enableInTreeAutoscaling)"
-	JobInSidecar   = "(has(self.submissionMode) && self.submissionMode == 'SidecarMode')"
-	JobInteractive = "(has(self.submissionMode) && self.submissionMode == 'InteractiveMode')"
+	JobShutsDown   = "self.?shutdownAfterJobFinishes.orValue(false)"
+	JobSuspended   = "self.?suspend.orValue(false)"
+	JobAutoscales  = "self.?rayClusterSpec.?enableInTreeAutoscaling.orValue(false)"
+	JobInSidecar   = "(self.?submissionMode.orValue('') == 'SidecarMode')"
+	JobInteractive = "(self.?submissionMode.orValue('') == 'InteractiveMode')"
 	JobRules       = "(has(self.deletionStrategy) && has(self.deletionStrategy.deletionRules) && size(self.deletionStrategy.deletionRules) > 0)"
 
 	RulesField    = ".deletionStrategy.deletionRules"

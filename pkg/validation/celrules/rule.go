@@ -56,7 +56,10 @@ type Validation struct {
 func (r Rule) Validations() []Validation {
 	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
 	good := "(" + r.Valid + ")"
-	if r.below != "" {
+	switch {
+	case usual.MatchString(r.below):
+		good += " || " + cel.Absent("self", r.below)
+	case r.below != "":
 		good = cel.Absent("self", r.below) + " || " + good
 	}
 	if r.exempt != "" {
@@ -82,12 +85,16 @@ func (r Rule) Validations() []Validation {
 	}
 	if !sized.MatchString(tolerated) {
 		// One for create and update: each costs the API server time at every write, and memory.
-		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+oldSelfWord.ReplaceAllString(tolerated, "oldSelf.value()")+")", new(true)
+		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+cel.Optional(tolerated)+")", new(true)
 		return []Validation{v}
 	}
 	update.Rule = good + " || (" + tolerated + ")"
 	return []Validation{create, update}
 }
+
+// usual are the parts that nearly every object has. What their rules ask comes before whether they are there, so that the API server goes to
+// them once.
+var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.template)?)$`)
 
 // sized finds what costs as much as its operand is large. Of an optional old value the API server does not estimate the size.
 var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
@@ -96,7 +103,7 @@ var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find
 // that no group is looked at twice.
 func (r Rule) noMoreGroups() string {
 	path := join(r.below, r.Groups)
-	expression := cel.Absent("self", path) + " || [" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + "))"
+	expression := "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
 	if r.exempt != "" {
 		expression += " || (" + r.exempt + ")"
 	}
@@ -158,7 +165,7 @@ func (r Rule) onGroups() Rule {
 		asked = "(" + r.EachGroup + ") || " + cel.NoPods
 	}
 	groups := "self." + r.Groups
-	r.Valid = "!(" + cel.Present("self", r.Groups) + ") || " + groups + ".all(g, " + asked + ")"
+	r.Valid = groups + ".all(g, " + asked + ") || " + cel.Absent("self", r.Groups)
 	r.wrong = groups + ".filter(g, !(" + asked + ")).size()"
 	r.wasWrong = cel.InOld(groups) + ".filter(g, !(" + r.EachGroup + ")).size()"
 	return r
@@ -183,15 +190,12 @@ func RulesOf(plural string) []Placed[Rule] {
 	return out
 }
 
-var selfWord, oldSelfWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\boldSelf\b`)
-
 // raised is the rule at a node above, from which path leads to its own, so that it sees more of the object. It blames the same field.
 func (r Rule) raised(path string) Rule {
-	to := func(expression string) string {
-		return oldSelfWord.ReplaceAllString(selfWord.ReplaceAllString(expression, "self."+path), "oldSelf."+path)
-	}
 	r.below, r.Field = path, "."+path+r.Field
-	r.Valid, r.NoWorse, r.wrong, r.wasWrong = to(r.Valid), to(r.NoWorse), to(r.wrong), to(r.wasWrong)
+	for _, expression := range []*string{&r.Valid, &r.NoWorse, &r.wrong, &r.wasWrong} {
+		*expression = cel.Below(path, *expression)
+	}
 	r.Unchanged = slices.Clone(r.Unchanged)
 	for i, field := range r.Unchanged {
 		r.Unchanged[i] = join(path, field)

@@ -81,11 +81,11 @@ var rc049 = rule.New(rule.Rule{ID: "RC-049", Field: "rayVersion", Condition: "em
 		NoWorse: cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 var rc050 = rule.New(rule.Rule{ID: "RC-050", Field: "rayVersion", Condition: "not a version although some group has a priority", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.HasVersion + " || " + cel.GoodVersion + " || " + cel.NoPriorities,
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: cel.GoodVersion + " || !" + cel.HasVersion + " || " + cel.NoPriorities,
 		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "below 2.56.0 although some group has a priority", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.HasVersion + " || !" + cel.GoodVersion + " || self.rayVersion.matches('" + cel.FromRay256 + "') || " + cel.NoPriorities,
+	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "self.rayVersion.matches('" + cel.FromRay256 + "') || !" + cel.HasVersion + " || !" + cel.GoodVersion + " || " + cel.NoPriorities,
 		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 

@@ -81,7 +81,7 @@ var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec
 	CEL: []rule.CEL{cel.RedisVariable("RAY_REDIS_ADDRESS", "redisAddress")}})
 var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParams[redis-username], headGroupSpec.template.spec.containers[0].env", Condition: "redis-username or REDIS_USERNAME is set", Peer: rule.BySpec,
 	CEL: []rule.CEL{
-		{Node: "headGroupSpec.rayStartParams", Reason: rule.Forbidden, Valid: "!('redis-username' in self) || self['redis-username'] == ''",
+		{Node: "headGroupSpec", Field: ".rayStartParams", Reason: rule.Forbidden, Valid: "self.?rayStartParams[?'redis-username'].orValue('') == ''",
 			Says: "use gcsFaultToleranceOptions.redisUsername"},
 		{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Forbidden, Valid: "!self.?spec.?containers[?0].?env.hasValue() || self.spec.containers[0].env.all(e, e.name != 'REDIS_USERNAME')",
 			Says: "REDIS_USERNAME is set by the operator; use gcsFaultToleranceOptions.redisUsername"},

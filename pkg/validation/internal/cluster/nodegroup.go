@@ -84,7 +84,7 @@ func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
 
 var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,
 	Remedy: "move it to the field labels of the group",
-	CEL:    []rule.CEL{{Node: "headGroupSpec.rayStartParams", Valid: "!('labels' in self)"}}})
+	CEL:    []rule.CEL{{Node: "headGroupSpec", Field: ".rayStartParams", Valid: "!self.?rayStartParams.?labels.hasValue()"}}})
 var rc036 = rule.New(rule.Rule{ID: "RC-036", Field: "headGroupSpec.labels", Condition: "key is not a qualified name", Peer: rule.BySpec,
 	Policies: []rule.Policy{cel.NodeLabels("cluster.headGroupSpec", false, cel.LabelKey, cel.LabelKeysSay)}})
 var rc037 = rule.New(rule.Rule{ID: "RC-037", Field: "headGroupSpec.labels", Condition: "value is not a label value", Peer: rule.BySpec,

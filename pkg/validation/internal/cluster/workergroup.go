@@ -59,7 +59,7 @@ func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, pat
 }
 
 var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true,
-	CEL: []rule.CEL{cel.EachGroup("", "g.groupName == '' || "+cel.IsLabelValue("g.groupName"),
+	CEL: []rule.CEL{cel.EachGroup("", cel.IsLabelValue("g.groupName")+" || g.groupName == ''",
 		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends")}})
 var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore, or a dot next to a dot or a dash, within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
 	Remedy: "becomes part of Pod names, which can have neither underscores nor dots next to dots or dashes; use a dash",
@@ -105,7 +105,7 @@ var rc039 = rule.New(rule.Rule{ID: "RC-039", Field: "workerGroupSpecs[i]", Condi
 var rc040 = rule.New(rule.Rule{ID: "RC-040", Field: "workerGroupSpecs[i].minReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("minReplicas")}})
 var rc041 = rule.New(rule.Rule{ID: "RC-041", Field: "workerGroupSpecs[i].maxReplicas", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("maxReplicas")}})
 var rc042 = rule.New(rule.Rule{ID: "RC-042", Field: "workerGroupSpecs[i].minReplicas", Condition: "above maxReplicas", Peer: rule.BySpec,
-	CEL: []rule.CEL{cel.EachGroup("", "!has(g.minReplicas) || !has(g.maxReplicas) || g.minReplicas <= g.maxReplicas", "minReplicas must not exceed maxReplicas")}})
+	CEL: []rule.CEL{cel.EachGroup("", "g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas)", "minReplicas must not exceed maxReplicas")}})
 var rc508 = rule.New(rule.Rule{ID: "RC-508", Field: "workerGroupSpecs[i].replicas", Condition: "below 0", Remedy: "must be at least 0"})
 
 func checkReplicas(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
