@@ -36,6 +36,9 @@ export function statusError(status, http = 0, warnings = []) {
 // sessionEnded is the event that a call found nobody to be logged in.
 export const sessionEnded = 'raygate-session-ended';
 
+// recovered is the event that the gateway, or the API server behind it, answers again.
+export const recovered = 'raygate-recovered';
+
 // toLogin leads to the login page, and back after the login.
 function toLogin() {
   if (!location.pathname.startsWith('/ui/login')) {
@@ -132,34 +135,43 @@ async function lines(response, signal, onLine) {
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', end);
+    end(); // else a connection that nobody reads stays open, and browsers have few
   }
 }
 
-// stream reads a watch: newline-delimited JSON. It goes on behind the last resumeToken after a break, with back-off, until the signal, or until an error
-// that trying again does not mend, which it throws. onState gets {live, error}: whether messages arrive, and why not.
+// stream reads a watch: newline-delimited JSON. It goes on behind the last resumeToken after a break, with back-off, until the signal. onState gets {live, error,
+// refused, anew}: whether messages arrive, why not, whether the error is a refusal, and whether all there is follows. A refusal is asked for again, too: an API server
+// that has just started knows of no rights yet. What is thrown is that nobody is logged in.
 export async function stream(path, {query = {}, signal, onMessage, onState = () => {}}) {
   let token = query.resumeToken;
   let delay = firstDelay;
+  let failed = false;
   while (!signal?.aborted) {
     let failure = null;
     try {
       const response = await send('GET', path, {query: {...query, resumeToken: token}, signal});
-      onState({live: true, error: null});
+      onState({live: true, error: null, refused: false, anew: !token});
+      if (failed) dispatchEvent(new Event(recovered));
+      failed = false;
       await lines(response, signal, (line) => {
         const message = JSON.parse(line);
         if (message.error) throw statusError(message.error);
-        token = message.resumeToken || token;
+        if (message.type !== 'RESET') token = message.resumeToken || token; // going on behind a reset would leave out what follows it
         delay = firstDelay;
         onMessage(message);
       });
     } catch (err) {
       if (err.name === 'AbortError' || signal?.aborted) return;
       failure = err instanceof ApiError ? err : new ApiError({code: Code.UNAVAILABLE, message: 'The connection to the gateway broke off.'});
-      if (failure.code === Code.UNAUTHENTICATED) toLogin();
-      if (!mayPass(failure)) throw failure;
+      if (failure.code === Code.UNAUTHENTICATED) {
+        toLogin();
+        throw failure;
+      }
+      if (failure.code === Code.INVALID_ARGUMENT) token = undefined;
     }
     if (signal?.aborted) return;
-    onState({live: false, error: failure});
+    failed = true;
+    onState({live: false, error: failure, refused: failure !== null && !passing.has(failure.code), anew: false});
     const wait = Math.max(delay, (failure?.retryAfter ?? 0) * 1000);
     await pause(wait * (0.75 + Math.random() / 2), signal);
     delay = Math.min(delay * 2, longestDelay);
@@ -167,7 +179,9 @@ export async function stream(path, {query = {}, signal, onMessage, onState = () 
 }
 
 const passing = new Set([Code.UNKNOWN, Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED, Code.ABORTED, Code.INTERNAL, Code.UNAVAILABLE]);
-const mayPass = (err) => passing.has(err.code);
+
+// mayPass tells whether the same question may be answered later.
+export const mayPass = (err) => passing.has(err.code) || err.code === Code.PERMISSION_DENIED || err.code === Code.UNIMPLEMENTED;
 
 // textStream reads a text such as a log as it grows: onText gets what has arrived. It returns at the end of the text, and throws when that is not reached.
 export async function textStream(path, {query, signal, onText}) {

@@ -1,5 +1,6 @@
 // The log of a job: followed, searched, in bounded memory.
 import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
+import {useAgain} from '../lib/again.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
 import {find, LogBuffer, split} from './logbuffer.js';
 import {stateOf, whyNone} from './outcome.js';
@@ -100,6 +101,7 @@ export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
       setAttempt((n) => n + 1);
     }
   }, [phase]);
+  useAgain(status.state === 'failed' ? status.error : null, () => setAttempt((n) => n + 1));
   const shown = useRef(null);
   if (!paused || shown.current === null) {
     shown.current = buffer.snapshot(shown.current);

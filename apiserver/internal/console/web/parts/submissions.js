@@ -1,5 +1,5 @@
 // The Ray jobs on a running cluster: what there are, and one of them with its log to its end.
-import {Badge, Button, Confirm, Empty, ErrorBox, html, Link, setQuery, Spinner, Time, toast, useState} from '../lib/ui.js';
+import {Badge, Button, Confirm, Empty, ErrorBox, html, Link, setQuery, Spinner, Time, toast, useEffect, useState} from '../lib/ui.js';
 import {Code, request} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 import {useRoute} from '../lib/router.js';
@@ -26,6 +26,9 @@ export function Submissions({object, rights}) {
 function All({object, rights}) {
   const path = pathOf(object);
   const {data, error, loading, again} = useFetched((signal) => request('GET', path, {query: {pageSize: 1000}, signal}), path);
+  useEffect(() => { // a cluster that is not ready has no list yet
+    if (error) again();
+  }, [object.metadata.resourceVersion]);
   const {namespace, name} = object.metadata;
   const all = data?.submissions ?? [];
   return html`<div class="toolbar">
