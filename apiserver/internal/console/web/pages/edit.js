@@ -3,7 +3,7 @@ import {Button, Empty, ErrorBox, html, Link, navigate, Spinner, toast, useEffect
 import {useAgain, useEvery} from '../lib/again.js';
 import {Code, request} from '../lib/api.js';
 import {useRights} from '../lib/rights.js';
-import {objectPath} from '../lib/router.js';
+import {listPath, objectPath} from '../lib/router.js';
 import {useCheck, withLines} from '../parts/check.js';
 import {diffOf} from '../parts/diff.js';
 import {keepDraft} from '../parts/draft.js';
@@ -81,7 +81,9 @@ export function Edit({kind, namespace, name}) {
     setStored(theirs);
     edit(withVersion(text, versionOf(theirs)));
   };
-  const heading = html`<header class="page-head"><p><${Link} to=${objectPath(kind.plural, namespace, name)}>${namespace} / ${name}<//></p><h1>Edit ${kind.one} ${name}</h1></header>`;
+  const heading = html`<nav class="crumbs" aria-label="Where this is"><${Link} to=${listPath(kind.plural)}>${kind.label}<//><span aria-hidden="true">/</span>
+      <${Link} to=${listPath(kind.plural, namespace)}>${namespace}<//><span aria-hidden="true">/</span><${Link} to=${objectPath(kind.plural, namespace, name)}>${name}<//></nav>
+    <header class="page-head"><h1>Edit ${kind.one} ${name}</h1></header>`;
   if (stored === null) {
     return html`<main class="page" id="main">${heading}${error
       ? error.code === Code.NOT_FOUND ? html`<${Empty} title=${`There is no ${kind.one} ${name} in ${namespace}`} />` : html`<${ErrorBox} error=${error} onRetry=${load} />`

@@ -43,7 +43,7 @@ export function List({kind, route}) {
   return html`<main id="main" class="page">
     <header class="page-head">
       <h1>${kind.label}</h1>
-      <${Live} state=${list} />
+      ${!refused && html`<${Live} state=${list} />`}
       <span class="grow" />
       ${pages.create && rights.can('create', kind.resource) && html`<${Link} class="button primary" to=${createPath(kind, namespace)}>Create ${kind.one}<//>`}
     </header>

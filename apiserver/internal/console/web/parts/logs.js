@@ -113,13 +113,13 @@ export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
         ${sources.map((s) => html`<option value=${s.id}>${s.label}</option>`)}</select></label>`}
       <label class="field-inline">from <select class="input" value=${from} onChange=${(e) => setFrom(e.currentTarget.value)}>
         ${beginnings.map((b) => html`<option value=${b.id}>${b.label}</option>`)}</select></label>
-      <${Button} kind="quiet" aria-pressed=${paused} disabled=${status.state === 'ended' && !paused} onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Pause'}<//>
+      ${status.state !== 'none' && html`<${Button} kind="quiet" aria-pressed=${paused} disabled=${status.state === 'ended' && !paused} onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Pause'}<//>
       <${Button} kind="quiet" aria-pressed=${atEnd} onClick=${() => setAtEnd(true)}>Stay at the end<//>
-      <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>
+      <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>`}
     </div>
     <${Status} status=${status} none=${none} onRetry=${() => setAttempt(attempt + 1)} />
     ${status.state === 'none' && sources.filter((s) => s.id !== source).map((s) => html`<p key=${s.id} class="log-status"><${Button} onClick=${() => setSource(s.id)}>Show the log of ${s.label}<//></p>`)}
-    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed' || status.state === 'none'} />
+    ${status.state !== 'none' && html`<${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'} />`}
   </section>`;
 }
 

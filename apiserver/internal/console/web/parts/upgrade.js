@@ -55,7 +55,7 @@ function Cluster({role, side, namespace, shares}) {
   return html`<div class="card upgrade-cluster">
     <h2>${role}: <${Link} to=${objectPath('clusters', namespace, side.name)}>${side.name}<//></h2>
     ${shares && html`<${Share} label="Capacity" value=${side.capacity} /><${Share} label="Traffic" value=${side.traffic} />`}
-    ${side.moved && html`<p class="muted">Traffic moved last <${Time} at=${side.moved} /> ago.</p>`}
+    ${side.moved && html`<p class="muted">Traffic last moved <${Time} at=${side.moved} ago=${true} />.</p>`}
     ${side.applications.length > 0 && html`<ul class="upgrade-apps">${side.applications.map((a) => html`<li key=${a.name}><${Badge} tone=${a.status === 'RUNNING' ? 'ok' : a.status === 'DEPLOYING' || a.status === 'NOT_STARTED' ? 'busy' : 'error'} title=${a.message}>${a.status}<//> ${a.name}</li>`)}</ul>`}
   </div>`;
 }
