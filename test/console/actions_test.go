@@ -13,6 +13,7 @@ import (
 
 // A cron job is run now, suspended and resumed.
 func TestCronJob(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createQuiet(t, ns)
 	u := comesTo(t, stage.admin, "/ui/cronjobs?namespace="+ns)
@@ -60,6 +61,7 @@ func TestCronJob(t *testing.T) {
 
 // What is offered for a service follows its state. Its workers are scaled, within what the API server takes.
 func TestService(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createQuiet(t, ns)
 	u := comesTo(t, stage.admin, "/ui/namespaces/"+ns+"/services/shop")

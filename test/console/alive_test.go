@@ -2,12 +2,14 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/console/internal/browser"
 )
 
@@ -47,6 +49,7 @@ var api = []string{"*/apis/v2/*", "*/ui/api/*"}
 // Each page is opened while all calls fail, as when the gateway is away, or as when an API server has just started and knows of no rights. When they succeed
 // again, all that belongs to the page appears by itself.
 func TestPagesComeBack(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "demo", ready: true, workers: 2, version: "2.52.0"})
 	createQuiet(t, ns)
@@ -129,6 +132,7 @@ func TestPagesComeBack(t *testing.T) {
 
 // As long as nothing has arrived a page says that it loads, and not that there is nothing.
 func TestLoading(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "demo", ready: true})
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
@@ -161,5 +165,35 @@ func TestLoading(t *testing.T) {
 				t.Errorf("the page said, before all was there: %s", text)
 			}
 		}
+	}
+}
+
+// A page in the background keeps no connection, of which browsers have few, and is up to date when one comes back to it.
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	createStill(t, ns, still{name: "before", ready: true})
+	hide := func(u *user, hidden bool) {
+		u.must(u.page.Run(fmt.Sprintf(`(Object.defineProperty(document, 'hidden', {value: %t, configurable: true}), document.dispatchEvent(new Event('visibilitychange')), 0)`, hidden), nil))
+	}
+	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
+	u.hasRows("before")
+	u.sees("Live")
+	hide(u, true)
+	u.must(u.page.Wait(func() error {
+		if open := u.page.InFlight(); len(open) > 0 {
+			return fmt.Errorf("there are connections: %q", open)
+		}
+		return nil
+	}))
+	createStill(t, ns, still{name: "meanwhile", ready: true})
+	u.must(stage.Client.Delete(t.Context(), &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "before"}}))
+	if got := u.rows(); !slices.Equal(got, []string{"before"}) {
+		t.Errorf("in the background the page has the rows %q", got)
+	}
+	hide(u, false)
+	u.hasRows("meanwhile")
+	if streams := u.watches(); len(streams) != 1 {
+		t.Errorf("the page has the watches %q open, want one", streams)
 	}
 }

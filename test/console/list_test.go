@@ -12,6 +12,7 @@ import (
 var errNotThere = errors.New("the page is still another")
 
 func TestNothingYet(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
 	u.sees("No clusters in " + ns)
@@ -31,6 +32,7 @@ func TestNothingYet(t *testing.T) {
 
 // Filter, sort, deep links and keys, on a table that lives.
 func TestList(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "alpha", ready: true, workers: 3, version: "2.52.0"}, still{name: "beta", workers: 1, version: "2.53.0"}, still{name: "gamma", ready: true, workers: 10, version: "2.54.0"})
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
@@ -81,6 +83,7 @@ func TestList(t *testing.T) {
 
 // Filter, sort and the choice of states work without a mouse, and each is a link that leads others to the same rows.
 func TestListByKeyboard(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "node-9", ready: true, workers: 9, version: "2.52.0"}, still{name: "node-10", ready: true, workers: 1, version: "2.53.0"}, still{name: "other", workers: 5, version: "2.52.0"})
 	list := "/ui/clusters?namespace=" + ns

@@ -2,6 +2,7 @@
 import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
 import {useAgain} from '../lib/again.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
+import {seen, whileSeen} from '../lib/seen.js';
 import {find, LogBuffer, split} from './logbuffer.js';
 import {stateOf, whyNone} from './outcome.js';
 import {sentence} from './problems.js';
@@ -14,15 +15,17 @@ const lastRetry = 20000;
 const frame = 100;
 
 // follow reads a log into a buffer until the signal or its end, or until there will be none, which none says. It begins anew after a break, since what was lost
-// of the end is not known.
+// of the end is not known; so it does when the page comes to the foreground.
 async function follow({path, query, buffer, signal, none, onState, changed}) {
   let wait = firstRetry;
   while (!signal.aborted) {
     let fresh = true;
+    await seen(signal);
+    const connection = whileSeen(signal);
     try {
       onState({state: 'opening', error: null});
       await textStream(path, {
-        query: {follow: true, ...query}, signal,
+        query: {follow: true, ...query}, signal: connection.signal,
         onText: (text) => {
           if (fresh) {
             buffer.clear(); // what was shown stays until there is something new
@@ -34,6 +37,9 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
           changed();
         },
       });
+      if (connection.hidden()) {
+        continue;
+      }
       if (!signal.aborted) {
         buffer.end();
         changed();
@@ -41,8 +47,11 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
       }
       return;
     } catch (error) {
-      if (signal.aborted || error.name === 'AbortError') {
+      if (signal.aborted) {
         return;
+      }
+      if (connection.hidden()) {
+        continue;
       }
       const state = stateOf(error, Code, none());
       onState({state, error});
@@ -51,6 +60,8 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
       }
       await pause(Math.max(wait, (error.retryAfter || 0) * 1000), signal);
       wait = Math.min(wait * 2, lastRetry);
+    } finally {
+      connection.end();
     }
   }
 }

@@ -62,7 +62,7 @@ function One({object, id, rights}) {
       ${s && html`<span role="status"><${Badge} tone=${tones[s.status]}>${s.status}<//></span>`}<span class="grow" />
       <${Button} busy=${loading} onClick=${again}>Refresh<//>
       ${s && !ended(s) && rights.can('create', 'services', 'proxy') && html`<${Button} onClick=${() => setAsking('stop')}>Stop<//>`}
-      ${s && ended(s) && rights.can('delete', 'services', 'proxy') && html`<${Button} kind="danger" onClick=${() => setAsking('delete')}>Delete<//>`}
+      ${s && ended(s) && rights.can('delete', 'services', 'proxy') && html`<${Button} kind="danger" onClick=${() => setAsking('delete')}>Delete record<//>`}
     </div>
     <${ErrorBox} error=${error} title=${error?.code === Code.NOT_FOUND ? 'Ray has no record of it any more.' : 'The job cannot be read.'} onRetry=${again} />
     ${s && html`<dl class="facts">
