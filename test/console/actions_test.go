@@ -82,6 +82,9 @@ func TestService(t *testing.T) {
 	if b := u.finds("button", "Scale"); b.States["disabled"] == "" {
 		t.Error("a number below 0 can be sent")
 	}
+	if field := u.finds("spinbutton", "Minimum"); field.States["invalid"] != "" {
+		t.Error("a field is marked that is as it must be")
+	}
 	u.looks("scale-problem")
 	u.fill("spinbutton", "Replicas", "3")
 	u.fill("spinbutton", "Minimum", "9") // more than the maximum, which the API decides on
