@@ -6,5 +6,5 @@ cd "$(dirname "$0")/../test/console"
 
 go vet ./...
 begin=$(date +%s)
-go test ./... -count=1 -timeout 15m "$@"
+go test ./... -count=1 -timeout 15m -parallel 4 "$@" # tests of pages mostly wait
 echo "test-console: passed in $(($(date +%s) - begin)) s"

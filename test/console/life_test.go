@@ -18,6 +18,7 @@ const editorLabel = "YAML or JSON of the object"
 
 // The life of a cluster, from a mistake in its YAML to its end.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
 	u.expects("status of 400", "status of 404") // what is wrong with the text; the cluster that is gone
@@ -113,6 +114,7 @@ const steps = `for i in 1 2 3 4 5 6; do echo "step $i of 6"; sleep 0.5; done`
 
 // A RayJob is submitted by the form, and its log followed to its end.
 func TestJob(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	u := comesTo(t, stage.admin, "/ui/submit?namespace="+ns)
 	u.expects("status of 400", "status of 404", "status of 409", "status of 412", "status of 503") // the log is asked for before there is one
@@ -145,6 +147,7 @@ func TestJob(t *testing.T) {
 
 // A RayJob that fails before it runs has no log, and its page says so once.
 func TestJobThatNeverRan(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	job := &rayv1.RayJob{}
 	job.Namespace, job.Name = ns, "failed"
@@ -171,11 +174,13 @@ func TestJobThatNeverRan(t *testing.T) {
 
 // A job is submitted to a cluster that runs.
 func TestSubmission(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	create(t, clusterYAML(ns, "shared", 0))
 	u := comesTo(t, stage.admin, "/ui/namespaces/"+ns+"/clusters/shared")
 	u.expects("status of 404", "status of 409", "status of 503")
 	u.findsState("Ready")
+	awaitDashboard(t, ns, "shared")
 	u.click("link", "Submit a job")
 	u.isAt("/ui/submit")
 	u.fill("textbox", "Entrypoint", steps)
@@ -192,6 +197,7 @@ func TestSubmission(t *testing.T) {
 
 // An object is edited; somebody else has changed it meanwhile.
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "demo", ready: true, workers: 1, version: "2.52.0"})
 	u := comesTo(t, stage.admin, "/ui/namespaces/"+ns+"/clusters/demo/edit")

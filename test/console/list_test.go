@@ -12,6 +12,7 @@ import (
 var errNotThere = errors.New("the page is still another")
 
 func TestNothingYet(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
 	u.sees("No clusters in " + ns)
@@ -31,6 +32,7 @@ func TestNothingYet(t *testing.T) {
 
 // Filter, sort, deep links and keys, on a table that lives.
 func TestList(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "alpha", ready: true, workers: 3, version: "2.52.0"}, still{name: "beta", workers: 1, version: "2.53.0"}, still{name: "gamma", ready: true, workers: 10, version: "2.54.0"})
 	u := comesTo(t, stage.admin, "/ui/clusters?namespace="+ns)
@@ -38,12 +40,7 @@ func TestList(t *testing.T) {
 	u.looks("list")
 
 	u.press("/")
-	u.must(u.page.Wait(func() error {
-		if f, err := u.page.Focused(); err != nil || f.Role != "searchbox" {
-			return fmt.Errorf("the focus is on %s %q, %w", f.Role, f.Name, err)
-		}
-		return nil
-	}))
+	u.hasFocus("searchbox", "Filter clusters")
 	u.press("2", ".", "5", "3")
 	u.hasRows("beta")
 	u.isAt("/ui/clusters?namespace=" + ns + "&filter=2.53")
@@ -82,6 +79,58 @@ func TestList(t *testing.T) {
 
 	u.goTo("/ui/clusters?namespace=" + ns + "&filter=state:ready&sort=-name")
 	u.hasRows("gamma", "delta", "alpha")
+}
+
+// Filter, sort and the choice of states work without a mouse, and each is a link that leads others to the same rows.
+func TestListByKeyboard(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	createStill(t, ns, still{name: "node-9", ready: true, workers: 9, version: "2.52.0"}, still{name: "node-10", ready: true, workers: 1, version: "2.53.0"}, still{name: "other", workers: 5, version: "2.52.0"})
+	list := "/ui/clusters?namespace=" + ns
+	u := comesTo(t, stage.admin, list)
+	u.hasRows("node-9", "node-10", "other") // numbers in names by their value
+
+	u.press("/")
+	u.hasFocus("searchbox", "Filter clusters")
+	u.press("n", "o", "d", "e")
+	u.hasRows("node-9", "node-10")
+	u.press(kb.ArrowDown)
+	u.hasFocus("link", "node-9")
+	u.press("G")
+	u.hasFocus("link", "node-10")
+	u.press("g")
+	u.hasFocus("link", "node-9")
+
+	u.must(u.page.Focus("button", "Workers"))
+	u.press(kb.Enter)
+	u.hasRows("node-10", "node-9")
+	u.isAt(list + "&filter=node&sort=workers")
+	u.press(kb.Enter)
+	u.hasRows("node-9", "node-10")
+	u.isAt(list + "&filter=node&sort=-workers")
+	var sorted string
+	u.must(u.page.Run(`[...document.querySelectorAll('th[aria-sort]')].map((e) => e.getAttribute('aria-sort') + ' by ' + e.querySelector('button').firstChild.data).join()`, &sorted))
+	if sorted != "descending by Workers" {
+		t.Errorf("screen readers hear that the table is sorted %q", sorted)
+	}
+	u.must(u.page.Focus("searchbox", "Filter"))
+	u.press(kb.Escape)
+	u.hasRows("node-9", "other", "node-10")
+
+	u.must(u.page.Focus("button", "1 failing"))
+	u.press(" ")
+	u.hasRows("other")
+	u.isAt(list + "&sort=-workers&show=error")
+	if b := u.finds("button", "1 failing"); b.States["pressed"] == "" {
+		t.Errorf("the button of what is shown is not pressed: %v", b.States)
+	}
+	u.looks("list-failing")
+	u.goTo(list + "&sort=-workers&show=error") // as somebody who got the link
+	u.hasRows("other")
+	u.goTo(list + "&filter=version:2.52&sort=-name&show=ok")
+	u.hasRows("node-9")
+	u.goTo(list + "&filter=!node&sort=nonsense&show=nonsense")
+	u.hasRows("other")
 }
 
 func absent(u *user, role, name string) error {

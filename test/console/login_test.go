@@ -13,6 +13,7 @@ import (
 // A deep link leads to the login and back; a token that Kubernetes does not know is refused; the session is a cookie that no script reads; after logging out
 // there is none.
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	u := arrives(t, stage.admin)
 	u.expects("status of 401")
 	u.goTo("/ui/jobs?filter=train")
@@ -55,6 +56,7 @@ func TestLogin(t *testing.T) {
 
 // A token that ends while a page is open leads to the login, and from there back to the page.
 func TestTokenEnds(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	token, err := stage.User(t.Context(), ns, "leaver", "cluster-admin", true)
 	if err != nil {

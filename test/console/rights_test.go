@@ -7,6 +7,7 @@ var changes = []string{"Create", "Edit", "Scale", "Suspend", "Resume", "Delete",
 
 // What one may not do is not offered.
 func TestReader(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "demo", ready: true, workers: 2, version: "2.52.0"})
 	u := comesTo(t, stage.reader, "/ui/clusters?namespace="+ns)
@@ -31,6 +32,7 @@ func offersNoChanges(u *user) {
 }
 
 func TestNoRights(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	createStill(t, ns, still{name: "demo", ready: true})
 	u := comesTo(t, stage.nobody, "/ui/clusters")

@@ -50,6 +50,7 @@ spec:
 
 // An upgrade in steps is seen as it happens: the shares of both clusters, one step after the other, until the new one has all.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	ns := namespace(t)
 	acceptRoutes(t, client.ObjectKey{Namespace: ns, Name: "shop"})
 	create(t, serviceYAML(ns, "shop"))

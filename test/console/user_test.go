@@ -134,6 +134,18 @@ func (u *user) findsNo(role, name string) {
 	}
 }
 
+// hasFocus waits until what has the role and the name has the focus.
+func (u *user) hasFocus(role, name string) {
+	u.t.Helper()
+	u.must(u.page.Wait(func() error {
+		f, err := u.page.Focused()
+		if err == nil && (f.Role != role || f.Name != name) {
+			err = fmt.Errorf("the focus is on %s %q", f.Role, f.Name)
+		}
+		return err
+	}))
+}
+
 // sees waits until all texts can be read on the page.
 func (u *user) sees(texts ...string) {
 	u.t.Helper()

@@ -1,6 +1,8 @@
 // The console: finds out who is there, and shows the page that the path names.
 import {Button, Dialog, Empty, ErrorBox, html, render, Spinner, Toasts, useEffect, useErrorBoundary, useKeys, useRef, useState, useTitle} from './lib/ui.js';
+import {useAgain} from './lib/again.js';
 import {request, sessionEnded} from './lib/api.js';
+import {useFetched} from './lib/fetched.js';
 import {kindOf, kinds} from './lib/kinds.js';
 import {forgetRights, useRights} from './lib/rights.js';
 import {Link, listPath, navigate, setQuery, useRoute} from './lib/router.js';
@@ -31,14 +33,15 @@ function App() {
   const route = useRoute();
   const [session, setSession] = useState(null);
   const [error, setError] = useState(null);
-  const load = () => {
+  const load = () => request('GET', '/ui/session').then((s) => {
     setError(null);
-    request('GET', '/ui/session').then(setSession, setError);
-  };
+    setSession(s);
+  }, setError);
+  useAgain(error, load);
   useEffect(() => {
     const ended = () => {
       forgetRights();
-      setSession((s) => s && {...s, authenticated: !s.login && s.authenticated, message: 'log in again.'});
+      setSession((s) => s && {...s, authenticated: !s.login && s.authenticated, ended: true, message: 'log in again.'});
     };
     addEventListener(sessionEnded, ended);
     load();
@@ -113,12 +116,8 @@ function Guard({children}) {
 
 // NamespaceChoice selects the namespace of lists: from those that there are or, when these cannot be listed, by name.
 function NamespaceChoice({namespace, plural, onList}) {
-  const [known, setKnown] = useState(null);
-  useEffect(() => {
-    let gone = false;
-    request('GET', '/ui/api/namespaces').then((a) => gone || setKnown(a), () => gone || setKnown({namespaces: [], complete: false, all: true}));
-    return () => { gone = true; };
-  }, []);
+  const {data, error} = useFetched((signal) => request('GET', '/ui/api/namespaces', {signal}), '');
+  const known = data ?? (error && {namespaces: [], complete: false, all: true});
   const choose = (value) => (onList ? setQuery({namespace: value}, {replace: false}) : navigate(listPath(plural, value)));
   useEffect(() => { // a gateway of single namespaces has no list of all
     if (known && !known.all && !namespace && known.namespaces.length) choose(known.namespaces[0]);

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -41,6 +42,7 @@ type Page struct {
 	network  []string // what the console has of answers that are errors
 	urls     []string
 	open     map[network.RequestID]string
+	paused   func(fetch.RequestID) // answers what is intercepted
 }
 
 // Open opens an empty page. Close ends it.
@@ -101,6 +103,8 @@ func (p *Page) record(event any) {
 			details := e.Issue.Details.ContentSecurityPolicyIssueDetails
 			p.problems = append(p.problems, fmt.Sprintf("Content-Security-Policy: %s of %s", details.ContentSecurityPolicyViolationType, details.ViolatedDirective))
 		}
+	case *fetch.EventRequestPaused:
+		go p.paused(e.RequestID) // which waits for an answer that is read after this event
 	case *network.EventRequestWillBeSent:
 		p.urls = append(p.urls, e.Request.URL)
 		p.open[e.RequestID] = e.Request.URL

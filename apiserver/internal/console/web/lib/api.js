@@ -1,5 +1,6 @@
 // Calls of the gateway's REST API with the session of the browser.
 import {navigate} from './router.js';
+import {seen, whileSeen} from './seen.js';
 
 // ApiError is a google.rpc.Status in the form that pages show. violations have {field, description, reason}.
 export class ApiError extends Error {
@@ -35,6 +36,9 @@ export function statusError(status, http = 0, warnings = []) {
 
 // sessionEnded is the event that a call found nobody to be logged in.
 export const sessionEnded = 'raygate-session-ended';
+
+// recovered is the event that the gateway, or the API server behind it, answers again.
+export const recovered = 'raygate-recovered';
 
 // toLogin leads to the login page, and back after the login.
 function toLogin() {
@@ -119,7 +123,7 @@ async function lines(response, signal, onLine) {
     timer = setTimeout(() => reader.cancel().catch(() => {}), silence);
   };
   const end = () => reader.cancel().catch(() => {});
-  signal?.addEventListener('abort', end, {once: true});
+  signal.addEventListener('abort', end, {once: true});
   try {
     for (alive(); ;) {
       const {value, done} = await reader.read();
@@ -131,35 +135,50 @@ async function lines(response, signal, onLine) {
     }
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', end);
+    signal.removeEventListener('abort', end);
+    end(); // else a connection that nobody reads stays open, and browsers have few
   }
 }
 
-// stream reads a watch: newline-delimited JSON. It goes on behind the last resumeToken after a break, with back-off, until the signal, or until an error
-// that trying again does not mend, which it throws. onState gets {live, error}: whether messages arrive, and why not.
+// stream reads a watch: newline-delimited JSON. It goes on behind the last resumeToken after a break, with back-off, until the signal. onState gets {live, error,
+// refused, anew}: whether messages arrive, why not, whether the error is a refusal, and whether all there is follows. A refusal is asked for again, too: an API server
+// that has just started knows of no rights yet. What is thrown is that nobody is logged in. A page in the background reads nothing.
 export async function stream(path, {query = {}, signal, onMessage, onState = () => {}}) {
   let token = query.resumeToken;
   let delay = firstDelay;
-  while (!signal?.aborted) {
+  let failed = false;
+  while (!signal.aborted) {
     let failure = null;
+    await seen(signal);
+    const connection = whileSeen(signal);
     try {
-      const response = await send('GET', path, {query: {...query, resumeToken: token}, signal});
-      onState({live: true, error: null});
-      await lines(response, signal, (line) => {
+      const response = await send('GET', path, {query: {...query, resumeToken: token}, signal: connection.signal});
+      onState({live: true, error: null, refused: false, anew: !token});
+      if (failed) dispatchEvent(new Event(recovered));
+      failed = false;
+      await lines(response, connection.signal, (line) => {
         const message = JSON.parse(line);
         if (message.error) throw statusError(message.error);
-        token = message.resumeToken || token;
+        if (message.type !== 'RESET') token = message.resumeToken || token; // going on behind a reset would leave out what follows it
         delay = firstDelay;
         onMessage(message);
       });
     } catch (err) {
-      if (err.name === 'AbortError' || signal?.aborted) return;
+      if (signal.aborted) return;
+      if (connection.hidden()) continue;
       failure = err instanceof ApiError ? err : new ApiError({code: Code.UNAVAILABLE, message: 'The connection to the gateway broke off.'});
-      if (failure.code === Code.UNAUTHENTICATED) toLogin();
-      if (!mayPass(failure)) throw failure;
+      if (failure.code === Code.UNAUTHENTICATED) {
+        toLogin();
+        throw failure;
+      }
+      if (failure.code === Code.INVALID_ARGUMENT) token = undefined;
+    } finally {
+      connection.end();
     }
-    if (signal?.aborted) return;
-    onState({live: false, error: failure});
+    if (signal.aborted) return;
+    if (connection.hidden()) continue;
+    failed = true;
+    onState({live: false, error: failure, refused: failure !== null && !passing.has(failure.code), anew: false});
     const wait = Math.max(delay, (failure?.retryAfter ?? 0) * 1000);
     await pause(wait * (0.75 + Math.random() / 2), signal);
     delay = Math.min(delay * 2, longestDelay);
@@ -167,7 +186,9 @@ export async function stream(path, {query = {}, signal, onMessage, onState = () 
 }
 
 const passing = new Set([Code.UNKNOWN, Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED, Code.ABORTED, Code.INTERNAL, Code.UNAVAILABLE]);
-const mayPass = (err) => passing.has(err.code);
+
+// mayPass tells whether the same question may be answered later.
+export const mayPass = (err) => passing.has(err.code) || err.code === Code.PERMISSION_DENIED || err.code === Code.UNIMPLEMENTED;
 
 // textStream reads a text such as a log as it grows: onText gets what has arrived. It returns at the end of the text, and throws when that is not reached.
 export async function textStream(path, {query, signal, onText}) {

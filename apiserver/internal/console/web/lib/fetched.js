@@ -1,7 +1,9 @@
 // What is read once, and again when the object has changed.
 import {useEffect, useState} from '../vendor/preact-htm.js';
+import {useAgain} from './again.js';
 
-// useFetched asks again whenever version changes, a moment later so that a burst of changes is one request. It returns {data, error, loading, again}.
+// useFetched asks again whenever version changes, a moment later so that a burst of changes is one request, and after errors. It returns {data, error, loading,
+// again}.
 export function useFetched(ask, version) {
   const [state, setState] = useState({data: null, error: null, loading: true});
   const [turn, setTurn] = useState(0);
@@ -17,5 +19,7 @@ export function useFetched(ask, version) {
       control.abort();
     };
   }, [version, turn]);
-  return {...state, again: () => setTurn((n) => n + 1)};
+  const again = () => setTurn((n) => n + 1);
+  useAgain(state.error, again);
+  return {...state, again};
 }

@@ -1,6 +1,7 @@
 // What the caller may do. What is not in it pages leave out; Kubernetes decides on all that is done.
-import {useEffect, useState} from '../vendor/preact-htm.js';
-import {request} from './api.js';
+import {useEffect, useReducer, useState} from '../vendor/preact-htm.js';
+import {useAgain} from './again.js';
+import {recovered, request} from './api.js';
 
 const kept = new Map(); // query -> {at, promise}
 const keptFor = 10_000; // as long as the gateway keeps an answer itself
@@ -20,19 +21,31 @@ export function fetchRights(namespace, {resource = '', name = ''} = {}) {
 // forgetRights is for another user.
 export const forgetRights = () => kept.clear();
 
-// useRights returns {can, loaded, error}. can(verb, resource, subresource) is false as long as nothing is known.
+// useRights returns {can, loaded, error, again}. can(verb, resource, subresource) is false as long as nothing is known. What failed is asked for again, and all when
+// the gateway or the API server was away: rights may have changed meanwhile.
 export function useRights(namespace, {resource = '', name = ''} = {}) {
-  const [state, setState] = useState({allowed: {}, loaded: false, error: null});
+  const key = JSON.stringify([namespace, resource, name]);
+  const [state, setState] = useState({key, allowed: {}, loaded: false, error: null});
+  const [turn, again] = useReducer((n) => n + 1, 0);
   useEffect(() => {
     let gone = false;
-    setState({allowed: {}, loaded: false, error: null});
+    setState((s) => (s.key === key ? s : {key, allowed: {}, loaded: false, error: null})); // asked again, what is known stays
     if (namespace === undefined) return undefined;
     fetchRights(namespace, {resource, name}).then(
-      (allowed) => gone || setState({allowed, loaded: true, error: null}),
-      (error) => gone || setState({allowed: {}, loaded: true, error}),
+      (allowed) => gone || setState({key, allowed, loaded: true, error: null}),
+      (error) => gone || setState((s) => ({...s, loaded: true, error})),
     );
     return () => { gone = true; };
-  }, [namespace, resource, name]);
+  }, [key, turn]);
+  useAgain(state.error, again);
+  useEffect(() => {
+    const renew = () => {
+      forgetRights();
+      again();
+    };
+    addEventListener(recovered, renew);
+    return () => removeEventListener(recovered, renew);
+  }, []);
   const can = (verb, of, subresource) => (state.allowed[subresource ? `${of}/${subresource}` : of] ?? []).includes(verb);
-  return {can, loaded: state.loaded, error: state.error};
+  return {can, loaded: state.loaded, error: state.error, again};
 }

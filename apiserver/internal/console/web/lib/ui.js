@@ -62,7 +62,7 @@ export function Confirm({title, children, action = 'Confirm', danger = false, ty
   return html`<${Dialog} title=${title} onClose=${onClose} footer=${footer}>
     <form id=${form} onSubmit=${submit}>
       ${children}
-      ${typed && html`<p><label for=${input}>Type <code>${typed}</code> to confirm</label>
+      ${typed && html`<p class="field"><label for=${input}>Type <code>${typed}</code> to confirm</label>
         <input id=${input} class="input" value=${text} autocomplete="off" spellcheck=${false} onInput=${(e) => setText(e.target.value)} /></p>`}
       <${ErrorBox} error=${error} />
     </form>
@@ -120,11 +120,11 @@ export function ageText(seconds) {
 const ticking = new Set();
 setInterval(() => ticking.forEach((update) => update()), 5000);
 
-// Time shows how long ago a time was, or how far it is away, and the time itself as its title.
-export function Time({at}) {
+// Time shows how long ago a time was, or how far it is away, and the time itself as its title. Where no heading says that it is an age, ago does.
+export function Time({at, ago = false}) {
   const text = () => {
     const seconds = (Date.now() - new Date(at)) / 1000;
-    return seconds < -1 ? 'in ' + ageText(-seconds) : ageText(seconds);
+    return seconds < -1 ? 'in ' + ageText(-seconds) : ageText(seconds) + (ago ? ' ago' : '');
   };
   const [, tick] = useReducer((n) => n + 1, 0);
   const shown = useRef('');

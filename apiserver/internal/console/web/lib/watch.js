@@ -1,6 +1,9 @@
 // Live objects: what there is, and then every change, in one stream per page.
 import {useEffect, useState} from '../vendor/preact-htm.js';
-import {Code, request, stream} from './api.js';
+import {Code, mayPass, pause, recovered, request, stream} from './api.js';
+
+const firstDelay = 1000;
+const longestDelay = 30_000;
 
 const keyOf = (object) => `${object.metadata.namespace}/${object.metadata.name}`;
 
@@ -22,12 +25,14 @@ function batched(run) {
 // the same as long as they have not changed. It returns a function that ends it.
 function follow(kind, namespace, query, publish) {
   const control = new AbortController();
-  const state = {objects: new Map(), synced: false, live: false, stale: 0, error: null, reset: false};
+  const state = {objects: new Map(), synced: false, live: false, stale: 0, error: null, fatal: false};
   const publishing = batched(() => publish({...state, objects: new Map(state.objects)}));
   const path = namespace ? `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}:watch` : `/apis/v2/${kind.plural}:watch`;
   const onMessage = (message) => {
     const object = message[kind.message];
-    state.stale = 0;
+    const stale = message.type === 'HEARTBEAT' ? Number(message.staleSeconds ?? 0) : 0;
+    if (state.stale > 0 && stale === 0) dispatchEvent(new Event(recovered));
+    state.stale = stale;
     switch (message.type) {
       case 'ADDED':
       case 'MODIFIED':
@@ -47,15 +52,15 @@ function follow(kind, namespace, query, publish) {
         publishing.now();
         return;
       default:
-        state.stale = Number(message.staleSeconds ?? 0);
     }
     publishing.soon();
   };
   stream(path, {
     query, signal: control.signal, onMessage,
-    onState: ({live, error}) => {
-      state.live = live;
-      state.error = error;
+    onState: ({live, error, refused, anew}) => {
+      Object.assign(state, {live, error, fatal: refused});
+      if (live && anew && state.synced) state.fresh = new Map();
+      else if (live) delete state.fresh; // what was not complete when the connection broke off
       publishing.soon();
     },
   }).catch((error) => {
@@ -71,7 +76,8 @@ function follow(kind, namespace, query, publish) {
 const nothing = {objects: new Map(), synced: false, live: false, stale: 0, error: null, fatal: false};
 
 // useList returns the objects of a kind as they are now: {items, synced, live, stale, error, fatal}. namespace empty means all, undefined means none yet. stale
-// is for how many seconds the gateway has had no contact with the API server; an error that is fatal ends the list, any other is tried again.
+// is for how many seconds the gateway has had no contact with the API server. What failed is tried again; an error that is fatal is a refusal, after which nothing
+// of what there was may be shown.
 export function useList(kind, namespace) {
   const [state, setState] = useState(nothing);
   useEffect(() => {
@@ -80,6 +86,22 @@ export function useList(kind, namespace) {
     return follow(kind, namespace, {view: 'BASIC'}, setState);
   }, [kind, namespace]);
   return {...state, items: state.objects};
+}
+
+// read shows an object once, as soon as that is possible.
+async function read(kind, namespace, name, signal, show) {
+  for (let delay = firstDelay; !signal.aborted; delay = Math.min(delay * 2, longestDelay)) {
+    try {
+      const object = await request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`, {signal});
+      show({...nothing, object, synced: true, watched: false});
+      return;
+    } catch (error) {
+      const missing = error.code === Code.NOT_FOUND;
+      show({...nothing, object: null, error, fatal: !error.away, missing});
+      if (!missing && !mayPass(error)) return;
+    }
+    await pause(delay, signal);
+  }
 }
 
 // useObject returns one object as it is now: {object, missing, deleted, synced, live, stale, error, fatal, watched}. A deleted object stays as it was last.
@@ -93,10 +115,7 @@ export function useObject(kind, namespace, name, watches = true) {
     const show = (s) => control.signal.aborted || setState(s);
     if (watches === undefined) return undefined;
     if (!watches) {
-      request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`, {signal: control.signal}).then(
-        (object) => show({...nothing, object, synced: true, watched: false}),
-        (error) => show({...nothing, object: null, error, fatal: true, missing: error.code === Code.NOT_FOUND}),
-      );
+      read(kind, namespace, name, control.signal, show);
       return () => control.abort();
     }
     const stop = follow(kind, namespace, {filter: `metadata.name = ${JSON.stringify(name)}`}, (s) => {

@@ -1,5 +1,6 @@
 // The page that creates an object from YAML.
 import {Button, ErrorBox, html, navigate, toast, useID, useMemo, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
+import {useEvery} from '../lib/again.js';
 import {Code, request} from '../lib/api.js';
 import {kindNamed, kindOf, kinds} from '../lib/kinds.js';
 import {useRights} from '../lib/rights.js';
@@ -31,6 +32,7 @@ export function Create({route}) {
   const rights = useRights(target);
   const path = kind && `/apis/v2/namespaces/${encodeURIComponent(target)}/${kind.plural}`;
   const mayNot = kind && rights.loaded && !rights.error && !rights.can('create', kind.resource);
+  useEvery(Boolean(mayNot), rights.again);
   const check = useCheck({text, method: 'POST', path: rights.loaded && !mayNot ? path : undefined});
   useTitle(`Create a ${kind ? kind.one : 'object'}`);
   useUnsaved(text !== origin && !done);

@@ -1,8 +1,9 @@
 // The page that edits the YAML of an object.
 import {Button, Empty, ErrorBox, html, Link, navigate, Spinner, toast, useEffect, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
+import {useAgain, useEvery} from '../lib/again.js';
 import {Code, request} from '../lib/api.js';
 import {useRights} from '../lib/rights.js';
-import {objectPath} from '../lib/router.js';
+import {listPath, objectPath} from '../lib/router.js';
 import {useCheck, withLines} from '../parts/check.js';
 import {diffOf} from '../parts/diff.js';
 import {keepDraft} from '../parts/draft.js';
@@ -31,9 +32,9 @@ export function Edit({kind, namespace, name}) {
   useUnsaved(changed && !done);
   const read = async () => withoutStatus(await request('GET', path, {accept: 'application/yaml'}));
   const load = async () => {
-    setError(null);
     try {
       const yaml = await read();
+      setError(null);
       setStored(yaml);
       setText(yaml);
       setFailure(null);
@@ -43,6 +44,9 @@ export function Edit({kind, namespace, name}) {
     }
   };
   useEffect(() => { load(); }, [path]);
+  useAgain(stored === null ? error : null, load);
+  const mayNot = rights.loaded && !rights.error && !rights.can('update', kind.resource);
+  useEvery(mayNot, rights.again);
   const edit = (next) => {
     setText(next);
     setProblems(null);
@@ -77,13 +81,14 @@ export function Edit({kind, namespace, name}) {
     setStored(theirs);
     edit(withVersion(text, versionOf(theirs)));
   };
-  const heading = html`<header class="page-head"><p><${Link} to=${objectPath(kind.plural, namespace, name)}>${namespace} / ${name}<//></p><h1>Edit ${kind.one} ${name}</h1></header>`;
+  const heading = html`<nav class="crumbs" aria-label="Where this is"><${Link} to=${listPath(kind.plural)}>${kind.label}<//><span aria-hidden="true">/</span>
+      <${Link} to=${listPath(kind.plural, namespace)}>${namespace}<//><span aria-hidden="true">/</span><${Link} to=${objectPath(kind.plural, namespace, name)}>${name}<//></nav>
+    <header class="page-head"><h1>Edit ${kind.one} ${name}</h1></header>`;
   if (stored === null) {
     return html`<main class="page" id="main">${heading}${error
       ? error.code === Code.NOT_FOUND ? html`<${Empty} title=${`There is no ${kind.one} ${name} in ${namespace}`} />` : html`<${ErrorBox} error=${error} onRetry=${load} />`
       : html`<${Spinner} label="Loading" />`}</main>`;
   }
-  const mayNot = rights.loaded && !rights.error && !rights.can('update', kind.resource);
   return html`<main class="page" id="main">${heading}
     ${overtaken && (trouble.code === Code.ABORTED ? html`<${Conflict} stored=${stored} read=${read} onTheirs=${(theirs) => { setStored(theirs); edit(theirs); }} onMine=${rebase} />`
       : html`<${Deleted} kind=${kind} namespace=${namespace} text=${text} />`)}
@@ -101,10 +106,10 @@ function Conflict({stored, read, onTheirs, onMine}) {
   const [theirs, setTheirs] = useState(null);
   const [error, setError] = useState(null);
   const look = () => {
-    setError(null);
-    read().then(setTheirs, setError);
+    read().then((yaml) => { setError(null); setTheirs(yaml); }, setError);
   };
   useEffect(look, []);
+  useAgain(error, look);
   const shown = useRef(null);
   useEffect(() => shown.current.scrollIntoView({block: 'center'}), [theirs]);
   const lines = theirs === null ? [] : diffOf(withoutVersion(stored), withoutVersion(theirs));

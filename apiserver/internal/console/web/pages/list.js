@@ -1,37 +1,15 @@
 // The list of a kind: a live table with filter, sort and keys.
-import {Badge, Button, cls, Empty, ErrorBox, html, setQuery, Spinner, useCallback, useEffect, useKeys, useMemo, useRef, useState, useTitle} from '../lib/ui.js';
+import {Badge, Button, cls, Empty, ErrorBox, html, setQuery, Spinner, useCallback, useKeys, useMemo, useRef, useTitle} from '../lib/ui.js';
 import {Code} from '../lib/api.js';
+import {useEvery} from '../lib/again.js';
 import {Link, navigate, objectPath} from '../lib/router.js';
+import {matcher, sorted} from '../lib/rows.js';
 import {useRights} from '../lib/rights.js';
 import {useList} from '../lib/watch.js';
 import {pages} from '../parts/registry.js';
 import {Live} from './live.js';
 
 const tones = ['error', 'warn', 'busy', 'ok', 'idle'];
-
-// matcher makes a test of the text of the filter: every word must be part of some column; column:word asks one column, and ! turns a word round.
-export function matcher(text, columns) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
-    const not = word.startsWith('!');
-    const bare = not ? word.slice(1) : word;
-    const at = bare.indexOf(':');
-    const column = at > 0 ? columns.find((c) => c.id === bare.slice(0, at)) : undefined;
-    return {not, word: column ? bare.slice(at + 1) : bare, columns: column ? [column] : columns.filter((c) => !c.hidden)};
-  }).filter((w) => w.word);
-  return (object) => words.every((w) => w.columns.some((c) => String(c.value(object)).toLowerCase().includes(w.word)) !== w.not);
-}
-
-const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), undefined, {numeric: true}));
-
-// sorted returns the objects in the order that the text says: a column, with - in front the other way round. Ties go by namespace and name.
-export function sorted(objects, text, columns) {
-  const column = columns.find((c) => c.id === text.replace(/^-/, '')) ?? columns[0];
-  const sign = text.startsWith('-') ? -1 : 1;
-  const rows = objects.map((object) => ({object, value: column.value(object)}));
-  rows.sort((a, b) => sign * compare(a.value, b.value) || compare(a.object.metadata.name, b.object.metadata.name)
-    || compare(a.object.metadata.namespace, b.object.metadata.namespace));
-  return rows.map((row) => row.object);
-}
 
 const keyOf = (object) => object.metadata.uid ?? `${object.metadata.namespace}/${object.metadata.name}`;
 
@@ -41,15 +19,17 @@ export function List({kind, route}) {
   const sort = route.query.get('sort') ?? 'name';
   const rights = useRights(namespace);
   const refused = rights.loaded && !rights.error && !rights.can('watch', kind.resource);
+  useEvery(refused, rights.again);
   const list = useList(kind, rights.loaded && !refused ? namespace : undefined);
   const columns = useMemo(() => kind.columns.filter((c) => c.id !== 'namespace' || !namespace), [kind, namespace]);
   const all = useMemo(() => [...list.items.values()], [list.items]);
-  const [tone, setTone] = useState('');
+  const shown = route.query.get('show') ?? '';
+  const tone = tones.includes(shown) ? shown : '';
+  const setTone = (show) => setQuery({show});
   const rows = useMemo(() => {
     const matches = matcher(filter, columns);
     return sorted(all.filter((o) => (!tone || kind.state(o).tone === tone) && matches(o)), sort, columns);
   }, [all, filter, sort, columns, tone]);
-  useEffect(() => setTone(''), [kind, namespace]);
   useTitle(kind.label + (namespace ? ` in ${namespace}` : ''));
   const search = useRef(null);
   const table = useRef(null);
@@ -63,7 +43,7 @@ export function List({kind, route}) {
   return html`<main id="main" class="page">
     <header class="page-head">
       <h1>${kind.label}</h1>
-      <${Live} state=${list} />
+      ${!refused && html`<${Live} state=${list} />`}
       <span class="grow" />
       ${pages.create && rights.can('create', kind.resource) && html`<${Link} class="button primary" to=${createPath(kind, namespace)}>Create ${kind.one}<//>`}
     </header>
@@ -76,7 +56,7 @@ export function List({kind, route}) {
     </div>`}
     ${refused ? html`<${Refused} kind=${kind} namespace=${namespace} />` : fatal ? html`<${Failure} error=${fatal} kind=${kind} namespace=${namespace} />`
       : !list.synced && all.length === 0 ? (list.error ? html`<${ErrorBox} error=${list.error} title="Not loaded yet." />` : html`<${Spinner} />`)
-      : rows.length === 0 ? html`<${Nothing} kind=${kind} namespace=${namespace} filtered=${all.length > 0} clear=${() => { setTone(''); setQuery({filter: ''}); }} />`
+      : rows.length === 0 ? html`<${Nothing} kind=${kind} namespace=${namespace} filtered=${all.length > 0} clear=${() => setQuery({filter: '', show: ''})} />`
       : html`<${Table} tableRef=${table} kind=${kind} columns=${columns} rows=${rows} sort=${sort} />`}
   </main>`;
 }

@@ -1,12 +1,29 @@
 // The login page: a Kubernetes token makes a session.
 import {Button, ErrorBox, html, useEffect, useID, useRef, useState, useTitle} from '../lib/ui.js';
-import {request} from '../lib/api.js';
+import {Code, pause, request} from '../lib/api.js';
 import {navigate} from '../lib/router.js';
 
 // nextOf is where the login leads: a page of the console, and nowhere else.
 export function nextOf(query) {
   const next = query.get('next') ?? '';
   return /^\/ui\/(?!\/|login)/.test(next) ? next : '/ui/clusters';
+}
+
+const firstLook = 2000;
+const lastLook = 30_000;
+
+// stillGood waits until Kubernetes takes the token of the session after all, as after a restart of its API server. It gives up after a minute.
+async function stillGood(signal) {
+  for (let delay = firstLook; delay <= lastLook && !signal.aborted; delay *= 2) {
+    await pause(delay, signal);
+    try {
+      await request('GET', '/ui/api/namespaces', {signal}); // GET /ui/session would end a session that is refused
+      return true;
+    } catch (err) {
+      if (!err.away && err.code !== Code.UNAUTHENTICATED) return !signal.aborted;
+    }
+  }
+  return false;
 }
 
 export function Login({route, session, onSession}) {
@@ -17,6 +34,16 @@ export function Login({route, session, onSession}) {
   const id = useID('token');
   useTitle('Log in');
   useEffect(() => field.current?.focus(), []);
+  const back = (made) => {
+    onSession(made);
+    navigate(nextOf(route.query), {replace: true});
+  };
+  useEffect(() => {
+    if (!session.ended) return undefined;
+    const control = new AbortController();
+    stillGood(control.signal).then(async (good) => good && back(await request('GET', '/ui/session', {signal: control.signal}))).catch(() => {});
+    return () => control.abort();
+  }, []);
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
@@ -24,8 +51,7 @@ export function Login({route, session, onSession}) {
     try {
       const made = await request('POST', '/ui/session', {body: {token}});
       setToken('');
-      onSession(made);
-      navigate(nextOf(route.query), {replace: true});
+      back(made);
     } catch (err) {
       setError(err);
       setBusy(false);

@@ -1,5 +1,6 @@
 // The page of an object: its state in a glance, and tabs for all that is known of it.
 import {Badge, cls, Empty, ErrorBox, html, Spinner, Tabs, useKeys, useTitle} from '../lib/ui.js';
+import {useEvery} from '../lib/again.js';
 import {Code} from '../lib/api.js';
 import {Link, listPath, navigate, objectPath} from '../lib/router.js';
 import {tabsOf} from '../lib/kinds.js';
@@ -17,6 +18,7 @@ const own = {overview: Overview, pods: Pods, events: Events, yaml: YAML};
 export function ObjectPage({kind, namespace, name, route}) {
   const rights = useRights(namespace, {resource: kind.resource, name});
   const watches = rights.loaded ? Boolean(rights.error) || rights.can('watch', kind.resource) : undefined;
+  useEvery(watches === false, rights.again);
   const state = useObject(kind, namespace, name, watches);
   const tabs = tabsOf(kind, rights);
   const wanted = route.query.get('tab') ?? 'overview';

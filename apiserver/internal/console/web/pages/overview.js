@@ -7,7 +7,7 @@ import {Link, objectPath} from '../lib/router.js';
 
 export function Overview({kind, object}) {
   const meta = object.metadata;
-  const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} />`],
+  const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
     ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
   return html`<div class="overview">
     <div class="column">

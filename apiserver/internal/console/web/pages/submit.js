@@ -1,5 +1,6 @@
 // The page that submits a job: as a RayJob with a cluster of its own, or to a cluster that runs.
 import {Button, cls, ErrorBox, html, navigate, toast, useEffect, useRef, useState, useTitle, Warnings} from '../lib/ui.js';
+import {useAgain, useEvery} from '../lib/again.js';
 import {request} from '../lib/api.js';
 import {useRights} from '../lib/rights.js';
 import {objectPath} from '../lib/router.js';
@@ -12,18 +13,19 @@ const maxClusters = 1000;
 // useClusters lists the clusters of a namespace that are ready.
 function useClusters(namespace) {
   const [state, setState] = useState({names: [], error: null});
+  const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (!namespace) {
       return undefined;
     }
     const control = new AbortController();
-    setState({names: [], error: null});
     request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/clusters`, {query: {filter: 'state = "ready"', pageSize: maxClusters}, signal: control.signal}).then(
       (list) => setState({names: (list.items ?? []).map((c) => c.metadata.name), error: null}),
       (error) => control.signal.aborted || setState({names: [], error}),
     );
     return () => control.abort();
-  }, [namespace]);
+  }, [namespace, turn]);
+  useAgain(state.error, () => setTurn((n) => n + 1));
   return state;
 }
 
@@ -55,6 +57,7 @@ export function Submit({route}) {
   };
   const wantedRight = to === 'own' ? ['create', 'rayjobs'] : ['create', 'services', 'proxy'];
   const mayNot = rights.loaded && !rights.error && !rights.can(...wantedRight);
+  useEvery(mayNot, rights.again);
   const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), workers: Number(form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim()});
   const submit = async (e) => {
     e.preventDefault();

@@ -2,7 +2,7 @@
 import {Button, Confirm, Dialog, ErrorBox, html, Link, navigate, toast, useID, useState} from '../lib/ui.js';
 import {ApiError, Code, request} from '../lib/api.js';
 import {listPath, objectPath} from '../lib/router.js';
-import {actionsOf, consequenceOf, groupsOf, sizeProblem} from './allowed.js';
+import {actionsOf, consequenceOf, groupsOf, isSize, sizeProblem} from './allowed.js';
 
 const pathOf = (kind, object) => `/apis/v2/namespaces/${encodeURIComponent(object.metadata.namespace)}/${kind.plural}/${encodeURIComponent(object.metadata.name)}`;
 
@@ -134,7 +134,7 @@ function Scale({kind, object, onClose}) {
         <div class="scale-fields">
         ${[['replicas', 'Replicas'], ['min', 'Minimum'], ['max', 'Maximum']].map(([field, text]) => html`<label key=${field} class="field">${text}
           <input class="input" type="number" min="0" max="2147483647" step="1" inputmode="numeric" required value=${g[field]} aria-describedby=${problems[i] ? `${form}-${i}` : undefined}
-            aria-invalid=${problems[i] ? 'true' : undefined} onInput=${set(i, field)} /></label>`)}
+            aria-invalid=${isSize(numbers[i][field]) ? undefined : 'true'} onInput=${set(i, field)} /></label>`)}
         </div>
         <p class="field-problem" id=${`${form}-${i}`} role="status">${problems[i]}</p>
       </fieldset>`)}

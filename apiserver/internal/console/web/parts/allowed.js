@@ -79,11 +79,13 @@ export function consequenceOf(action, plural, object) {
   }
 }
 
+// isSize tells whether a number can be one of replicas.
+export const isSize = (n) => Number.isInteger(n) && n >= 0 && n <= 2147483647;
+
 // sizeProblem says why the numbers of a group cannot be sent; empty if they can. Whether they fit each other the server decides.
 export function sizeProblem(numbers) {
   for (const [field, name] of [['replicas', 'Replicas'], ['min', 'Minimum'], ['max', 'Maximum']]) {
-    const n = numbers[field];
-    if (!Number.isInteger(n) || n < 0 || n > 2147483647) {
+    if (!isSize(numbers[field])) {
       return `${name} must be a whole number of at least 0.`;
     }
   }

@@ -1,5 +1,6 @@
 // Whether a text would be taken by the server, asked while one types.
 import {useEffect, useRef, useState} from '../lib/ui.js';
+import {useAgain} from '../lib/again.js';
 import {Code, request} from '../lib/api.js';
 import {latest} from './latest.js';
 import {fieldsOf, located, mayPass, problemsOf, warningOf} from './problems.js';
@@ -85,5 +86,6 @@ export function useCheck({text, method, path}) {
     clearTimeout(retry.current.timer);
     ask.current.cancel();
   }, []);
+  useAgain(result.state === 'refused' && result.error.code === Code.PERMISSION_DENIED ? result.error : null, () => retry.current.again());
   return {...result, again: () => retry.current.again()};
 }

@@ -1,6 +1,8 @@
 // The log of a job: followed, searched, in bounded memory.
 import {Badge, Button, Empty, ErrorBox, html, Spinner, useEffect, useMemo, useReducer, useRef, useState} from '../lib/ui.js';
+import {useAgain} from '../lib/again.js';
 import {Code, pause, textStream, urlOf} from '../lib/api.js';
+import {seen, whileSeen} from '../lib/seen.js';
 import {find, LogBuffer, split} from './logbuffer.js';
 import {stateOf, whyNone} from './outcome.js';
 import {sentence} from './problems.js';
@@ -13,15 +15,17 @@ const lastRetry = 20000;
 const frame = 100;
 
 // follow reads a log into a buffer until the signal or its end, or until there will be none, which none says. It begins anew after a break, since what was lost
-// of the end is not known.
+// of the end is not known; so it does when the page comes to the foreground.
 async function follow({path, query, buffer, signal, none, onState, changed}) {
   let wait = firstRetry;
   while (!signal.aborted) {
     let fresh = true;
+    await seen(signal);
+    const connection = whileSeen(signal);
     try {
       onState({state: 'opening', error: null});
       await textStream(path, {
-        query: {follow: true, ...query}, signal,
+        query: {follow: true, ...query}, signal: connection.signal,
         onText: (text) => {
           if (fresh) {
             buffer.clear(); // what was shown stays until there is something new
@@ -33,6 +37,9 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
           changed();
         },
       });
+      if (connection.hidden()) {
+        continue;
+      }
       if (!signal.aborted) {
         buffer.end();
         changed();
@@ -40,8 +47,11 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
       }
       return;
     } catch (error) {
-      if (signal.aborted || error.name === 'AbortError') {
+      if (signal.aborted) {
         return;
+      }
+      if (connection.hidden()) {
+        continue;
       }
       const state = stateOf(error, Code, none());
       onState({state, error});
@@ -50,6 +60,8 @@ async function follow({path, query, buffer, signal, none, onState, changed}) {
       }
       await pause(Math.max(wait, (error.retryAfter || 0) * 1000), signal);
       wait = Math.min(wait * 2, lastRetry);
+    } finally {
+      connection.end();
     }
   }
 }
@@ -100,6 +112,7 @@ export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
       setAttempt((n) => n + 1);
     }
   }, [phase]);
+  useAgain(status.state === 'failed' ? status.error : null, () => setAttempt((n) => n + 1));
   const shown = useRef(null);
   if (!paused || shown.current === null) {
     shown.current = buffer.snapshot(shown.current);
@@ -111,13 +124,13 @@ export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
         ${sources.map((s) => html`<option value=${s.id}>${s.label}</option>`)}</select></label>`}
       <label class="field-inline">from <select class="input" value=${from} onChange=${(e) => setFrom(e.currentTarget.value)}>
         ${beginnings.map((b) => html`<option value=${b.id}>${b.label}</option>`)}</select></label>
-      <${Button} kind="quiet" aria-pressed=${paused} disabled=${status.state === 'ended' && !paused} onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Pause'}<//>
+      ${status.state !== 'none' && html`<${Button} kind="quiet" aria-pressed=${paused} disabled=${status.state === 'ended' && !paused} onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Pause'}<//>
       <${Button} kind="quiet" aria-pressed=${atEnd} onClick=${() => setAtEnd(true)}>Stay at the end<//>
-      <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>
+      <a class="button quiet" href=${urlOf(path, {source})} download=${name + '.log'}>Download</a>`}
     </div>
     <${Status} status=${status} none=${none} onRetry=${() => setAttempt(attempt + 1)} />
     ${status.state === 'none' && sources.filter((s) => s.id !== source).map((s) => html`<p key=${s.id} class="log-status"><${Button} onClick=${() => setSource(s.id)}>Show the log of ${s.label}<//></p>`)}
-    <${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed' || status.state === 'none'} />
+    ${status.state !== 'none' && html`<${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'} />`}
   </section>`;
 }
 

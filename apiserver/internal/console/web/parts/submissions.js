@@ -1,5 +1,5 @@
 // The Ray jobs on a running cluster: what there are, and one of them with its log to its end.
-import {Badge, Button, Confirm, Empty, ErrorBox, html, Link, setQuery, Spinner, Time, toast, useState} from '../lib/ui.js';
+import {Badge, Button, Confirm, Empty, ErrorBox, html, Link, setQuery, Spinner, Time, toast, useEffect, useState} from '../lib/ui.js';
 import {Code, request} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 import {useRoute} from '../lib/router.js';
@@ -20,18 +20,19 @@ export function Submissions({object, rights}) {
   if (chosen) {
     return html`<${One} key=${chosen} object=${object} id=${chosen} rights=${rights} />`;
   }
-  return html`<${All} object=${object} rights=${rights} />`;
+  return html`<${All} object=${object} />`;
 }
 
-function All({object, rights}) {
+function All({object}) {
   const path = pathOf(object);
   const {data, error, loading, again} = useFetched((signal) => request('GET', path, {query: {pageSize: 1000}, signal}), path);
-  const {namespace, name} = object.metadata;
+  useEffect(() => { // a cluster that is not ready has no list yet
+    if (error) again();
+  }, [object.metadata.resourceVersion]);
   const all = data?.submissions ?? [];
   return html`<div class="toolbar">
       <span class="muted">${data && `${(data.totalSize ?? all.length).toLocaleString('en')} on this cluster`}</span><span class="grow" />
-      <${Button} busy=${loading} onClick=${again}>Read again<//>
-      ${rights.can('create', 'services', 'proxy') && html`<${Link} class="button primary" to=${`/ui/submit?namespace=${encodeURIComponent(namespace)}&cluster=${encodeURIComponent(name)}`}>Submit a job<//>`}
+      <${Button} busy=${loading} onClick=${again}>Refresh<//>
     </div>
     <${ErrorBox} error=${error} title="The jobs cannot be read." onRetry=${again} />
     ${data === null && loading && html`<${Spinner} label="Asking Ray" />`}
@@ -59,15 +60,15 @@ function One({object, id, rights}) {
   };
   return html`<div class="toolbar"><${Button} kind="quiet" onClick=${back}>All submissions<//><h2 class="submission-name">${id}</h2>
       ${s && html`<span role="status"><${Badge} tone=${tones[s.status]}>${s.status}<//></span>`}<span class="grow" />
-      <${Button} busy=${loading} onClick=${again}>Read again<//>
+      <${Button} busy=${loading} onClick=${again}>Refresh<//>
       ${s && !ended(s) && rights.can('create', 'services', 'proxy') && html`<${Button} onClick=${() => setAsking('stop')}>Stop<//>`}
-      ${s && ended(s) && rights.can('delete', 'services', 'proxy') && html`<${Button} kind="danger" onClick=${() => setAsking('delete')}>Delete<//>`}
+      ${s && ended(s) && rights.can('delete', 'services', 'proxy') && html`<${Button} kind="danger" onClick=${() => setAsking('delete')}>Delete record<//>`}
     </div>
     <${ErrorBox} error=${error} title=${error?.code === Code.NOT_FOUND ? 'Ray has no record of it any more.' : 'The job cannot be read.'} onRetry=${again} />
     ${s && html`<dl class="facts">
       <div><dt>Entrypoint</dt><dd><code class="entrypoint">${s.entrypoint}</code></dd></div>
-      <div><dt>Started</dt><dd><${Time} at=${s.startTime} />${s.startTime && ' ago'}</dd></div>
-      <div><dt>Ended</dt><dd><${Time} at=${s.endTime} />${s.endTime && ' ago'}</dd></div>
+      <div><dt>Started</dt><dd><${Time} at=${s.startTime} ago=${true} /></dd></div>
+      <div><dt>Ended</dt><dd><${Time} at=${s.endTime} ago=${true} /></dd></div>
       ${s.driverExitCode !== undefined && html`<div><dt>Exit code</dt><dd>${s.driverExitCode}</dd></div>`}
       ${s.errorType && html`<div><dt>Kind of failure</dt><dd>${s.errorType}</dd></div>`}
     </dl>

@@ -1,6 +1,7 @@
 // The course of an incremental upgrade: capacities and traffic of both clusters as they change.
 import {Badge, Empty, html, Link, Time, useEffect, useReducer, useRef, useState} from '../lib/ui.js';
 import {request} from '../lib/api.js';
+import {useFetched} from '../lib/fetched.js';
 import {objectPath} from '../lib/router.js';
 import {clustersOf, sampleOf, samplesBefore, seriesOf, stateOf, waitingFor, withSample} from './timeline.js';
 
@@ -24,17 +25,13 @@ export function Upgrade({object}) {
       setSamples((all) => withSample(all, now));
     }
   }, [object]);
+  const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}/events`;
+  const {data: answer} = useFetched((signal) => request('GET', path, {query: {pageSize: 1000}, signal}), uid); // who may not read events sees what happens from now on
   useEffect(() => {
-    const control = new AbortController();
-    const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}/events`;
-    request('GET', path, {query: {pageSize: 1000}, signal: control.signal}).then((answer) => {
-      setSamples((all) => {
-        const before = samplesBefore(answer.events ?? [], first.current.sample);
-        return [...before, ...all.filter((s) => !s.fromEvent)];
-      });
-    }, () => {}); // who may not read events sees what happens from now on
-    return () => control.abort();
-  }, [namespace, name, uid]);
+    if (answer) {
+      setSamples((all) => [...samplesBefore(answer.events ?? [], first.current.sample), ...all.filter((s) => !s.fromEvent)]);
+    }
+  }, [answer]);
   useEffect(() => {
     const timer = now.pending ? setInterval(tick, 1000) : 0;
     return () => clearInterval(timer);
@@ -58,7 +55,7 @@ function Cluster({role, side, namespace, shares}) {
   return html`<div class="card upgrade-cluster">
     <h2>${role}: <${Link} to=${objectPath('clusters', namespace, side.name)}>${side.name}<//></h2>
     ${shares && html`<${Share} label="Capacity" value=${side.capacity} /><${Share} label="Traffic" value=${side.traffic} />`}
-    ${side.moved && html`<p class="muted">Traffic moved last <${Time} at=${side.moved} /> ago.</p>`}
+    ${side.moved && html`<p class="muted">Traffic last moved <${Time} at=${side.moved} ago=${true} />.</p>`}
     ${side.applications.length > 0 && html`<ul class="upgrade-apps">${side.applications.map((a) => html`<li key=${a.name}><${Badge} tone=${a.status === 'RUNNING' ? 'ok' : a.status === 'DEPLOYING' || a.status === 'NOT_STARTED' ? 'busy' : 'error'} title=${a.message}>${a.status}<//> ${a.name}</li>`)}</ul>`}
   </div>`;
 }
