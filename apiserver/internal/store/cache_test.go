@@ -202,6 +202,26 @@ func TestWatchResetsWhenTheTokenIsTooOld(t *testing.T) {
 			}
 		})
 	}
+	broken := errors.New("the client is gone")
+	for before := range 2 { // SYNCED is not reached
+		token := resumeToken(101)
+		sofar := 0
+		err := s.Watch(t.Context(), WatchOptions{ResumeToken: token}, func(e Event) error {
+			if sofar++; sofar > before+1 {
+				return broken
+			}
+			token = e.Token
+			return nil
+		})
+		if !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		got, _, err := collect(t, s, WatchOptions{ResumeToken: token}, 3, nil)
+		must(t, err)
+		if diff := cmp.Diff([]string{"RESET", "ADDED 1", "SYNCED"}, got); diff != "" {
+			t.Errorf("after %d events (-want +got):\n%s", before+1, diff)
+		}
+	}
 	if err := s.Watch(t.Context(), WatchOptions{ResumeToken: "nonsense"}, nil); !errors.Is(err, ErrResumeToken) {
 		t.Errorf("nonsense token: %v, want ErrResumeToken", err)
 	}

@@ -103,22 +103,20 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 	w.next, w.resume = c.first+uint64(len(c.log)), c.version
 	c.mu.RUnlock()
 
-	token := resumeToken(w.resume)
+	// Until all initial objects have been sent, tokens are those that start over: resuming amid them would lose the rest.
 	if w.o.ResumeToken != "" {
-		if err := w.send(Event{Type: Reset, Token: token}); err != nil {
+		if err := w.send(Event{Type: Reset, Token: resumeToken(0)}); err != nil {
 			return err
 		}
 	}
 	if !w.o.SkipInitial || w.o.ResumeToken != "" {
 		for _, item := range w.o.of(items) {
-			// The token of an initial object is one that starts over: resuming in the middle of the initial objects
-			// would lose the rest of them.
 			if err := w.send(Event{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
 				return err
 			}
 		}
 	}
-	return w.send(Event{Type: Synced, Token: token})
+	return w.send(Event{Type: Synced, Token: resumeToken(w.resume)})
 }
 
 // follow sends changes as they come.

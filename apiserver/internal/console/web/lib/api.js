@@ -159,7 +159,7 @@ export async function stream(path, {query = {}, signal, onMessage, onState = () 
       await lines(response, connection.signal, (line) => {
         const message = JSON.parse(line);
         if (message.error) throw statusError(message.error);
-        if (message.type !== 'RESET') token = message.resumeToken || token; // going on behind a reset would leave out what follows it
+        token = message.resumeToken || token;
         delay = firstDelay;
         onMessage(message);
       });
