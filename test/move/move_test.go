@@ -112,13 +112,19 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, env: env, client: kube, namespace: "research", crds: kubeRayCRDs(t), work: t.TempDir()}
+	c := &cluster{t: t, env: env, client: kube, namespace: "research", crds: write(t, kubeRayCRDs(t)), work: t.TempDir()}
 	c.kubectl("create", "-f", c.crds)
-	c.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=120s")
+	c.established()
 	c.kubectl("apply", "-f", "test/move/testdata/kuberay.yaml")
 	c.kubectl("rollout", "status", "deployment", "kuberay-operator", "-n", "kuberay", "--timeout=120s")
 	c.makeNamespace()
 	return c
+}
+
+// established waits for all CRDs. kubectl fails on one that has no conditions yet.
+func (c *cluster) established() {
+	c.t.Helper()
+	c.bash("the CRDs", "for i in {1..60}; do kubectl wait crd --all --for=condition=Established --timeout=120s && exit; sleep 1; done; exit 1")
 }
 
 func (c *cluster) makeNamespace() {

@@ -238,6 +238,16 @@ func (p *production) underRaygate() {
 		p.t.Errorf("the service that was ready: %+v", rs.Status)
 	}
 	p.looksAlike("under raygate", ending)
+	submitter := &batchv1.Job{}
+	p.eventually("the submitter of KubeRay to get the label that caches go by", func() error {
+		if err := p.client.Get(p.t.Context(), p.key(lasting), submitter); err != nil {
+			return err
+		}
+		if got := submitter.Labels[rayv1.LabelCluster]; got != lasting+"-x2f7q" {
+			return fmt.Errorf("it is %q", got)
+		}
+		return nil
+	})
 	p.finish(ending)
 	p.eventually("the end of the job", func() error {
 		if s := p.job(ending).Status; s.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || s.JobStatus != rayv1.JobStatusSucceeded || *s.Succeeded != 1 || *s.Failed != 0 {

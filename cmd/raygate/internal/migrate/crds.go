@@ -96,7 +96,7 @@ const (
 	raygate = "raygate"
 )
 
-// originOf tells whose CRD it is: ours carries the kind of list that only we have, or, for kinds without worker groups at the top, the old version.
+// originOf tells whose CRD it is: in ours worker groups, which every kind has at some depth, are a kind of list that only we have.
 func originOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	for _, v := range crd.Spec.Versions {
 		if v.Schema != nil && v.Name == rayv1.GroupVersion.Version && hasGroupMap(v.Schema.OpenAPIV3Schema) {

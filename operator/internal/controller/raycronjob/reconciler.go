@@ -87,7 +87,7 @@ type scope struct {
 	events []report.Event
 }
 
-// +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs/status,verbs=update
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs/finalizers,verbs=update
 

@@ -107,7 +107,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 	}
 }
 
-// +kubebuilder:rbac:groups=ray.io,resources=rayservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=ray.io,resources=rayservices,verbs=list;watch
 // +kubebuilder:rbac:groups=ray.io,resources=rayservices/status,verbs=update
 // +kubebuilder:rbac:groups=ray.io,resources=rayservices/finalizers,verbs=update
 

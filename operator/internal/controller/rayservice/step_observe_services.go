@@ -25,7 +25,7 @@ type observeServices struct {
 }
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
 
 // Run implements step.
 func (o *observeServices) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {

@@ -53,7 +53,6 @@
   resources:
   - endpointslices
   verbs:
-  - get
   - list
   - watch
 - apiGroups:
@@ -117,7 +116,6 @@
   resources:
   - raycronjobs
   verbs:
-  - get
   - list
   - watch
 - apiGroups:
@@ -125,7 +123,6 @@
   resources:
   - rayservices
   verbs:
-  - get
   - list
   - patch
   - watch
