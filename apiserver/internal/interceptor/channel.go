@@ -17,6 +17,8 @@ import (
 // Channel is a connection to services of this process, on which calls pass interceptors. Calls cost neither a socket nor the encoding of messages: both
 // sides see the same values, so that neither may change what it was given or has handed over.
 //
+// Services see the values of the caller's context, the incoming metadata of gRPC included; what it has of outgoing metadata is nobody's.
+//
 // A unary call runs in the goroutine of its caller, with the caller's context: it waits for the service even if that context ends, as services watch it too.
 type Channel struct {
 	chain   Interceptor
@@ -58,8 +60,7 @@ func (c *Channel) Invoke(ctx context.Context, method string, in, out any, option
 		return status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
 	sent := &sentMetadata{method: method}
-	md, _ := metadata.FromOutgoingContext(ctx)
-	ctx = metadata.NewOutgoingContext(grpc.NewContextWithServerTransportStream(metadata.NewIncomingContext(ctx, md), sent), nil)
+	ctx = grpc.NewContextWithServerTransportStream(ctx, sent)
 	reply, err := m.handler(m.service, ctx, func(request any) error { return share(request, in) }, c.chain.Unary)
 	for _, o := range options {
 		switch o := o.(type) {
@@ -96,7 +97,7 @@ func (s *sentMetadata) Method() string { return s.method }
 func (s *sentMetadata) SetHeader(md metadata.MD) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.header = metadata.Join(s.header, md)
+	s.header = join(s.header, md)
 	return nil
 }
 
@@ -107,8 +108,16 @@ func (s *sentMetadata) SendHeader(md metadata.MD) error { return s.SetHeader(md)
 func (s *sentMetadata) SetTrailer(md metadata.MD) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trailer = metadata.Join(s.trailer, md)
+	s.trailer = join(s.trailer, md)
 	return nil
+}
+
+// join is metadata.Join without a copy of the first, which most calls have only one of.
+func join(sent, md metadata.MD) metadata.MD {
+	if sent == nil {
+		return md
+	}
+	return metadata.Join(sent, md)
 }
 
 // inherited is the context of a stream's server with the values of its client, which here is the REST edge: whose call it is, from where, and in which trace.

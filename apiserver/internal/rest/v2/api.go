@@ -1,7 +1,7 @@
 package v2
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -9,11 +9,11 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,58 +53,54 @@ type Options struct {
 type API struct {
 	Options
 	routes routes
+	zip    func(http.Handler) http.HandlerFunc
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
+	var err error
+	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
 		return nil, fmt.Errorf("making the compression: %w", err)
 	}
 	for _, s := range o.Services {
-		mux := a.newMux() // of its own: a mux tries one pattern after the other
-		if err := s.Register(ctx, mux, o.Conn); err != nil {
+		handlers, err := a.handlersOf(ctx, s)
+		if err != nil {
 			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
 		}
-		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(inParts(mux)))...)
+		added, err := routesOf(s.Descriptor, handlers)
+		if err != nil {
+			return nil, err
+		}
+		a.routes = append(a.routes, added...)
 	}
 	return a, nil
 }
 
-func (a *API) newMux() *runtime.ServeMux {
-	return runtime.NewServeMux(
+// handlersOf returns the generated handlers of a service, in the order of its methods and their bindings. They are called directly: a mux would look for
+// the route of a request, which is known by then, by trying one pattern after the other.
+func (a *API) handlersOf(ctx context.Context, s Service) (handlers []runtime.HandlerFunc, err error) {
+	mux := runtime.NewServeMux(
+		runtime.WithMiddlewares(func(h runtime.HandlerFunc) runtime.HandlerFunc {
+			handlers = append(handlers, h)
+			return h
+		}),
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
 		runtime.WithMarshalerOption(typeYAML, marshaler{typeYAML}),
 		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
 		runtime.WithMarshalerOption(typeText, marshaler{typeText}),
-		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(a.errorHandler),
-		runtime.WithRoutingErrorHandler(func(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
-			a.noRoute(w, r, m)
-		}),
 		runtime.WithWriteContentLength(),
 		runtime.WithStreamErrorHandler(a.streamError),
 		runtime.WithForwardResponseOption(responseHeaders),
-		runtime.WithDisablePathLengthFallback(),
-		runtime.WithDisableHTTPMethodOverride(),
 	)
-}
-
-// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
-// else does: no header of a proxy can pass for an identity.
-func incomingHeader(name string) (string, bool) {
-	switch http.CanonicalHeaderKey(name) {
-	case "X-Request-Id", "X-Min-Resource-Version", "If-Match", "Traceparent", "Tracestate":
-		return strings.ToLower(name), true
-	case "User-Agent":
-		return runtime.MetadataPrefix + "user-agent", true
-	}
-	return "", false
+	return handlers, s.Register(ctx, mux, a.Conn)
 }
 
 func outgoingHeader(name string) (string, bool) {
@@ -142,14 +138,17 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message
 	return nil
 }
 
-// call is a request on its way through the mux.
+// call is a request on its way through the handler of its route.
 type call struct {
 	http.ResponseWriter
-	out      *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
+	request  *http.Request // as it came
+	zip      func(http.Handler) http.HandlerFunc
 	visit    *edge.Visit
 	document *document.Body
 	route    *route
 	path     string
+	whole    bool // the answer is sent in one piece
+	code     int  // of an answer in one piece: it is sent with it, since some headers are set after it
 	begun    bool // something was written
 	ended    bool // all that follows is dropped
 }
@@ -163,7 +162,11 @@ func callFrom(ctx context.Context) *call {
 
 // WriteHeader implements http.ResponseWriter.
 func (c *call) WriteHeader(code int) {
-	if !c.ended {
+	switch {
+	case c.ended:
+	case c.whole:
+		c.code = cmp.Or(c.code, code)
+	default:
 		c.begun = true
 		c.ResponseWriter.WriteHeader(code)
 	}
@@ -171,18 +174,15 @@ func (c *call) WriteHeader(code int) {
 
 // Write implements http.ResponseWriter.
 func (c *call) Write(p []byte) (int, error) {
-	if c.ended {
+	switch {
+	case c.ended:
 		return len(p), nil
+	case c.whole:
+		return len(p), c.send(p)
 	}
 	c.begun = true
-	if c.out != nil {
-		return c.out.Write(p)
-	}
 	return c.ResponseWriter.Write(p)
 }
-
-// buffers are those of answers.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // Unwrap is for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
@@ -192,19 +192,17 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.servedDashboard(w, r) {
 		return
 	}
-	settleAccept(r)
-	if r.Method == http.MethodHead {
-		if get := a.routes.match(http.MethodGet, r.URL.Path); get != nil && !get.stream {
-			// The server, which leaves out the body, goes by the request that it knows.
-			r = r.WithContext(r.Context())
-			r.Method = http.MethodGet
+	accept, parts := settleAccept(r), strings.Split(r.URL.Path, "/")
+	c := &call{ResponseWriter: w, request: r, zip: a.zip, route: a.routes.match(r.Method, parts), path: r.URL.Path}
+	if r.Method == http.MethodHead { // the server leaves out the body
+		if get := a.routes.match(http.MethodGet, parts); get != nil && !get.stream {
+			c.route = get
 		}
 	}
-	c := &call{ResponseWriter: w, route: a.routes.match(r.Method, r.URL.Path), path: r.URL.Path}
 	if c.route != nil {
 		rest.SetRoute(w, c.route.pattern)
 		if c.route.text {
-			r.Header.Set("Accept", typeText)
+			accept = typeText
 		}
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, c.route != nil && c.route.long)
@@ -214,30 +212,44 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer visit.Leave()
 	c.visit = visit
-	if err := prepare(ctx, w, r, c.route, visit); err != nil {
+	b, err := prepare(ctx, w, r, c.route, visit)
+	if err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		a.WriteError(w, err)
 		return
 	}
-	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
-	}
 	if c.route == nil {
-		a.noRoute(c, r, marshaler{r.Header.Get("Accept")})
+		a.noRoute(c, r, marshaler{accept})
 		return
 	}
-	if !c.route.long { // a stream is sent on at once
-		c.out = buffers.Get().(*bufio.Writer)
-		c.out.Reset(w)
-		defer func() {
-			_ = c.out.Flush()
-			c.out.Reset(nil)
-			buffers.Put(c.out)
-		}()
+	c.document, c.whole = &b.document, !c.route.long   // a stream is sent on at once
+	b.document.InParts = c.whole && accept == typeJSON // others are made of the whole
+	c.route.serve(c, c.seen(ctx, b, accept), c.route.variables(parts))
+}
+
+// seen is the request for the handler of the route, which looks for metadata in all that it is shown.
+func (c *call) seen(ctx context.Context, b *body, accept string) *http.Request {
+	if addr, err := netip.ParseAddrPort(c.request.RemoteAddr); err == nil {
+		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
-	c.document = &r.Body.(*body).document
+	ctx = metadata.NewIncomingContext(ctx, rest.Metadata(c.request.Header, passedHeaders))
 	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), c.document)
-	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
+	header := http.Header{"Accept": {accept}}
+	if b.contentType != typeJSON { // which is what none means
+		header["Content-Type"] = []string{b.contentType}
+	}
+	if timeout := c.request.Header["Grpc-Timeout"]; timeout != nil {
+		header["Grpc-Timeout"] = timeout
+	}
+	r := c.request.WithContext(ctx)
+	r.Method, r.Header, r.Body, r.Host, r.RemoteAddr = c.route.method, header, b, "", ""
+	return r
+}
+
+// passedHeaders are those that reach the services, and under which names.
+var passedHeaders = map[string]string{
+	"X-Request-Id": "x-request-id", "X-Min-Resource-Version": "x-min-resource-version", "If-Match": "if-match",
+	"Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent",
 }
 
 // WriteError writes an error that arises outside of a call.

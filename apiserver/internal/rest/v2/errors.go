@@ -59,8 +59,9 @@ func (a *API) noRoute(w http.ResponseWriter, r *http.Request, m runtime.Marshale
 // methodsOf returns the methods that there are on the path of a request.
 func (a *API) methodsOf(r *http.Request) []string {
 	var allow []string
+	parts := strings.Split(r.URL.Path, "/")
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if a.routes.match(method, r.URL.Path) != nil {
+		if a.routes.match(method, parts) != nil {
 			allow = append(allow, method)
 		}
 	}

@@ -1,9 +1,10 @@
 package v2
 
 import (
-	"net/http"
+	"fmt"
 	"strings"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -11,7 +12,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/edge"
 )
 
-// routes knows which HTTP method goes with which path, from the annotations of the services. The mux knows as well but does not say,
+// routes knows which HTTP method goes with which path, from the annotations of the services. The mux of grpc-gateway knows as well but does not say,
 // and a 405 without Allow, or a query parameter that is silently ignored, leaves people guessing.
 type routes []route
 
@@ -24,12 +25,11 @@ type route struct {
 	stream   bool // the answer has no end
 	text     bool // the answer is a log: its bytes as they are
 	long     bool // the call stays open, also one that waits
-	handler  http.Handler
+	serve    runtime.HandlerFunc
 }
 
-// routesOf returns the routes of a service, which mux serves, and zipped where compression makes sense: a stream is sent on at once.
-func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) routes {
-	var all routes
+// routesOf returns the routes of a service with their handlers, which are in the order of its methods and their bindings.
+func routesOf(service protoreflect.ServiceDescriptor, handlers []runtime.HandlerFunc) (all routes, err error) {
 	for i := range service.Methods().Len() {
 		rpc := service.Methods().Get(i)
 		rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
@@ -45,20 +45,22 @@ func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) 
 			r := route{
 				method: method, pattern: pattern, segments: strings.Split(pattern[:end], "/"), verb: pattern[end:], query: parametersOf(rpc.Input(), rule, pattern),
 				stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil,
-				long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long, handler: zipped,
+				long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
 			}
-			if r.long {
-				r.handler = mux
+			if len(all) < len(handlers) {
+				r.serve = handlers[len(all)]
 			}
 			all = append(all, r)
 		}
 	}
-	return all
+	if len(all) != len(handlers) {
+		return nil, fmt.Errorf("%s has %d routes and %d handlers", service.FullName(), len(all), len(handlers))
+	}
+	return all, nil
 }
 
-// match returns the route of a request, nil if there is none.
-func (all routes) match(method, path string) *route {
-	parts := strings.Split(path, "/")
+// match returns the route of a request by the parts of its path, nil if there is none.
+func (all routes) match(method string, parts []string) *route {
 	for i := range all {
 		if all[i].method == method && len(all[i].segments) == len(parts) && all[i].matches(parts) {
 			return &all[i]
@@ -71,7 +73,7 @@ func (all routes) match(method, path string) *route {
 func (r *route) matches(parts []string) bool {
 	last := len(parts) - 1
 	name, ok := strings.CutSuffix(parts[last], r.verb)
-	if !ok || r.verb == "" && strings.Contains(name, ":") {
+	if !ok || r.verb == "" && strings.Contains(name, ":") || r.verb != "" && name == "" {
 		return false
 	}
 	for i, s := range r.segments[:last] {
@@ -80,4 +82,18 @@ func (r *route) matches(parts []string) bool {
 		}
 	}
 	return strings.HasPrefix(r.segments[last], "{") || r.segments[last] == name
+}
+
+// variables returns what the variables of the route are in a path that it matches.
+func (r *route) variables(parts []string) map[string]string {
+	values := map[string]string{}
+	for i, s := range r.segments {
+		if name, ok := strings.CutPrefix(s, "{"); ok {
+			values[strings.TrimSuffix(name, "}")] = parts[i]
+		}
+	}
+	if last := r.segments[len(r.segments)-1]; r.verb != "" && strings.HasPrefix(last, "{") {
+		values[last[1:len(last)-1]] = strings.TrimSuffix(parts[len(parts)-1], r.verb)
+	}
+	return values
 }
