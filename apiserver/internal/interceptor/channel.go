@@ -53,15 +53,26 @@ func (c *Channel) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// Invoke implements grpc.ClientConnInterface. Of the options it knows grpc.Header and grpc.Trailer.
-func (c *Channel) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+// Call calls a unary method, whose request decode fills in, as a server of gRPC does. It returns the service's own answer, and the header that it sends
+// besides.
+func (c *Channel) Call(ctx context.Context, method string, decode func(request any) error) (answer any, header metadata.MD, err error) {
+	answer, sent, err := c.call(ctx, method, decode)
+	return answer, sent.header, err
+}
+
+func (c *Channel) call(ctx context.Context, method string, decode func(any) error) (any, *sentMetadata, error) {
+	sent := &sentMetadata{method: method}
 	m, ok := c.unary[method]
 	if !ok {
-		return status.Errorf(codes.Unimplemented, "there is no method %s", method)
+		return nil, sent, status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
-	sent := &sentMetadata{method: method}
-	ctx = grpc.NewContextWithServerTransportStream(ctx, sent)
-	reply, err := m.handler(m.service, ctx, func(request any) error { return share(request, in) }, c.chain.Unary)
+	answer, err := m.handler(m.service, grpc.NewContextWithServerTransportStream(ctx, sent), decode, c.chain.Unary)
+	return answer, sent, err
+}
+
+// Invoke implements grpc.ClientConnInterface. Of the options it knows grpc.Header and grpc.Trailer.
+func (c *Channel) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+	answer, sent, err := c.call(ctx, method, func(request any) error { return share(request, in) })
 	for _, o := range options {
 		switch o := o.(type) {
 		case grpc.HeaderCallOption:
@@ -73,7 +84,7 @@ func (c *Channel) Invoke(ctx context.Context, method string, in, out any, option
 	if err != nil {
 		return err
 	}
-	return share(out, reply)
+	return share(out, answer)
 }
 
 // NewStream implements grpc.ClientConnInterface.

@@ -7,12 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
@@ -23,7 +21,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 const (
@@ -38,7 +35,7 @@ type Options struct {
 	// Services are those that are served.
 	Services []Service
 	// Conn reaches them. What they answer is not changed here.
-	Conn grpc.ClientConnInterface
+	Conn *interceptor.Channel
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
@@ -52,6 +49,7 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
+	mux    *runtime.ServeMux // of streams
 	routes routes
 	zip    func(http.Handler) http.HandlerFunc
 }
@@ -59,33 +57,24 @@ type API struct {
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
+	a.mux = a.newMux()
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
 		return nil, fmt.Errorf("making the compression: %w", err)
 	}
 	for _, s := range o.Services {
-		handlers, err := a.handlersOf(ctx, s)
-		if err != nil {
+		if err := s.Register(ctx, a.mux, o.Conn); err != nil {
 			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
 		}
-		added, err := routesOf(s.Descriptor, handlers)
-		if err != nil {
-			return nil, err
-		}
-		a.routes = append(a.routes, added...)
+		a.routes = append(a.routes, routesOf(s.Descriptor)...)
 	}
 	return a, nil
 }
 
-// handlersOf returns the generated handlers of a service, in the order of its methods and their bindings. They are called directly: a mux would look for
-// the route of a request, which is known by then, by trying one pattern after the other.
-func (a *API) handlersOf(ctx context.Context, s Service) (handlers []runtime.HandlerFunc, err error) {
-	mux := runtime.NewServeMux(
-		runtime.WithMiddlewares(func(h runtime.HandlerFunc) runtime.HandlerFunc {
-			handlers = append(handlers, h)
-			return h
-		}),
+// newMux returns the mux of streams. Unary calls do without: it tries one pattern after the other, and copies messages and metadata.
+func (a *API) newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typeJSON, marshaler{typeJSON}),
 		runtime.WithMarshalerOption(typePretty, marshaler{typePretty}),
@@ -93,52 +82,24 @@ func (a *API) handlersOf(ctx context.Context, s Service) (handlers []runtime.Han
 		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
 		runtime.WithMarshalerOption(typeText, marshaler{typeText}),
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
-		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(a.errorHandler),
-		runtime.WithWriteContentLength(),
 		runtime.WithStreamErrorHandler(a.streamError),
-		runtime.WithForwardResponseOption(responseHeaders),
+		runtime.WithForwardResponseOption(streamHeaders),
 	)
-	return handlers, s.Register(ctx, mux, a.Conn)
 }
 
-func outgoingHeader(name string) (string, bool) {
-	if name == interceptor.WarningKey {
-		return "Warning", true
-	}
-	return "", false
-}
-
-// responseHeaders sets what HTTP clients look for besides the body.
-func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message) error {
-	c := callFrom(ctx)
-	if c == nil || m == nil || c.route.long && c.route.stream {
-		w.Header().Set("X-Accel-Buffering", "no")
-		if c != nil && c.route.text { // also of an empty one
-			w.Header().Set("Content-Type", marshaler{typeText}.StreamContentType(nil))
-		}
-		return nil
-	}
-	if err := c.takeRoom(ctx, m); err != nil {
-		return err
-	}
-	meta := document.MetadataOf(m)
-	if rv := meta.GetResourceVersion(); rv != "" {
-		w.Header().Set("ETag", `"`+rv+`"`)
-	}
-	name := meta.GetName()
-	if s, ok := m.(interface{ GetSubmission() *raygatev2.Submission }); ok {
-		name = url.PathEscape(s.GetSubmission().GetSubmissionId())
-	}
-	if name != "" && c.route.method == http.MethodPost && c.route.verb == "" {
-		w.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+name)
-		w.WriteHeader(http.StatusCreated)
+// streamHeaders sets what HTTP clients look for besides the messages of a stream.
+func streamHeaders(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
+	w.Header().Set("X-Accel-Buffering", "no")
+	if c := callFrom(ctx); c != nil && c.route.text { // also of an empty one
+		w.Header().Set("Content-Type", marshaler{typeText}.StreamContentType(nil))
 	}
 	return nil
 }
 
-// call is a request on its way through the handler of its route.
+// call is a request whose route is known.
 type call struct {
 	http.ResponseWriter
 	request  *http.Request // as it came
@@ -222,27 +183,26 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.noRoute(c, r, marshaler{accept})
 		return
 	}
-	c.document, c.whole = &b.document, !c.route.long   // a stream is sent on at once
-	b.document.InParts = c.whole && accept == typeJSON // others are made of the whole
-	c.route.serve(c, c.seen(ctx, b, accept), c.route.variables(parts))
-}
-
-// seen is the request for the handler of the route, which looks for metadata in all that it is shown.
-func (c *call) seen(ctx context.Context, b *body, accept string) *http.Request {
-	if addr, err := netip.ParseAddrPort(c.request.RemoteAddr); err == nil {
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
-	ctx = metadata.NewIncomingContext(ctx, rest.Metadata(c.request.Header, passedHeaders))
-	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), c.document)
-	header := http.Header{"Accept": {accept}}
-	if b.contentType != typeJSON { // which is what none means
-		header["Content-Type"] = []string{b.contentType}
+	ctx = document.WithBody(metadata.NewIncomingContext(ctx, rest.Metadata(r.Header, passedHeaders)), &b.document)
+	if c.route.stream {
+		a.mux.ServeHTTP(c, c.streamRequest(ctx, accept))
+		return
 	}
-	if timeout := c.request.Header["Grpc-Timeout"]; timeout != nil {
-		header["Grpc-Timeout"] = timeout
+	c.document, c.whole = &b.document, !c.route.long
+	b.document.InParts = c.whole && accept == typeJSON // others are made of the whole
+	a.serveUnary(ctx, c, b, marshaler{accept}, parts)
+}
+
+// streamRequest is what the mux sees of the request for a stream: it would make metadata of the rest.
+func (c *call) streamRequest(ctx context.Context, accept string) *http.Request {
+	r := c.request.WithContext(context.WithValue(ctx, callKey{}, c))
+	r.Header, r.Host, r.RemoteAddr = http.Header{"Accept": {accept}}, "", ""
+	if timeout := c.request.Header[headerTimeout]; timeout != nil {
+		r.Header[headerTimeout] = timeout
 	}
-	r := c.request.WithContext(ctx)
-	r.Method, r.Header, r.Body, r.Host, r.RemoteAddr = c.route.method, header, b, "", ""
 	return r
 }
 

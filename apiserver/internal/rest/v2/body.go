@@ -15,18 +15,13 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// body is a request body that was read already. The decoder leaves its error in it for the error handler.
+// body is a request body that was read already.
 type body struct {
-	bytes.Reader
 	data        []byte
 	contentType string
-	err         error
 	// document is what the service sees of the body.
 	document document.Body
 }
-
-// Close implements io.Closer.
-func (*body) Close() error { return nil }
 
 // prepare checks what the handlers would not, and reads the body, for which there must be room.
 func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) (*body, error) {
@@ -51,9 +46,7 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 	if err != nil {
 		return nil, err
 	}
-	b := &body{data: data, contentType: contentType}
-	b.Reset(data)
-	return b, nil
+	return &body{data: data, contentType: contentType}, nil
 }
 
 // bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a

@@ -17,11 +17,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// errorHandler writes errors of calls and of decoding.
-func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = b.err
-	}
+// errorHandler writes errors of streams that have not begun.
+func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}

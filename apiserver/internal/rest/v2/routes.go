@@ -1,10 +1,8 @@
 package v2
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -22,14 +20,20 @@ type route struct {
 	segments []string
 	verb     string // with its colon
 	query    parameters
-	stream   bool // the answer has no end
-	text     bool // the answer is a log: its bytes as they are
-	long     bool // the call stays open, also one that waits
-	serve    runtime.HandlerFunc
+	stream   bool   // the answer has no end
+	text     bool   // the answer is a log: its bytes as they are
+	long     bool   // the call stays open, also one that waits
+	rpc      string // the full name of the method
+	// variables are the fields that the parts of a path are for; empty for the others.
+	variables []protoreflect.Name
+	// body is the field of the request that a body holds, and shown that of the response which is the answer. For the first * is all of it and nothing
+	// none, for the second nothing is all.
+	body, shown protoreflect.Name
 }
 
-// routesOf returns the routes of a service with their handlers, which are in the order of its methods and their bindings.
-func routesOf(service protoreflect.ServiceDescriptor, handlers []runtime.HandlerFunc) (all routes, err error) {
+// routesOf returns the routes of a service.
+func routesOf(service protoreflect.ServiceDescriptor) routes {
+	var all routes
 	for i := range service.Methods().Len() {
 		rpc := service.Methods().Get(i)
 		rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
@@ -45,18 +49,20 @@ func routesOf(service protoreflect.ServiceDescriptor, handlers []runtime.Handler
 			r := route{
 				method: method, pattern: pattern, segments: strings.Split(pattern[:end], "/"), verb: pattern[end:], query: parametersOf(rpc.Input(), rule, pattern),
 				stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil,
-				long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long,
+				rpc: "/" + string(service.FullName()) + "/" + string(rpc.Name()), body: protoreflect.Name(rule.GetBody()), shown: protoreflect.Name(rule.GetResponseBody()),
 			}
-			if len(all) < len(handlers) {
-				r.serve = handlers[len(all)]
+			r.long = edge.MethodOf(r.rpc).Long
+			for _, s := range r.segments {
+				name, ok := strings.CutPrefix(s, "{")
+				if !ok {
+					name = ""
+				}
+				r.variables = append(r.variables, protoreflect.Name(strings.TrimSuffix(name, "}")))
 			}
 			all = append(all, r)
 		}
 	}
-	if len(all) != len(handlers) {
-		return nil, fmt.Errorf("%s has %d routes and %d handlers", service.FullName(), len(all), len(handlers))
-	}
-	return all, nil
+	return all
 }
 
 // match returns the route of a request by the parts of its path, nil if there is none.
@@ -82,18 +88,4 @@ func (r *route) matches(parts []string) bool {
 		}
 	}
 	return strings.HasPrefix(r.segments[last], "{") || r.segments[last] == name
-}
-
-// variables returns what the variables of the route are in a path that it matches.
-func (r *route) variables(parts []string) map[string]string {
-	values := map[string]string{}
-	for i, s := range r.segments {
-		if name, ok := strings.CutPrefix(s, "{"); ok {
-			values[strings.TrimSuffix(name, "}")] = parts[i]
-		}
-	}
-	if last := r.segments[len(r.segments)-1]; r.verb != "" && strings.HasPrefix(last, "{") {
-		values[last[1:len(last)-1]] = strings.TrimSuffix(parts[len(parts)-1], r.verb)
-	}
-	return values
 }
