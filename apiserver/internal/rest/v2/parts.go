@@ -15,7 +15,7 @@ import (
 
 // takeRoom makes an answer of many bytes wait until there is room for them.
 func (c *call) takeRoom(ctx context.Context, m proto.Message) error {
-	size := len(document.Carried(m.ProtoReflect()))
+	size := len(document.Carried(m.ProtoReflect())) + len(c.document.Object)
 	for _, part := range c.document.Tail {
 		size += len(part)
 	}
@@ -24,7 +24,7 @@ func (c *call) takeRoom(ctx context.Context, m proto.Message) error {
 	}
 	err := c.visit.Body(ctx, int64(size))
 	if err != nil {
-		c.document.Tail = nil // the error is the answer
+		c.document.Tail, c.document.Object = nil, nil // the error is the answer
 	}
 	return err
 }
@@ -52,6 +52,10 @@ func (c *call) send(message []byte) error {
 		}
 		c.Header().Set("Content-Length", strconv.Itoa(size))
 	}
+	if len(parts) == 1 && size < minGzip {
+		c.Header().Add("Vary", "Accept-Encoding")
+		return c.write(c.ResponseWriter, parts)
+	}
 	w := buffered{c.ResponseWriter, buffers.Get().(*bufio.Writer)}
 	w.out.Reset(c.ResponseWriter)
 	defer func() {
@@ -59,21 +63,18 @@ func (c *call) send(message []byte) error {
 		buffers.Put(w.out)
 	}()
 	var err error
-	write := func(w http.ResponseWriter, _ *http.Request) {
-		if c.code != 0 {
-			w.WriteHeader(c.code)
-		}
-		for _, part := range parts {
-			if _, err = w.Write(part); err != nil {
-				return
-			}
-		}
-	}
-	if size < minGzip {
-		c.Header().Add("Vary", "Accept-Encoding")
-		write(w, nil)
-	} else {
-		c.zip(http.HandlerFunc(write)).ServeHTTP(w, c.request)
-	}
+	c.zip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { err = c.write(w, parts) })).ServeHTTP(w, c.request)
 	return cmp.Or(err, w.out.Flush())
+}
+
+func (c *call) write(w http.ResponseWriter, parts [][]byte) error {
+	if c.code != 0 {
+		w.WriteHeader(c.code)
+	}
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -94,18 +94,25 @@ func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message, he
 		return err
 	}
 	c.headers(answer)
-	shown := answer
-	if c.route.shown != "" {
-		r := answer.ProtoReflect()
-		shown = r.Get(r.Descriptor().Fields().ByName(c.route.shown)).Message().Interface()
-	}
-	data, err := m.marshalMessage(shown)
-	if err != nil {
-		return fmt.Errorf("encoding an answer: %w", err)
+	data := c.document.Object
+	if data == nil {
+		var err error
+		if data, err = m.marshalMessage(c.shown(answer)); err != nil {
+			return fmt.Errorf("encoding an answer: %w", err)
+		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	_, _ = c.Write(data) // that the client is gone is nobody's error
 	return nil
+}
+
+// shown is the part of an answer that is sent.
+func (c *call) shown(answer proto.Message) proto.Message {
+	if c.route.shown == "" {
+		return answer
+	}
+	m := answer.ProtoReflect()
+	return m.Get(m.Descriptor().Fields().ByName(c.route.shown)).Message().Interface()
 }
 
 // headers sets what HTTP clients look for besides the body.
