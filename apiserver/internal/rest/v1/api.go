@@ -39,14 +39,28 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
-	mux    *runtime.ServeMux
+	mux    *runtime.ServeMux // of what has no route: it says why
 	routes routes
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	a.mux = runtime.NewServeMux(
+	a.mux = a.newMux()
+	for _, s := range services {
+		mux := a.newMux() // of its own: a mux tries one pattern after the other
+		for _, m := range []*runtime.ServeMux{mux, a.mux} {
+			if err := s.register(ctx, m, o.Conn); err != nil {
+				return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
+			}
+		}
+		a.routes = append(a.routes, routesOf(s.descriptor, mux)...)
+	}
+	return a, nil
+}
+
+func (a *API) newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, newMarshaler()),
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
@@ -58,13 +72,6 @@ func New(ctx context.Context, o Options) (*API, error) {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	for _, s := range services {
-		if err := s.register(ctx, a.mux, o.Conn); err != nil {
-			return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
-		}
-		a.routes = append(a.routes, routesOf(s.descriptor)...)
-	}
-	return a, nil
 }
 
 // passedHeaders are those that reach the services, and under which names.
@@ -110,6 +117,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx = metadata.NewIncomingContext(ctx, rest.Metadata(r.Header, passedHeaders))
 	r = r.WithContext(document.WithBody(ctx, &document.Body{}))
 	r.Body = io.NopCloser(bytes.NewReader(data))
+	if matched != nil {
+		matched.mux.ServeHTTP(w, r)
+		return
+	}
 	a.mux.ServeHTTP(w, r)
 }
 
