@@ -27,13 +27,6 @@ func (o one) Get(context.Context, types.NamespacedName, store.ReadOptions) (*sto
 	return o.item, nil
 }
 
-// discard is a response that nobody reads.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d discard) WriteHeader(int)             {}
-
 // BenchmarkGetByREST is what a get costs beside the store and the connection, for a caller whose token is known.
 func BenchmarkGetByREST(b *testing.B) {
 	manifest, err := os.ReadFile("../../../samples/raycluster.minimal.yaml")
