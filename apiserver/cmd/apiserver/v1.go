@@ -56,7 +56,7 @@ type apiParts struct {
 	edge       *edge.Edge
 	table      *rpcstatus.Table
 	servers    []grpc.ServiceRegistrar
-	conn       grpc.ClientConnInterface
+	conn       *interceptor.Channel
 	metrics    prometheus.Gatherer
 }
 

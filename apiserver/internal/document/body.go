@@ -18,6 +18,8 @@ type Body struct {
 	InParts bool
 	// Tail is then what follows the JSON of the message, in place of its closing brace. Nil when the message is all.
 	Tail [][]byte
+	// Object is then the JSON of the object that is the answer, of which the message has what headers are made of. Nil when the message has all of it.
+	Object []byte
 }
 
 type bodyKey struct{}

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"sync"
 	"sync/atomic"
+
+	"google.golang.org/grpc/mem"
 )
 
 // Form is an encoded form of an object.
@@ -33,6 +35,7 @@ type Views struct {
 
 type entry struct {
 	data  []byte
+	parts mem.BufferSlice // data as gRPC sends it; nil if nobody has asked for it by Parts
 	views *Views
 	form  Form
 	// used gives the entry a second round before it goes.
@@ -63,19 +66,39 @@ func NewCache(limit int) *Cache {
 
 // Get returns a form from views, or what encode makes, which is then kept. Two first callers may both encode, and get the same bytes.
 func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]byte, error) {
+	e, err := c.get(views, form, encode, false)
+	if err != nil {
+		return nil, err
+	}
+	return e.data, nil
+}
+
+// Parts is Get for a form that is sent by gRPC as it is. What it returns is shared by all who send it, and one form is asked for by Get or by Parts.
+func (c *Cache) Parts(views *Views, form Form, encode func() ([]byte, error)) (*mem.BufferSlice, error) {
+	e, err := c.get(views, form, encode, true)
+	if err != nil {
+		return nil, err
+	}
+	return &e.parts, nil
+}
+
+func (c *Cache) get(views *Views, form Form, encode func() ([]byte, error), inParts bool) (*entry, error) {
 	if e := views.entries[form].Load(); e != nil {
 		e.used.Store(true)
-		return e.data, nil
+		return e, nil
 	}
 	data, err := encode()
 	if err != nil {
 		return nil, err
 	}
 	e := &entry{data: data, views: views, form: form}
+	if inParts {
+		e.parts = mem.BufferSlice{mem.SliceBuffer(data)}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !views.entries[form].CompareAndSwap(nil, e) {
-		return data, nil
+		return e, nil
 	}
 	e.place = c.entries.PushBack(e)
 	c.size += len(data)
@@ -87,7 +110,7 @@ func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]b
 		}
 		c.drop(oldest)
 	}
-	return data, nil
+	return e, nil
 }
 
 // Forget drops what views hold, for a version that has been replaced.

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -99,6 +100,13 @@ func (l listener) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	conns *sync.Map
+}
+
+// Write implements net.Conn. It lets others go first: gRPC writes as soon as it has a thousand bytes, and so once for each of many watchers that an event
+// has just woken. What they send meanwhile goes out together with the next write.
+func (c conn) Write(p []byte) (int, error) {
+	runtime.Gosched()
+	return c.Conn.Write(p)
 }
 
 // Close implements net.Conn.

@@ -3,6 +3,7 @@ package edge
 import (
 	"testing"
 
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -28,7 +29,8 @@ func TestCodecSendsEncodedBytesAsTheyAre(t *testing.T) {
 	if got := sent[0].ReadOnlyData(); len(sent) != 1 || &got[0] != &data[0] {
 		t.Error("the bytes were copied")
 	}
-	for name, m := range map[string]proto.Message{"ready": ready, "mixed": mixed, "usual": want} {
+	shared := mem.BufferSlice{mem.SliceBuffer(data)}
+	for name, m := range map[string]any{"shared": &shared, "ready": ready, "mixed": mixed, "usual": want} {
 		sent, err := rawCodec{}.Marshal(m)
 		if err != nil {
 			t.Fatal(err)

@@ -283,8 +283,11 @@ func (rawCodec) Name() string { return "proto" }
 
 // Marshal implements encoding.CodecV2. Bytes that a message carries encoded, and nothing else, are sent as they are: they are shared by all who get them.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	if parts, ok := v.(mem.BufferSlice); ok {
+	switch parts := v.(type) {
+	case mem.BufferSlice:
 		return parts, nil
+	case *mem.BufferSlice: // see document.Cache
+		return *parts, nil
 	}
 	if m, ok := v.(proto.Message); ok {
 		if ready := m.ProtoReflect().GetUnknown(); len(ready) > 0 && proto.Size(m) == len(ready) {

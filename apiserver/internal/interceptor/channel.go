@@ -17,6 +17,8 @@ import (
 // Channel is a connection to services of this process, on which calls pass interceptors. Calls cost neither a socket nor the encoding of messages: both
 // sides see the same values, so that neither may change what it was given or has handed over.
 //
+// Services see the values of the caller's context, the incoming metadata of gRPC included; what it has of outgoing metadata is nobody's.
+//
 // A unary call runs in the goroutine of its caller, with the caller's context: it waits for the service even if that context ends, as services watch it too.
 type Channel struct {
 	chain   Interceptor
@@ -51,16 +53,26 @@ func (c *Channel) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// Invoke implements grpc.ClientConnInterface. Of the options it knows grpc.Header and grpc.Trailer.
-func (c *Channel) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+// Call calls a unary method, whose request decode fills in, as a server of gRPC does. It returns the service's own answer, and the header that it sends
+// besides.
+func (c *Channel) Call(ctx context.Context, method string, decode func(request any) error) (answer any, header metadata.MD, err error) {
+	answer, sent, err := c.call(ctx, method, decode)
+	return answer, sent.header, err
+}
+
+func (c *Channel) call(ctx context.Context, method string, decode func(any) error) (any, *sentMetadata, error) {
+	sent := &sentMetadata{method: method}
 	m, ok := c.unary[method]
 	if !ok {
-		return status.Errorf(codes.Unimplemented, "there is no method %s", method)
+		return nil, sent, status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
-	sent := &sentMetadata{method: method}
-	md, _ := metadata.FromOutgoingContext(ctx)
-	ctx = metadata.NewOutgoingContext(grpc.NewContextWithServerTransportStream(metadata.NewIncomingContext(ctx, md), sent), nil)
-	reply, err := m.handler(m.service, ctx, func(request any) error { return share(request, in) }, c.chain.Unary)
+	answer, err := m.handler(m.service, grpc.NewContextWithServerTransportStream(ctx, sent), decode, c.chain.Unary)
+	return answer, sent, err
+}
+
+// Invoke implements grpc.ClientConnInterface. Of the options it knows grpc.Header and grpc.Trailer.
+func (c *Channel) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+	answer, sent, err := c.call(ctx, method, func(request any) error { return share(request, in) })
 	for _, o := range options {
 		switch o := o.(type) {
 		case grpc.HeaderCallOption:
@@ -72,7 +84,7 @@ func (c *Channel) Invoke(ctx context.Context, method string, in, out any, option
 	if err != nil {
 		return err
 	}
-	return share(out, reply)
+	return share(out, answer)
 }
 
 // NewStream implements grpc.ClientConnInterface.
@@ -96,7 +108,7 @@ func (s *sentMetadata) Method() string { return s.method }
 func (s *sentMetadata) SetHeader(md metadata.MD) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.header = metadata.Join(s.header, md)
+	s.header = join(s.header, md)
 	return nil
 }
 
@@ -107,8 +119,16 @@ func (s *sentMetadata) SendHeader(md metadata.MD) error { return s.SetHeader(md)
 func (s *sentMetadata) SetTrailer(md metadata.MD) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trailer = metadata.Join(s.trailer, md)
+	s.trailer = join(s.trailer, md)
 	return nil
+}
+
+// join is metadata.Join without a copy of the first, which most calls have only one of.
+func join(sent, md metadata.MD) metadata.MD {
+	if sent == nil {
+		return md
+	}
+	return metadata.Join(sent, md)
 }
 
 // inherited is the context of a stream's server with the values of its client, which here is the REST edge: whose call it is, from where, and in which trace.

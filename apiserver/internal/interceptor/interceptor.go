@@ -2,7 +2,6 @@ package interceptor
 
 import (
 	"context"
-	"slices"
 
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
@@ -26,12 +25,29 @@ type Interceptor func(ctx context.Context, c *Call, next func(context.Context) e
 // Chain makes one step of a list, outermost first.
 func Chain(list []Interceptor) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
-		for _, step := range slices.Backward(list) {
-			further := next
-			next = func(ctx context.Context) error { return step(ctx, c, further) }
-		}
-		return next(ctx)
+		w := &walk{rest: list, call: c, end: next}
+		w.next = w.step // once, and not for each step
+		return w.step(ctx)
 	}
+}
+
+// walk is a call on its way through a chain, which one goroutine goes at a time.
+type walk struct {
+	rest []Interceptor
+	call *Call
+	end  func(context.Context) error
+	next func(context.Context) error
+}
+
+func (w *walk) step(ctx context.Context) error {
+	if len(w.rest) == 0 {
+		return w.end(ctx)
+	}
+	here := w.rest
+	w.rest = here[1:]
+	err := here[0](ctx, w.call, w.next)
+	w.rest = here
+	return err
 }
 
 // Unary is a grpc.UnaryServerInterceptor.

@@ -169,7 +169,7 @@ func TestDeadlineIsForShortCalls(t *testing.T) {
 func TestChannelUnary(t *testing.T) {
 	conn := interceptor.NewChannel(interceptor.Chain(nil))
 	raygatev2.RegisterClusterServiceServer(conn, sender{})
-	ctx := metadata.AppendToOutgoingContext(context.WithValue(t.Context(), senderKey{}, "value"), "key", "metadata")
+	ctx := metadata.NewIncomingContext(context.WithValue(t.Context(), senderKey{}, "value"), metadata.Pairs("key", "metadata"))
 	var header, trailer metadata.MD
 	got, err := raygatev2.NewClusterServiceClient(conn).GetCluster(ctx, &raygatev2.GetClusterRequest{Name: "demo"}, grpc.Header(&header), grpc.Trailer(&trailer))
 	if err != nil {

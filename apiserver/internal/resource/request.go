@@ -142,17 +142,12 @@ func etagOf(ctx context.Context, etag string) (string, error) {
 	return header, nil
 }
 
-// userAgents are the metadata keys under which a client names itself, by REST and by gRPC.
-var userAgents = []string{"grpcgateway-user-agent", "user-agent"}
-
 // clientName is the first word of the caller's User-Agent, such as curl, for those who own fields.
 func clientName(ctx context.Context) string {
-	for _, key := range userAgents {
-		for _, value := range metadata.ValueFromIncomingContext(ctx, key) {
-			name, _, _ := strings.Cut(value, "/")
-			if name, _, _ = strings.Cut(name, " "); name != "" && checkManager(name) == nil {
-				return name
-			}
+	for _, value := range metadata.ValueFromIncomingContext(ctx, "user-agent") {
+		name, _, _ := strings.Cut(value, "/")
+		if name, _, _ = strings.Cut(name, " "); name != "" && checkManager(name) == nil {
+			return name
 		}
 	}
 	return store.FieldManager

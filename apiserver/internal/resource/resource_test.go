@@ -215,7 +215,7 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 		return forbidden
 	})})
 	var messages []*raygatev2.WatchClustersResponse
-	err := r.Watch(t.Context(), &raygatev2.WatchClustersRequest{}, &raygatev2.WatchClustersResponse{}, func(m proto.Message) error {
+	err := r.Watch(t.Context(), &raygatev2.WatchClustersRequest{}, &raygatev2.WatchClustersResponse{}, func(m any) error {
 		messages = append(messages, m.(*raygatev2.WatchClustersResponse))
 		return nil
 	})

@@ -21,7 +21,8 @@ const maxBasicAnnotation = 1024
 func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	m := resp.ProtoReflect()
 	field := r.objectField(m.Descriptor())
-	if document.BodyOf(ctx) == nil || field.IsList() {
+	body := document.BodyOf(ctx)
+	if body == nil || field.IsList() {
 		return r.embed(ctx, resp, full, items...)
 	}
 	// By REST the object is all there is to see. What stands for it has what headers are made of.
@@ -32,7 +33,11 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 	object := r.message.New()
 	meta := &raygatev2.ObjectMeta{Namespace: items[0].Namespace, Name: items[0].Name, ResourceVersion: items[0].ResourceVersion}
 	object.Set(object.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
-	document.Carry(object.Interface(), document.Frame(data))
+	if body.InParts {
+		body.Object = data
+	} else {
+		document.Carry(object.Interface(), document.Frame(data))
+	}
 	m.Set(field, protoreflect.ValueOfMessage(object))
 	return nil
 }

@@ -21,8 +21,9 @@ type WatchRequest interface {
 	GetSkipInitial() bool
 }
 
-// Watch sends a message of message's type for every event until the client goes, or loses the right to watch.
-func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(proto.Message) error) error {
+// Watch sends a message of message's type for every event until the client goes, or loses the right to watch. By gRPC the most frequent are encoded
+// already, as a *mem.BufferSlice.
+func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(any) error) error {
 	o := store.WatchOptions{
 		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), "")) },
@@ -54,7 +55,7 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		return m, r.embed(ctx, m, full, e.Item)
 	}
 	form := document.Modified + formOf(byREST, full)
-	ready := message.ProtoReflect().New() // encoded or copied before send returns, so that one is enough
+	ready := message.ProtoReflect().New() // copied before send returns, so that one is enough
 	return st.Watch(ctx, o, func(e store.Event) error {
 		if e.Type != store.Modified {
 			m, err := encode(e)
@@ -64,20 +65,26 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 			return send(m)
 		}
 		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
-		data, err := r.Views.Get(&e.Item.Views, form, func() ([]byte, error) {
+		whole := func() ([]byte, error) {
 			m, err := encode(e)
 			if err != nil || byREST {
 				return m.ProtoReflect().GetUnknown(), err
 			}
 			return proto.Marshal(m)
-		})
+		}
+		if !byREST {
+			parts, err := r.Views.Parts(&e.Item.Views, form, whole)
+			if err != nil {
+				return err
+			}
+			return send(parts)
+		}
+		data, err := r.Views.Get(&e.Item.Views, form, whole)
 		if err != nil {
 			return err
 		}
-		if byREST { // where they are headers of an event
-			set(ready.Interface(), "type", eventTypes[e.Type])
-			set(ready.Interface(), "resume_token", e.Token)
-		}
+		set(ready.Interface(), "type", eventTypes[e.Type]) // headers of an event
+		set(ready.Interface(), "resume_token", e.Token)
 		ready.SetUnknown(data)
 		return send(ready.Interface())
 	})

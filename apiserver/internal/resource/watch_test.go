@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
@@ -32,19 +33,19 @@ func TestWatchersShareTheBytesOfAChange(t *testing.T) {
 		return changing{event: store.Event{Type: store.Modified, Item: item, Token: "w1.7"}}, nil
 	}, Authorizer: authz.AllowAll{}, Views: document.NewCache(0)})
 	for _, view := range []string{"FULL", "BASIC"} {
-		watch := func() (got proto.Message) {
-			err := r.Watch(t.Context(), &raygatev2.WatchClustersRequest{View: view}, &raygatev2.WatchClustersResponse{}, func(m proto.Message) error { got = m; return nil })
+		watch := func() (got *mem.BufferSlice) {
+			err := r.Watch(t.Context(), &raygatev2.WatchClustersRequest{View: view}, &raygatev2.WatchClustersResponse{}, func(m any) error { got = m.(*mem.BufferSlice); return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
 			return got
 		}
-		first, second := watch().ProtoReflect().GetUnknown(), watch().ProtoReflect().GetUnknown()
-		if len(first) == 0 || &first[0] != &second[0] {
+		first, second := watch(), watch()
+		if first.Len() == 0 || first != second {
 			t.Errorf("%s: two watchers got bytes of their own", view)
 		}
 		event := &raygatev2.WatchClustersResponse{}
-		if err := proto.Unmarshal(first, event); err != nil {
+		if err := proto.Unmarshal(first.Materialize(), event); err != nil {
 			t.Fatal(err)
 		}
 		if event.GetType() != "MODIFIED" || event.GetResumeToken() != "w1.7" || event.GetCluster().GetMetadata().GetName() != "c" || (event.GetCluster().GetSpec().GetHeadGroupSpec() != nil) != (view == "FULL") {

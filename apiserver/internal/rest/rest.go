@@ -135,9 +135,10 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) api(requested string) *API {
-	clean := path.Clean(requested) + "/" // a base URL may end with a slash
+	clean := path.Clean(requested)
 	for i := range s.APIs {
-		if strings.HasPrefix(clean, s.APIs[i].Prefix) {
+		prefix := s.APIs[i].Prefix
+		if strings.HasPrefix(clean, prefix) || clean == strings.TrimSuffix(prefix, "/") { // a base URL may end with a slash
 			return &s.APIs[i]
 		}
 	}

@@ -51,18 +51,18 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 type method struct {
 	// fits tells whether a request has what the method asks it for.
 	fits func(req proto.Message) bool
-	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error
+	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(any) error) error
 }
 
 func fits[Req any](req proto.Message) bool { _, ok := req.(Req); return ok }
 
 func unary[Req any](do func(*resource.Resource, context.Context, Req, proto.Message) error) method {
-	return method{fits[Req], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, _ func(proto.Message) error) error {
+	return method{fits[Req], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, _ func(any) error) error {
 		return do(r, ctx, req.(Req), resp)
 	}}
 }
 
-var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(proto.Message) error) error {
+var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(any) error) error {
 	return r.Watch(ctx, req.(resource.WatchRequest), resp, send)
 }}
 
@@ -143,5 +143,5 @@ func (s served) stream(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(req); err != nil {
 		return err
 	}
-	return s.do(stream.Context(), s.r, req, s.response.New().Interface(), func(m proto.Message) error { return stream.SendMsg(m) })
+	return s.do(stream.Context(), s.r, req, s.response.New().Interface(), stream.SendMsg)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
@@ -38,16 +39,30 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
-	mux    *runtime.ServeMux
+	mux    *runtime.ServeMux // of what has no route: it says why
 	routes routes
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	a.mux = runtime.NewServeMux(
+	a.mux = a.newMux()
+	for _, s := range services {
+		mux := a.newMux() // of its own: a mux tries one pattern after the other
+		for _, m := range []*runtime.ServeMux{mux, a.mux} {
+			if err := s.register(ctx, m, o.Conn); err != nil {
+				return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
+			}
+		}
+		a.routes = append(a.routes, routesOf(s.descriptor, mux)...)
+	}
+	return a, nil
+}
+
+func (a *API) newMux() *runtime.ServeMux {
+	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, newMarshaler()),
-		runtime.WithIncomingHeaderMatcher(incomingHeader),
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
 		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
@@ -57,26 +72,10 @@ func New(ctx context.Context, o Options) (*API, error) {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)
-	for _, s := range services {
-		if err := s.register(ctx, a.mux, o.Conn); err != nil {
-			return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
-		}
-		a.routes = append(a.routes, routesOf(s.descriptor)...)
-	}
-	return a, nil
 }
 
-// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing else does: no header
-// of a proxy can pass for an identity.
-func incomingHeader(name string) (string, bool) {
-	switch http.CanonicalHeaderKey(name) {
-	case "X-Request-Id", "Traceparent", "Tracestate":
-		return strings.ToLower(name), true
-	case "User-Agent":
-		return runtime.MetadataPrefix + "user-agent", true
-	}
-	return "", false
-}
+// passedHeaders are those that reach the services, and under which names.
+var passedHeaders = map[string]string{"X-Request-Id": "x-request-id", "Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent"}
 
 func outgoingHeader(name string) (string, bool) {
 	if name == interceptor.WarningKey {
@@ -115,8 +114,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
+	ctx = metadata.NewIncomingContext(ctx, rest.Metadata(r.Header, passedHeaders))
 	r = r.WithContext(document.WithBody(ctx, &document.Body{}))
 	r.Body = io.NopCloser(bytes.NewReader(data))
+	if matched != nil {
+		matched.mux.ServeHTTP(w, r)
+		return
+	}
 	a.mux.ServeHTTP(w, r)
 }
 

@@ -48,9 +48,10 @@ type route struct {
 	segments        []string
 	// body is the message that a body holds; nil where none is read.
 	body protoreflect.MessageDescriptor
+	mux  *runtime.ServeMux
 }
 
-func routesOf(service protoreflect.ServiceDescriptor) routes {
+func routesOf(service protoreflect.ServiceDescriptor, mux *runtime.ServeMux) routes {
 	var all routes
 	for i := range service.Methods().Len() {
 		rpc := service.Methods().Get(i)
@@ -59,7 +60,7 @@ func routesOf(service protoreflect.ServiceDescriptor) routes {
 			continue
 		}
 		method, pattern := edge.HTTPRule(rule)
-		r := route{method: method, pattern: pattern, segments: strings.Split(pattern, "/")}
+		r := route{method: method, pattern: pattern, segments: strings.Split(pattern, "/"), mux: mux}
 		if rule.GetBody() != "" {
 			r.body = rpc.Input().Fields().ByName(protoreflect.Name(rule.GetBody())).Message()
 		}

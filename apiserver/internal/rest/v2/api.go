@@ -1,19 +1,17 @@
 package v2
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/klauspost/compress/gzhttp"
-	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,7 +21,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 const (
@@ -38,7 +35,7 @@ type Options struct {
 	// Services are those that are served.
 	Services []Service
 	// Conn reaches them. What they answer is not changed here.
-	Conn grpc.ClientConnInterface
+	Conn *interceptor.Channel
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
@@ -52,26 +49,30 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
+	mux    *runtime.ServeMux // of streams
 	routes routes
+	zip    func(http.Handler) http.HandlerFunc
 }
 
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
-	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
+	a.mux = a.newMux()
+	var err error
+	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
 		return nil, fmt.Errorf("making the compression: %w", err)
 	}
 	for _, s := range o.Services {
-		mux := a.newMux() // of its own: a mux tries one pattern after the other
-		if err := s.Register(ctx, mux, o.Conn); err != nil {
+		if err := s.Register(ctx, a.mux, o.Conn); err != nil {
 			return nil, fmt.Errorf("registering %s: %w", s.Descriptor.Name(), err)
 		}
-		a.routes = append(a.routes, routesOf(s.Descriptor, mux, zip(inParts(mux)))...)
+		a.routes = append(a.routes, routesOf(s.Descriptor)...)
 	}
 	return a, nil
 }
 
+// newMux returns the mux of streams. Unary calls do without: it tries one pattern after the other, and copies messages and metadata.
 func (a *API) newMux() *runtime.ServeMux {
 	return runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{typeJSON}),
@@ -80,76 +81,35 @@ func (a *API) newMux() *runtime.ServeMux {
 		runtime.WithMarshalerOption(typeYAML, marshaler{typeYAML}),
 		runtime.WithMarshalerOption(typeSSE, marshaler{typeSSE}),
 		runtime.WithMarshalerOption(typeText, marshaler{typeText}),
-		runtime.WithIncomingHeaderMatcher(incomingHeader),
-		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
+		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(a.errorHandler),
-		runtime.WithRoutingErrorHandler(func(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
-			a.noRoute(w, r, m)
-		}),
-		runtime.WithWriteContentLength(),
 		runtime.WithStreamErrorHandler(a.streamError),
-		runtime.WithForwardResponseOption(responseHeaders),
-		runtime.WithDisablePathLengthFallback(),
-		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithForwardResponseOption(streamHeaders),
 	)
 }
 
-// incomingHeader is the list of headers that reach the services, besides Authorization and Grpc-Timeout, which always do. Nothing
-// else does: no header of a proxy can pass for an identity.
-func incomingHeader(name string) (string, bool) {
-	switch http.CanonicalHeaderKey(name) {
-	case "X-Request-Id", "X-Min-Resource-Version", "If-Match", "Traceparent", "Tracestate":
-		return strings.ToLower(name), true
-	case "User-Agent":
-		return runtime.MetadataPrefix + "user-agent", true
-	}
-	return "", false
-}
-
-func outgoingHeader(name string) (string, bool) {
-	if name == interceptor.WarningKey {
-		return "Warning", true
-	}
-	return "", false
-}
-
-// responseHeaders sets what HTTP clients look for besides the body.
-func responseHeaders(ctx context.Context, w http.ResponseWriter, m proto.Message) error {
-	c := callFrom(ctx)
-	if c == nil || m == nil || c.route.long && c.route.stream {
-		w.Header().Set("X-Accel-Buffering", "no")
-		if c != nil && c.route.text { // also of an empty one
-			w.Header().Set("Content-Type", marshaler{typeText}.StreamContentType(nil))
-		}
-		return nil
-	}
-	if err := c.takeRoom(ctx, m); err != nil {
-		return err
-	}
-	meta := document.MetadataOf(m)
-	if rv := meta.GetResourceVersion(); rv != "" {
-		w.Header().Set("ETag", `"`+rv+`"`)
-	}
-	name := meta.GetName()
-	if s, ok := m.(interface{ GetSubmission() *raygatev2.Submission }); ok {
-		name = url.PathEscape(s.GetSubmission().GetSubmissionId())
-	}
-	if name != "" && c.route.method == http.MethodPost && c.route.verb == "" {
-		w.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+name)
-		w.WriteHeader(http.StatusCreated)
+// streamHeaders sets what HTTP clients look for besides the messages of a stream.
+func streamHeaders(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
+	w.Header().Set("X-Accel-Buffering", "no")
+	if c := callFrom(ctx); c != nil && c.route.text { // also of an empty one
+		w.Header().Set("Content-Type", marshaler{typeText}.StreamContentType(nil))
 	}
 	return nil
 }
 
-// call is a request on its way through the mux.
+// call is a request whose route is known.
 type call struct {
 	http.ResponseWriter
-	out      *bufio.Writer // of calls that do not stay open: compression writes a few bytes at a time
+	request  *http.Request // as it came
+	zip      func(http.Handler) http.HandlerFunc
 	visit    *edge.Visit
 	document *document.Body
 	route    *route
 	path     string
+	whole    bool // the answer is sent in one piece
+	code     int  // of an answer in one piece: it is sent with it, since some headers are set after it
 	begun    bool // something was written
 	ended    bool // all that follows is dropped
 }
@@ -163,7 +123,11 @@ func callFrom(ctx context.Context) *call {
 
 // WriteHeader implements http.ResponseWriter.
 func (c *call) WriteHeader(code int) {
-	if !c.ended {
+	switch {
+	case c.ended:
+	case c.whole:
+		c.code = cmp.Or(c.code, code)
+	default:
 		c.begun = true
 		c.ResponseWriter.WriteHeader(code)
 	}
@@ -171,18 +135,15 @@ func (c *call) WriteHeader(code int) {
 
 // Write implements http.ResponseWriter.
 func (c *call) Write(p []byte) (int, error) {
-	if c.ended {
+	switch {
+	case c.ended:
 		return len(p), nil
+	case c.whole:
+		return len(p), c.send(p)
 	}
 	c.begun = true
-	if c.out != nil {
-		return c.out.Write(p)
-	}
 	return c.ResponseWriter.Write(p)
 }
-
-// buffers are those of answers.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // Unwrap is for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
@@ -192,19 +153,17 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.servedDashboard(w, r) {
 		return
 	}
-	settleAccept(r)
-	if r.Method == http.MethodHead {
-		if get := a.routes.match(http.MethodGet, r.URL.Path); get != nil && !get.stream {
-			// The server, which leaves out the body, goes by the request that it knows.
-			r = r.WithContext(r.Context())
-			r.Method = http.MethodGet
+	accept, parts := settleAccept(r), strings.Split(r.URL.Path, "/")
+	c := &call{ResponseWriter: w, request: r, zip: a.zip, route: a.routes.match(r.Method, parts), path: r.URL.Path}
+	if r.Method == http.MethodHead { // the server leaves out the body
+		if get := a.routes.match(http.MethodGet, parts); get != nil && !get.stream {
+			c.route = get
 		}
 	}
-	c := &call{ResponseWriter: w, route: a.routes.match(r.Method, r.URL.Path), path: r.URL.Path}
 	if c.route != nil {
 		rest.SetRoute(w, c.route.pattern)
 		if c.route.text {
-			r.Header.Set("Accept", typeText)
+			accept = typeText
 		}
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, c.route != nil && c.route.long)
@@ -214,30 +173,43 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer visit.Leave()
 	c.visit = visit
-	if err := prepare(ctx, w, r, c.route, visit); err != nil {
+	b, err := prepare(ctx, w, r, c.route, visit)
+	if err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		a.WriteError(w, err)
+		return
+	}
+	if c.route == nil {
+		a.noRoute(c, r, marshaler{accept})
 		return
 	}
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
 	}
-	if c.route == nil {
-		a.noRoute(c, r, marshaler{r.Header.Get("Accept")})
+	ctx = document.WithBody(metadata.NewIncomingContext(ctx, rest.Metadata(r.Header, passedHeaders)), &b.document)
+	if c.route.stream {
+		a.mux.ServeHTTP(c, c.streamRequest(ctx, accept))
 		return
 	}
-	if !c.route.long { // a stream is sent on at once
-		c.out = buffers.Get().(*bufio.Writer)
-		c.out.Reset(w)
-		defer func() {
-			_ = c.out.Flush()
-			c.out.Reset(nil)
-			buffers.Put(c.out)
-		}()
+	c.document, c.whole = &b.document, !c.route.long
+	b.document.InParts = c.whole && accept == typeJSON // others are made of the whole
+	a.serveUnary(ctx, c, b, marshaler{accept}, parts)
+}
+
+// streamRequest is what the mux sees of the request for a stream: it would make metadata of the rest.
+func (c *call) streamRequest(ctx context.Context, accept string) *http.Request {
+	r := c.request.WithContext(context.WithValue(ctx, callKey{}, c))
+	r.Header, r.Host, r.RemoteAddr = http.Header{"Accept": {accept}}, "", ""
+	if timeout := c.request.Header[headerTimeout]; timeout != nil {
+		r.Header[headerTimeout] = timeout
 	}
-	c.document = &r.Body.(*body).document
-	ctx = document.WithBody(context.WithValue(ctx, callKey{}, c), c.document)
-	c.route.handler.ServeHTTP(c, r.WithContext(ctx))
+	return r
+}
+
+// passedHeaders are those that reach the services, and under which names.
+var passedHeaders = map[string]string{
+	"X-Request-Id": "x-request-id", "X-Min-Resource-Version": "x-min-resource-version", "If-Match": "if-match",
+	"Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent",
 }
 
 // WriteError writes an error that arises outside of a call.

@@ -15,46 +15,38 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// body is a request body that was read already. The decoder leaves its error in it for the error handler.
+// body is a request body that was read already.
 type body struct {
-	bytes.Reader
-	data []byte
-	err  error
+	data        []byte
+	contentType string
 	// document is what the service sees of the body.
 	document document.Body
 }
 
-// Close implements io.Closer.
-func (*body) Close() error { return nil }
-
-// prepare checks what the mux would not, reads the body, for which there must be room, and settles its content type.
-func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) error {
+// prepare checks what the handlers would not, and reads the body, for which there must be room.
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) (*body, error) {
 	lastEventID(r, matched)
 	// An empty variable in a shell must not turn the list of one namespace into the list of all.
 	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
-		return rpcstatus.BadField("namespace", "required")
+		return nil, rpcstatus.BadField("namespace", "required")
 	}
 	if matched != nil {
 		if err := matched.query.check(r.URL.RawQuery); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
+		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
 	}
 	data, err := rest.ReadObject(ctx, w, r, visit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.Header.Set("Content-Type", contentType)
-	b := &body{data: data}
-	b.Reset(data)
-	r.Body = b
-	return nil
+	return &body{data: data, contentType: contentType}, nil
 }
 
 // bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
@@ -97,18 +89,11 @@ var accepted = map[string]string{
 	typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
 }
 
-// settleAccept reduces the Accept header, which the mux compares letter by letter, to one of our types.
-func settleAccept(r *http.Request) {
-	chosen := typeJSON
-	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
-		if err != nil {
-			continue
-		}
-		if t := accepted[mediaType]; t != "" {
-			chosen = t
-			break
-		}
+// settleAccept reduces the Accept header to one of our types.
+func settleAccept(r *http.Request) string {
+	chosen := acceptedType(r.Header.Values("Accept"))
+	if r.URL.RawQuery == "" {
+		return chosen
 	}
 	if query := r.URL.Query(); query.Has("pretty") {
 		if chosen == typeJSON && query.Get("pretty") != "false" {
@@ -117,7 +102,24 @@ func settleAccept(r *http.Request) {
 		query.Del("pretty")
 		r.URL.RawQuery = query.Encode()
 	}
-	r.Header.Set("Accept", chosen)
+	return chosen
+}
+
+func acceptedType(header []string) string {
+	all := strings.Join(header, ",")
+	if t := accepted[all]; t != "" {
+		return t
+	}
+	for part := range strings.SplitSeq(all, ",") {
+		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		if t := accepted[mediaType]; t != "" {
+			return t
+		}
+	}
+	return typeJSON
 }
 
 // lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first

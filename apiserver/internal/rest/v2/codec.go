@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -32,7 +31,7 @@ const (
 	typeText   = "text/plain" // of logs
 )
 
-// marshaler speaks one content type. It decodes strictly, by package kubedoc.
+// marshaler writes one content type.
 type marshaler struct{ contentType string }
 
 var _ runtime.Marshaler = marshaler{}
@@ -151,58 +150,30 @@ func (m marshaler) streamError(msg proto.Message) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Unmarshal implements runtime.Marshaler. Bodies do not come this way.
-func (m marshaler) Unmarshal(data []byte, v any) error {
-	return m.NewDecoder(&body{data: data}).Decode(v)
+// Unmarshal implements runtime.Marshaler.
+func (marshaler) Unmarshal([]byte, any) error { return errNoBody }
+
+// NewDecoder implements runtime.Marshaler.
+func (marshaler) NewDecoder(io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(any) error { return errNoBody })
 }
 
-// messageOf returns the message behind v, which generated code passes as a message or as the address of a field that holds one.
-func messageOf(v any) (proto.Message, error) {
-	if msg, ok := v.(proto.Message); ok {
-		return msg, nil
-	}
-	rv := reflect.ValueOf(v)
-	if rv.Kind() == reflect.Pointer && rv.Elem().Kind() == reflect.Pointer {
-		if rv.Elem().IsNil() {
-			rv.Elem().Set(reflect.New(rv.Elem().Type().Elem()))
-		}
-		if msg, ok := reflect.TypeAssert[proto.Message](rv.Elem()); ok {
-			return msg, nil
-		}
-	}
-	return nil, fmt.Errorf("cannot decode into %T", v)
-}
-
-// NewDecoder implements runtime.Marshaler. What it finds wrong it leaves in the body as well, because generated code makes a plain
-// text of the error.
-func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
-	return runtime.DecoderFunc(func(v any) error {
-		b, ok := r.(*body)
-		if !ok {
-			return errors.New("the body was not prepared")
-		}
-		b.err = m.decode(b, v)
-		return b.err
-	})
-}
+// errNoBody is for the mux, whose streams have none.
+var errNoBody = errors.New("streams have no bodies")
 
 // decode reads a body. An object goes to the service as the document that it is: only there all its mistakes can be named together with what rules say,
 // and only the API server knows whether it has the fields that its message does not have.
-func (m marshaler) decode(b *body, v any) error {
+func (b *body) decode(msg proto.Message) error {
 	if len(bytes.TrimSpace(b.data)) == 0 {
 		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
 	}
-	msg, err := messageOf(v)
-	if err != nil {
-		return err
-	}
-	tree, mistakes := kubedoc.Read(b.data, m.contentType == typeYAML)
+	tree, mistakes := kubedoc.Read(b.data, b.contentType == typeYAML)
 	if tree == nil {
 		return malformed(mistakes)
 	}
 	if _, isObject := msg.(interface{ GetMetadata() *raygatev2.ObjectMeta }); isObject {
 		convert.FillKnown(msg, map[string]any{"metadata": tree["metadata"]}) // for the log, which wants its name
-		b.document = document.Body{Tree: tree, Mistakes: mistakes}
+		b.document.Tree, b.document.Mistakes = tree, mistakes
 		return nil
 	}
 	return malformed(append(mistakes, kubedoc.Decode(tree, msg, nil)...))

@@ -34,6 +34,9 @@ func dashboardPath(u *url.URL) (cluster types.NamespacedName, path string, ok bo
 
 // servedDashboard answers what goes to a dashboard, or is about one, and is in no proto. False means that it is neither.
 func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
+	if !strings.Contains(r.URL.Path, "/dashboard") {
+		return false
+	}
 	if cluster, path, ok := dashboardPath(r.URL); ok && a.Dashboard != nil {
 		a.passOn(w, r, cluster, path, dashboardRoute, a.Dashboard)
 		return true

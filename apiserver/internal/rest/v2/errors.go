@@ -17,11 +17,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// errorHandler writes errors of calls and of decoding.
-func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = b.err
-	}
+// errorHandler writes errors of streams that have not begun.
+func (a *API) errorHandler(_ context.Context, _ *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	if routed, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: routed.Err.Error()}
 	}
@@ -59,8 +56,9 @@ func (a *API) noRoute(w http.ResponseWriter, r *http.Request, m runtime.Marshale
 // methodsOf returns the methods that there are on the path of a request.
 func (a *API) methodsOf(r *http.Request) []string {
 	var allow []string
+	parts := strings.Split(r.URL.Path, "/")
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if a.routes.match(method, r.URL.Path) != nil {
+		if a.routes.match(method, parts) != nil {
 			allow = append(allow, method)
 		}
 	}

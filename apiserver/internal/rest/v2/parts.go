@@ -1,9 +1,12 @@
 package v2
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -12,7 +15,7 @@ import (
 
 // takeRoom makes an answer of many bytes wait until there is room for them.
 func (c *call) takeRoom(ctx context.Context, m proto.Message) error {
-	size := len(document.Carried(m.ProtoReflect()))
+	size := len(document.Carried(m.ProtoReflect())) + len(c.document.Object)
 	for _, part := range c.document.Tail {
 		size += len(part)
 	}
@@ -21,46 +24,57 @@ func (c *call) takeRoom(ctx context.Context, m proto.Message) error {
 	}
 	err := c.visit.Body(ctx, int64(size))
 	if err != nil {
-		c.document.Tail = nil // the error is the answer
+		c.document.Tail, c.document.Object = nil, nil // the error is the answer
 	}
 	return err
 }
 
-// partsWriter writes the parts of an answer behind its message, which comes in one piece.
-type partsWriter struct {
+// buffers are those of answers.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+
+// buffered is a response whose bytes are collected: parts are often short, and compression writes a few bytes at a time.
+type buffered struct {
 	http.ResponseWriter
-	document *document.Body
+	out *bufio.Writer
 }
 
 // Write implements http.ResponseWriter.
-func (w *partsWriter) Write(message []byte) (int, error) {
-	tail := w.document.Tail
-	if tail == nil {
-		return w.ResponseWriter.Write(message)
-	}
-	w.document.Tail = nil
-	parts := append([][]byte{message[:len(message)-1]}, tail...)
-	size := 0
-	for _, part := range parts {
-		size += len(part)
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(size))
-	for _, part := range parts {
-		if _, err := w.ResponseWriter.Write(part); err != nil {
-			return 0, err
+func (w buffered) Write(p []byte) (int, error) { return w.out.Write(p) }
+
+// send writes an answer in one piece: its message and what follows that. A long one is compressed for clients that ask for it.
+func (c *call) send(message []byte) error {
+	parts, size := [][]byte{message}, len(message)
+	if tail := c.document.Tail; tail != nil {
+		c.document.Tail = nil
+		parts, size = append([][]byte{message[:len(message)-1]}, tail...), size-1
+		for _, part := range tail {
+			size += len(part)
 		}
+		c.Header().Set("Content-Length", strconv.Itoa(size))
 	}
-	return len(message), nil
+	if len(parts) == 1 && size < minGzip {
+		c.Header().Add("Vary", "Accept-Encoding")
+		return c.write(c.ResponseWriter, parts)
+	}
+	w := buffered{c.ResponseWriter, buffers.Get().(*bufio.Writer)}
+	w.out.Reset(c.ResponseWriter)
+	defer func() {
+		w.out.Reset(nil)
+		buffers.Put(w.out)
+	}()
+	var err error
+	c.zip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { err = c.write(w, parts) })).ServeHTTP(w, c.request)
+	return cmp.Or(err, w.out.Flush())
 }
 
-// Unwrap is for http.ResponseController.
-func (w *partsWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// inParts lets the services of a mux answer in parts.
-func inParts(mux http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callFrom(r.Context())
-		c.document.InParts = r.Header.Get("Accept") == typeJSON // others are made of the whole
-		mux.ServeHTTP(&partsWriter{w, c.document}, r)
-	})
+func (c *call) write(w http.ResponseWriter, parts [][]byte) error {
+	if c.code != 0 {
+		w.WriteHeader(c.code)
+	}
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

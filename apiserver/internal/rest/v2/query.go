@@ -44,6 +44,9 @@ func (p parameters) names() string {
 
 // check refuses what the mux would ignore: a misspelt validateOnly that is ignored creates an object.
 func (p parameters) check(query string) error {
+	if query == "" {
+		return nil
+	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return rpcstatus.BadField("", "the query string cannot be read: %v", err)

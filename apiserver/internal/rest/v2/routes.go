@@ -1,7 +1,6 @@
 package v2
 
 import (
-	"net/http"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
@@ -11,7 +10,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/edge"
 )
 
-// routes knows which HTTP method goes with which path, from the annotations of the services. The mux knows as well but does not say,
+// routes knows which HTTP method goes with which path, from the annotations of the services. The mux of grpc-gateway knows as well but does not say,
 // and a 405 without Allow, or a query parameter that is silently ignored, leaves people guessing.
 type routes []route
 
@@ -21,14 +20,19 @@ type route struct {
 	segments []string
 	verb     string // with its colon
 	query    parameters
-	stream   bool // the answer has no end
-	text     bool // the answer is a log: its bytes as they are
-	long     bool // the call stays open, also one that waits
-	handler  http.Handler
+	stream   bool   // the answer has no end
+	text     bool   // the answer is a log: its bytes as they are
+	long     bool   // the call stays open, also one that waits
+	rpc      string // the full name of the method
+	// variables are the fields that the parts of a path are for; empty for the others.
+	variables []protoreflect.Name
+	// body is the field of the request that a body holds, and shown that of the response which is the answer. For the first * is all of it and nothing
+	// none, for the second nothing is all.
+	body, shown protoreflect.Name
 }
 
-// routesOf returns the routes of a service, which mux serves, and zipped where compression makes sense: a stream is sent on at once.
-func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) routes {
+// routesOf returns the routes of a service.
+func routesOf(service protoreflect.ServiceDescriptor) routes {
 	var all routes
 	for i := range service.Methods().Len() {
 		rpc := service.Methods().Get(i)
@@ -45,10 +49,15 @@ func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) 
 			r := route{
 				method: method, pattern: pattern, segments: strings.Split(pattern[:end], "/"), verb: pattern[end:], query: parametersOf(rpc.Input(), rule, pattern),
 				stream: rpc.IsStreamingServer(), text: rpc.IsStreamingServer() && rpc.Output().Fields().ByName("data") != nil,
-				long: edge.MethodOf("/" + string(service.FullName()) + "/" + string(rpc.Name())).Long, handler: zipped,
+				rpc: "/" + string(service.FullName()) + "/" + string(rpc.Name()), body: protoreflect.Name(rule.GetBody()), shown: protoreflect.Name(rule.GetResponseBody()),
 			}
-			if r.long {
-				r.handler = mux
+			r.long = edge.MethodOf(r.rpc).Long
+			for _, s := range r.segments {
+				name, ok := strings.CutPrefix(s, "{")
+				if !ok {
+					name = ""
+				}
+				r.variables = append(r.variables, protoreflect.Name(strings.TrimSuffix(name, "}")))
 			}
 			all = append(all, r)
 		}
@@ -56,9 +65,8 @@ func routesOf(service protoreflect.ServiceDescriptor, mux, zipped http.Handler) 
 	return all
 }
 
-// match returns the route of a request, nil if there is none.
-func (all routes) match(method, path string) *route {
-	parts := strings.Split(path, "/")
+// match returns the route of a request by the parts of its path, nil if there is none.
+func (all routes) match(method string, parts []string) *route {
 	for i := range all {
 		if all[i].method == method && len(all[i].segments) == len(parts) && all[i].matches(parts) {
 			return &all[i]
@@ -71,7 +79,7 @@ func (all routes) match(method, path string) *route {
 func (r *route) matches(parts []string) bool {
 	last := len(parts) - 1
 	name, ok := strings.CutSuffix(parts[last], r.verb)
-	if !ok || r.verb == "" && strings.Contains(name, ":") {
+	if !ok || r.verb == "" && strings.Contains(name, ":") || r.verb != "" && name == "" {
 		return false
 	}
 	for i, s := range r.segments[:last] {
