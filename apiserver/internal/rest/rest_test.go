@@ -257,6 +257,7 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"broken escape":      {"GET", clusters + "?filter=%zz", "", nil, want{400, "INVALID_ARGUMENT", nil}},
 		"etag of another":    {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"1","name"`, 1), []string{"If-Match", `"2"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"etag of nothing":    {"PUT", clusters + "/demo", good, []string{"If-Match", `"x"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"etag beyond ASCII":  {"PUT", clusters + "/demo", good, []string{"If-Match", "\"é\""}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"no version":         {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"x","name"`, 1), js, want{400, "INVALID_ARGUMENT", []string{"metadata.resourceVersion"}}},
 		"too large version":  {"DELETE", clusters + "/demo?etag=99999999999999999999", "", nil, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"no namespace":       {"GET", "/apis/v2/namespaces//clusters", "", nil, want{400, "INVALID_ARGUMENT", []string{"namespace"}}},
