@@ -173,7 +173,7 @@ func (e *evidence) lookAtIntent() {
 		e.addCluster(severityInfo, "ManagedElsewhere", "see that controller", "the cluster is managed by %s, not by the operator here", *by)
 	}
 	if e.cluster.Spec.Suspend != nil && *e.cluster.Spec.Suspend {
-		e.addCluster(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the cluster has no Pods")
+		e.addCluster(severityInfo, "Suspended", "resume it", "spec.suspend is true: the cluster has no Pods")
 	}
 }
 

@@ -85,7 +85,7 @@ func (e *jobEvidence) lookAtIntent() {
 	if queue := e.item.Labels[labelQueue]; e.job.Spec.Suspend && queue != "" {
 		e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the job", "Kueue has not admitted the job to queue %s, and keeps it suspended", queue)
 	} else if e.job.Spec.Suspend {
-		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the job does not run")
+		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: the job does not run")
 	}
 }
 
@@ -203,7 +203,7 @@ func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resour
 	}
 	e.lookAtDeletion()
 	if cj.Spec.Suspend != nil && *cj.Spec.Suspend {
-		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: no RayJobs are made")
+		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: no RayJobs are made")
 	}
 	if errs := r.Checks.Create(cj, r.Validation).Errors; len(errs) > 0 {
 		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))

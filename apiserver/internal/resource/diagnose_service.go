@@ -97,11 +97,11 @@ func (e *serviceEvidence) lookAtIntent() {
 	case suspending && !e.service.Spec.Suspend:
 		e.addSelf(severityInfo, "Suspending", "wait: it is resumed when all is deleted", "the service is being suspended to the end before it is resumed")
 	case suspending:
-		e.addSelf(severityInfo, "Suspending", "resume it with :resume", "spec.suspend is true: clusters and Services are being deleted")
+		e.addSelf(severityInfo, "Suspending", "resume it", "spec.suspend is true: clusters and Services are being deleted")
 	case e.service.Spec.Suspend && suspended:
-		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the service has no cluster")
+		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: the service has no cluster")
 	case e.service.Spec.Suspend:
-		e.addSelf(severityInfo, "Suspended", "resume it with :resume", "spec.suspend is true: the service is about to be suspended")
+		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: the service is about to be suspended")
 	}
 }
 

@@ -72,7 +72,7 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 		return r.answer(ctx, resp, true, w.last)
 	case bounded.Err() != nil && ctx.Err() == nil:
 		return &rpcstatus.Error{
-			Code: codes.DeadlineExceeded, Reason: "WAIT_TIMEOUT", Message: fmt.Sprintf("%s %s is not %s after %s: %s", r.Checks.Kind, req.GetName(), req.GetFor(), timeout, w.now),
+			Code: codes.DeadlineExceeded, Reason: "WAIT_TIMEOUT", Message: fmt.Sprintf("%s %s is not %s after %s: %s", r.Checks.Kind, req.GetName(), req.GetFor(), timeout.Round(100*time.Millisecond), w.now),
 		}
 	}
 	return err

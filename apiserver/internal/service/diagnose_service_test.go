@@ -127,7 +127,7 @@ func TestDiagnoseService(t *testing.T) {
 				setCondition(rs, rayv1.RayServiceReady, "False", rayv1.ReasonSuspendComplete, "")
 				setCondition(rs, rayv1.RayServiceSuspended, "True", rayv1.ReasonSuspendComplete, "")
 			},
-			want: []string{"INFO Suspended"}, texts: []string{":resume"},
+			want: []string{"INFO Suspended"}, texts: []string{"resume it"},
 		},
 		"resumed too early": {
 			edit: func(rs *rayv1.RayService) {

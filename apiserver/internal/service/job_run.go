@@ -93,8 +93,11 @@ func (s *jobServer) open(ctx context.Context, a attempt, verb string) (*dashboar
 		if mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); mode == "" || mode == rayv1.K8sJobMode {
 			hint = "; the Pod that submitted it may have a copy: use the source submitter"
 		}
-		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it%s; the job is %s %s",
-			a.cluster, a.id, hint, a.state, a.item.At("status.message").Str)
+		said := ""
+		if message := a.item.At("status.message").Str; message != "" {
+			said = ": " + message
+		}
+		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it%s; the job is %s%s", a.cluster, a.id, hint, a.state, said)
 	}
 	if err != nil {
 		return nil, nil, err
