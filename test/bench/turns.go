@@ -56,8 +56,8 @@ func inTurns(ctx context.Context, n int, a, b call) (ofA, ofB []float64, err err
 }
 
 const (
-	createRounds    = 4 // of each kind, after one for warm-up
-	createsOfClient = 25
+	createRounds    = 10 // of each kind, after one for warm-up; many short ones, as single rounds differ by a quarter
+	createsOfClient = 10
 )
 
 // createsInTurns lets createClients clients create clusters, in rounds that take turns, and returns the milliseconds of
