@@ -6,10 +6,10 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/hack/celrules"
 )
 
-// addRules puts the rules and bounds of pkg/validation/celrules into the schema of a kind.
+// addRules puts the rules and bounds of hack/celrules into the schema of a kind.
 func addRules(root object, plural string) error {
 	// Declared, so that rules on the name can blame it. The API server checks metadata by itself.
 	metadata, ok := child(root, "metadata")

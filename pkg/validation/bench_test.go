@@ -34,12 +34,12 @@ func largeCluster(groups int) *rayv1.RayCluster {
 
 func BenchmarkRayClusterLarge(b *testing.B) {
 	rc := largeCluster(50)
-	if errs := validation.RayCluster(rc, validation.Options{}); len(errs) > 0 {
+	if errs := validation.Create(rc, validation.Options{}).Errors; len(errs) > 0 {
 		b.Fatalf("the cluster is invalid: %v", errs)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		validation.RayCluster(rc, validation.Options{})
+		validation.Create(rc, validation.Options{})
 	}
 }
 
@@ -49,7 +49,7 @@ func BenchmarkRayClusterScale(b *testing.B) {
 		b.Run(fmt.Sprintf("groups=%d", groups), func(b *testing.B) {
 			rc := largeCluster(groups)
 			for b.Loop() {
-				validation.RayCluster(rc, validation.Options{})
+				validation.Create(rc, validation.Options{})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(groups), "ns/group")
 		})

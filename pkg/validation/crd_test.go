@@ -19,6 +19,7 @@ import (
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // crd is the schema of v1 of a kind in the forms that the API server uses.
@@ -165,7 +166,7 @@ func TestUnreadableObjectsAreRefusedBySchemaOrDecoding(t *testing.T) {
 		}
 	}
 	for _, r := range validation.Rules() {
-		if slices.Equal(r.Layers, []validation.Layer{validation.LayerSchema}) && !covered[r.ID] {
+		if slices.Equal(r.Layers, []rule.Layer{rule.LayerSchema}) && !covered[r.ID] {
 			t.Errorf("rule %s has no example", r.ID)
 		}
 	}

@@ -27,7 +27,7 @@ func TestCollectorSettingsInAnyCase(t *testing.T) {
 			Env:   []corev1.EnvVar{{Name: "STORAGE_BACKEND", Value: tc.backend}, {Name: "AZURE_STORAGE_AUTH_MODE", Value: tc.mode}},
 		}}
 		got := ""
-		for _, err := range validation.RayCluster(rc, validation.Options{Gates: map[validation.Gate]bool{validation.GateHistoryServer: true}}) {
+		for _, err := range validation.Create(rc, validation.Options{Gates: map[validation.Gate]bool{validation.GateHistoryServer: true}}).Errors {
 			got = err.Origin
 		}
 		if got != tc.want {

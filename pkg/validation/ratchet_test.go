@@ -12,6 +12,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // clusterOf is the description of a cluster in an object of any kind, or nil.
@@ -91,7 +92,7 @@ func TestUpdatesThatBreakARuleAreRefused(t *testing.T) {
 	for _, e := range examples.All() {
 		r := ruleOf(t, e.ID)
 		// The name of an object never changes, and where the surroundings are at fault there is nothing to compare.
-		if e.Update || e.Severity != validation.SeverityError || strings.HasPrefix(r.Field, "metadata.name") || strings.HasPrefix(r.Field, "status") ||
+		if e.Update || e.Severity != rule.SeverityError || strings.HasPrefix(r.Field, "metadata.name") || strings.HasPrefix(r.Field, "status") ||
 			!cmp.Equal(e.Options, e.ValidOptions, cmpopts.EquateEmpty()) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // verdict runs an example the way an entry point does.
@@ -27,8 +28,8 @@ func verdict(t testing.TB, e examples.Example, object validation.Object, o valid
 }
 
 // of is the part of a verdict that the severity speaks of.
-func of(v validation.Verdict, s validation.Severity) field.ErrorList {
-	if s == validation.SeverityWarning {
+func of(v validation.Verdict, s rule.Severity) field.ErrorList {
+	if s == rule.SeverityWarning {
 		return v.Warnings
 	}
 	return v.Errors
@@ -72,7 +73,7 @@ func TestExamplesBreakTheirRuleAlone(t *testing.T) {
 			if diff := cmp.Diff(e.Also, others, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("other rules (-want +got):\n%s\nall: %v", diff, v)
 			}
-			if e.Severity == validation.SeverityWarning && len(v.Errors) > 0 {
+			if e.Severity == rule.SeverityWarning && len(v.Errors) > 0 {
 				t.Errorf("a warning has errors: %v", v.Errors)
 			}
 		})
@@ -136,12 +137,12 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 		}
 	}
 	broken := map[string]bool{}
-	check := func(e examples.Example, list field.ErrorList, severity validation.Severity) {
+	check := func(e examples.Example, list field.ErrorList, severity rule.Severity) {
 		for _, err := range list {
 			r, known := described[err.Origin]
 			if !known {
 				t.Errorf("%s: rule %q is not described: %v", e, err.Origin, err)
-			} else if r.Severity() != severity && r.Severity() != validation.SeverityBoth {
+			} else if r.Severity() != severity && r.Severity() != rule.SeverityBoth {
 				t.Errorf("%s: %s is reported as %s but described as %s", e, r.ID, severity, r.Severity())
 			}
 		}
@@ -156,8 +157,8 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 			broken[e.ID] = true
 		}
 		v := verdict(t, e, e.Object(), e.Options)
-		check(e, v.Errors, validation.SeverityError)
-		check(e, v.Warnings, validation.SeverityWarning)
+		check(e, v.Errors, rule.SeverityError)
+		check(e, v.Warnings, rule.SeverityWarning)
 		if r := described[e.ID]; r.Transition != e.Update && r.ID != "RS-524" {
 			t.Errorf("%s: the rule needs an old object: %t; the example has one: %t", e, r.Transition, e.Update)
 		}
@@ -180,7 +181,7 @@ func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 		if never[id] != "" {
 			continue
 		}
-		if !broken[id] && !slices.Equal(r.Layers, []validation.Layer{validation.LayerSchema}) {
+		if !broken[id] && !slices.Equal(r.Layers, []rule.Layer{rule.LayerSchema}) {
 			t.Errorf("rule %s has no example that breaks it alone", id)
 		}
 	}

@@ -13,24 +13,25 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // TestTiersAreComplete holds that every rule says its tier, and what follows from it.
 func TestTiersAreComplete(t *testing.T) {
 	for _, r := range validation.Rules() {
 		switch r.Tier {
-		case validation.TierPeer:
+		case rule.Peer:
 			if len(r.Peer) == 0 {
 				t.Errorf("%s is a rule of KubeRay, and of no part of it", r.ID)
 			}
-		case validation.TierKubernetes, validation.TierAdvice:
+		case rule.Kubernetes, rule.Advice:
 			if len(r.Peer) > 0 {
 				t.Errorf("%s is of tier %s, and yet of KubeRay: %v", r.ID, r.Tier, r.Peer)
 			}
 		default:
 			t.Errorf("%s has no tier", r.ID)
 		}
-		if r.Tier == validation.TierAdvice && r.Mixed {
+		if r.Tier == rule.Advice && r.Mixed {
 			t.Errorf("%s is advice, and only that", r.ID)
 		}
 	}
@@ -45,7 +46,7 @@ func TestAdviceNeverRefuses(t *testing.T) {
 	for _, e := range append(examples.All(), examples.Nested()...) {
 		for _, o := range []validation.Options{e.Options, {FromOperator: true, BatchScheduler: new("")}, {}} {
 			for _, err := range verdict(t, e, e.Object(), o).Errors {
-				if r := tier[err.Origin]; r.Tier == validation.TierAdvice && (!r.OptIn || !o.RefuseGroupRemoval) {
+				if r := tier[err.Origin]; r.Tier == rule.Advice && (!r.OptIn || !o.RefuseGroupRemoval) {
 					t.Errorf("%s is refused for %s, which is advice: %v", e, r.ID, err)
 				}
 			}
@@ -56,7 +57,7 @@ func TestAdviceNeverRefuses(t *testing.T) {
 func TestRefused(t *testing.T) {
 	ids := func(rc *rayv1.RayCluster, ran bool) []string {
 		var got []string
-		for _, err := range validation.Refused(validation.RayCluster(rc, validation.Options{}), ran) {
+		for _, err := range validation.Refused(validation.Create(rc, validation.Options{}).Errors, ran) {
 			got = append(got, err.Origin)
 		}
 		return got
@@ -136,10 +137,10 @@ func TestGroupsWithoutPods(t *testing.T) {
 			}
 			return ids
 		}
-		if diff := cmp.Diff(tc.want, rules(validation.RayCluster(tc.rc, validation.Options{}))); diff != "" {
+		if diff := cmp.Diff(tc.want, rules(validation.Create(tc.rc, validation.Options{}).Errors)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if got := rules(validation.Refused(validation.RayCluster(tc.rc, validation.Options{}), false)); !slices.Equal(got, tc.want) {
+		if got := rules(validation.Refused(validation.Create(tc.rc, validation.Options{}).Errors, false)); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: the controller refuses for %v, want %v", name, got, tc.want)
 		}
 	}
@@ -171,7 +172,7 @@ func TestUnusedParts(t *testing.T) {
 		rj := examples.BaseJob()
 		tc.change(rj)
 		var got []string
-		for _, err := range validation.RayJob(rj, validation.Options{}) {
+		for _, err := range validation.Create(rj, validation.Options{}).Errors {
 			got = append(got, err.Origin)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 func TestRayClusterUpdateRatchets(t *testing.T) {
@@ -96,7 +97,7 @@ func TestRayClusterUpdateRatchets(t *testing.T) {
 			}
 			errors := map[string]bool{}
 			for _, r := range validation.Rules() {
-				errors[r.ID] = r.Severity() != validation.SeverityWarning
+				errors[r.ID] = r.Severity() != rule.SeverityWarning
 			}
 			var known []string
 			for _, w := range validation.Violations(updateOf(changed, old, validation.Options{}).Warnings) {
@@ -120,7 +121,7 @@ func TestViolationsAreInOrderOfTheAPI(t *testing.T) {
 	rc.Spec.HeadGroupSpec.Template.Spec.Containers = nil
 	rc.Name = "A"
 	var got []string
-	for _, v := range validation.Violations(validation.RayCluster(rc, validation.Options{})) {
+	for _, v := range validation.Violations(validation.Create(rc, validation.Options{}).Errors) {
 		got = append(got, v.Field)
 	}
 	want := []string{"metadata.name", "spec.headGroupSpec.template.spec.containers"}
@@ -149,7 +150,7 @@ func TestMessagesHideSecrets(t *testing.T) {
 	}
 	credential := &rayv1.RedisCredential{Value: secret}
 	rc.Spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB, RedisPassword: credential, RedisUsername: credential}
-	list := append(validation.RayCluster(rc, validation.Options{}), validation.RayClusterWarningList(rc, validation.Options{})...)
+	list := append(validation.Create(rc, validation.Options{}).Errors, validation.Create(rc, validation.Options{}).Warnings...)
 	if len(list) < 5 {
 		t.Fatalf("only %d problems: the test says nothing", len(list))
 	}

@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -40,20 +42,8 @@ type Checks struct {
 	Status func(object Object, o Options) field.ErrorList
 }
 
-// For returns the checks for the kind of the object. It reports false for kinds that this package does not know.
-func For(object runtime.Object) (Checks, bool) {
-	switch object.(type) {
-	case *rayv1.RayCluster:
-		return clusterChecks, true
-	case *rayv1.RayJob:
-		return jobChecks, true
-	case *rayv1.RayService:
-		return serviceChecks, true
-	case *rayv1.RayCronJob:
-		return cronJobChecks, true
-	}
-	return Checks{}, false
-}
+// For returns the checks for the kind of the object, by the name of its type. It reports false for kinds that this package does not know.
+func For(object runtime.Object) (Checks, bool) { return ForKind(reflect.TypeOf(object).Elem().Name()) }
 
 // ForKind is For by the name of the kind.
 func ForKind(kind string) (Checks, bool) {
@@ -92,33 +82,15 @@ var (
 	})
 )
 
-// RayCluster returns every error of a RayCluster that is being created.
-func RayCluster(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterChecks.Create(rc, o).Errors
-}
-
-// RayClusterWarningList returns what works in a RayCluster but may surprise its author.
-func RayClusterWarningList(rc *rayv1.RayCluster, o Options) field.ErrorList {
-	return clusterChecks.Create(rc, o).Warnings
+// Create is [Checks.Create] of the kind of the object.
+func Create(object Object, o Options) Verdict {
+	checks, _ := For(object)
+	return checks.Create(object, o)
 }
 
 // RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
-// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. RayCluster and
-// RayClusterWarningList include them.
+// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. Create includes them.
 func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList { return cluster.Facts(rc, o) }
-
-// RayJob returns every error of a RayJob that is being created.
-func RayJob(rj *rayv1.RayJob, o Options) field.ErrorList { return jobChecks.Create(rj, o).Errors }
-
-// RayService returns every error of a RayService that is being created.
-func RayService(rs *rayv1.RayService, o Options) field.ErrorList {
-	return serviceChecks.Create(rs, o).Errors
-}
-
-// RayCronJob returns every error of a RayCronJob that is being created.
-func RayCronJob(cj *rayv1.RayCronJob, o Options) field.ErrorList {
-	return cronJobChecks.Create(cj, o).Errors
-}
 
 // kind is what there is to ask about objects of one kind. Functions get objects that are not nil.
 type kind[T any] struct {

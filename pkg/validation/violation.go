@@ -1,10 +1,17 @@
 package validation
 
 import (
+	"cmp"
+	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
 )
 
 // Violation is one problem in the form that every entry point prints.
@@ -68,4 +75,110 @@ func WarningTexts(warnings field.ErrorList) []string {
 		texts[i] = v.Field + ": " + v.Message + " (" + v.Rule + ")"
 	}
 	return texts
+}
+
+// pathStep is one step of a field path: a field name, the index of a list or the key of a map.
+type pathStep struct {
+	kind stepKind
+	// order is the index, or, in steps that are ranked, the place of the field among those of its struct.
+	order int
+	// name is the text as it stands in the path.
+	name string
+}
+
+// stepKind orders steps of different kinds; a path never mixes them at one place.
+type stepKind int
+
+const (
+	stepField stepKind = iota
+	stepIndex
+	stepKey
+)
+
+// pathSteps matches one step. A key in brackets may itself hold dots: annotations[ray.io/ft-enabled].
+var pathSteps = regexp.MustCompile(`\[([^\]]*)\]?|[^.\[]+`)
+
+// splitPath reads a rendered field path.
+func splitPath(path string) []pathStep {
+	var steps []pathStep
+	for _, m := range pathSteps.FindAllStringSubmatch(path, -1) {
+		if m[0][0] != '[' {
+			steps = append(steps, pathStep{kind: stepField, name: m[0]})
+		} else if i, err := strconv.Atoi(m[1]); err == nil {
+			steps = append(steps, pathStep{kind: stepIndex, name: m[1], order: i})
+		} else {
+			steps = append(steps, pathStep{kind: stepKey, name: m[1]})
+		}
+	}
+	return steps
+}
+
+// ranked gives the steps below an object of the type the order of its fields, with those last that are unknown.
+func ranked(t reflect.Type, steps []pathStep) []pathStep {
+	for i, step := range steps {
+		if t = settledType(t); t != nil && t.Kind() == reflect.Struct && step.kind == stepField {
+			fields := jsonfield.Of(t)
+			steps[i].order = len(fields)
+			if f, known := fields[step.name]; known {
+				steps[i].order = f.Rank
+			}
+		}
+		t = below(t, step)
+	}
+	return steps
+}
+
+// comparePaths orders two paths with ranked steps as a reader of the API would: fields as they are declared, list items by index, keys of
+// maps and unknown fields by text.
+func comparePaths(a, b []pathStep) int {
+	return slices.CompareFunc(a, b, func(x, y pathStep) int {
+		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.order, y.order), cmp.Compare(x.name, y.name))
+	})
+}
+
+// below is the type that the step leads to, or nil.
+func below(t reflect.Type, step pathStep) reflect.Type {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind() == reflect.Struct:
+		return jsonfield.Of(t)[step.name].GoType
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
+		return t.Elem()
+	}
+	return nil
+}
+
+func settledType(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// signs are how fields and ids of rules begin that only objects of one type have, the fields first: rules of a RayJob are for the template
+// of a RayCronJob too.
+var signs = []struct {
+	begin  string
+	object reflect.Type
+}{
+	{"spec.rayClusterConfig", reflect.TypeFor[rayv1.RayService]()},
+	{"spec.jobTemplate", reflect.TypeFor[rayv1.RayCronJob]()},
+	{"spec.rayClusterSpec", reflect.TypeFor[rayv1.RayJob]()},
+	{"CJ", reflect.TypeFor[rayv1.RayCronJob]()},
+	{"RJ", reflect.TypeFor[rayv1.RayJob]()},
+	{"RS", reflect.TypeFor[rayv1.RayService]()},
+}
+
+// typeOf finds out of which kind an object with these problems is. Where the problems do not tell, the order is the same
+// for all kinds.
+func typeOf(violations []Violation) reflect.Type {
+	for _, s := range signs {
+		if slices.ContainsFunc(violations, func(v Violation) bool {
+			return strings.HasPrefix(v.Field, s.begin) || strings.HasPrefix(v.Rule, s.begin)
+		}) {
+			return s.object
+		}
+	}
+	return reflect.TypeFor[rayv1.RayCluster]()
 }

@@ -13,9 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // allGates is an operator that allows everything: the API server does not know gates.
@@ -97,7 +98,7 @@ func TestExamplesAgainstCRDs(t *testing.T) {
 			if len(diffs) > 0 {
 				t.Errorf("the API server and Go differ:\n%s", strings.Join(diffs, "\n"))
 			}
-			if refused && e.Severity == validation.SeverityError {
+			if refused && e.Severity == rule.SeverityError {
 				refusedFor[pluralOf(e.Kind)+e.ID] = true
 				refusedFor[e.ID] = true
 			}
@@ -125,7 +126,7 @@ func TestExamplesAgainstCRDs(t *testing.T) {
 
 func TestUpdateExamplesAgainstCRDs(t *testing.T) {
 	for i, e := range examples.All() {
-		if !e.Update || e.GoOnly || e.Severity != validation.SeverityError || len(celrules.LayersOf(e.ID)) == 0 {
+		if !e.Update || e.GoOnly || e.Severity != rule.SeverityError || len(celrules.LayersOf(e.ID)) == 0 {
 			continue
 		}
 		t.Run(e.String(), func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/hack/celrules"
 )
 
 // The bounds that CEL needs stand where KubeRay has none. They refuse nothing that etcd would take.

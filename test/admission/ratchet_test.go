@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
 )
 

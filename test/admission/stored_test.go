@@ -16,9 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // clusterPaths are where a RayClusterSpec stands in each kind.
@@ -55,7 +56,7 @@ func storedExamples(t *testing.T, plural string) []storedExample {
 	t.Helper()
 	var stored []storedExample
 	for i, e := range examples.All() {
-		if pluralOf(e.Kind) != plural || e.Update || e.GoOnly || e.Severity != validation.SeverityError || !inTables(e.ID) || ofStatus[e.ID] {
+		if pluralOf(e.Kind) != plural || e.Update || e.GoOnly || e.Severity != rule.SeverityError || !inTables(e.ID) || ofStatus[e.ID] {
 			continue
 		}
 		object, _ := decoded(t, e.Object())

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/hack/celrules"
 )
 
 // ruleSuffix ends each message that comes from the table of CEL rules.

@@ -17,6 +17,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // testCase is an example on its way through the entry points.
@@ -61,7 +62,7 @@ func newCases() []*testCase {
 			c.old.SetName(name)
 		}
 		c.chooseSetting()
-		if c.setting == nil || !hasController(c.Kind, c.setting) || c.Severity != validation.SeverityError || c.Update || c.object.GetName() == "" {
+		if c.setting == nil || !hasController(c.Kind, c.setting) || c.Severity != rule.SeverityError || c.Update || c.object.GetName() == "" {
 			continue
 		}
 		key := c.setting.name + "/" + c.object.GetName()
@@ -125,7 +126,7 @@ func (c *testCase) verdict(o validation.Options) validation.Verdict {
 // reported tells whether the rule of the example is in a verdict, at all of its fields.
 func (c *testCase) reported(v validation.Verdict) bool {
 	errs := v.Errors
-	if c.Severity == validation.SeverityWarning {
+	if c.Severity == rule.SeverityWarning {
 		errs = v.Warnings
 	}
 	var fields []string

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // outcome is what one entry point answered with one example: a cell of the table, and how it disagrees with the Go rules.
@@ -115,7 +116,7 @@ func compareController(c *testCase) outcome {
 		return outcome{cell: notApplicable + "sees one object, not a change"}
 	case c.ofAnother():
 		return outcome{cell: notApplicable + "leaves alone what another controller manages"}
-	case c.Severity == validation.SeverityWarning:
+	case c.Severity == rule.SeverityWarning:
 		return outcome{cell: notApplicable + "counts warnings in its metrics and reports them nowhere else"}
 	case c.namespace == "":
 		return outcome{cell: notApplicable + "the API server stores no object of this name, whatever the CRD says"}
@@ -211,7 +212,7 @@ func placePattern(place string) *regexp.Regexp {
 
 // seenByPolicy tells whether the bundle has the rule of the example where it is broken.
 func seenByPolicy(c *testCase) bool {
-	return slices.ContainsFunc(celrules.PoliciesOf(pluralOf(c.Kind), c.Severity == validation.SeverityWarning), func(r celrules.PolicyRule) bool {
+	return slices.ContainsFunc(celrules.PoliciesOf(pluralOf(c.Kind), c.Severity == rule.SeverityWarning), func(r celrules.PolicyRule) bool {
 		at := withoutIndices(samePath(problemIn(r.Message(pluralOf(c.Kind))).Field))
 		return r.ID == c.ID && slices.ContainsFunc(c.WantFields, func(f string) bool {
 			f = withoutIndices(samePath(f))
@@ -319,7 +320,7 @@ func comparePolicies(c *testCase, crd, got answer) outcome {
 		}
 	}
 	said := got.errors
-	if c.Severity == validation.SeverityWarning {
+	if c.Severity == rule.SeverityWarning {
 		said = got.warnings
 	}
 	mine := slices.IndexFunc(said, func(p problem) bool { return p.Rule == c.ID })
@@ -330,7 +331,7 @@ func comparePolicies(c *testCase, crd, got answer) outcome {
 		return outcome{cell: "refuses for " + got.errors[0].Rule}
 	case mine < 0:
 		return outcome{cell: cannotSee}
-	case c.Severity == validation.SeverityWarning:
+	case c.Severity == rule.SeverityWarning:
 		return outcome{cell: warns}
 	case slices.Contains(c.WantFields, said[mine].Field):
 		return outcome{cell: refuses}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
@@ -73,7 +73,7 @@ func Markdown() []byte {
 		b.WriteString("\n")
 	}
 	b.WriteString("## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
-	for _, n := range validation.NoRules() {
+	for _, n := range noRules {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.ID, cell(n.What), cell(n.Why))
 	}
 	return b.Bytes()
@@ -84,7 +84,7 @@ func row(b *bytes.Buffer, r *validation.Rule, e example) {
 	switch {
 	case r.Stops():
 		stop = "always"
-	case r.Tier == validation.TierKubernetes:
+	case r.Tier == rule.Kubernetes:
 		stop = "new"
 	}
 	id, remedy := r.ID, r.Remedy

@@ -29,7 +29,7 @@ type Example struct {
 	// Also are the other rules of the same severity that are broken, sorted, where the rule cannot be broken alone.
 	Also []string
 	// Severity is an error or a warning, also for rules that know both. The object of a warning has no errors.
-	Severity validation.Severity
+	Severity rule.Severity
 	// Update says that the object replaces Old. Otherwise it is created.
 	Update bool
 	// Options are what the rule needs to know.
@@ -93,10 +93,10 @@ func examplesOf[T any, P interface {
 			}
 			return object
 		}
-		e := Example{ID: r.ID, Name: r.Name, Kind: kind, WantFields: r.WantFields, Also: r.Also, Severity: validation.SeverityError,
+		e := Example{ID: r.ID, Name: r.Name, Kind: kind, WantFields: r.WantFields, Also: r.Also, Severity: rule.SeverityError,
 			Update: r.Update, Options: r.Options, GoOnly: r.GoOnly}
 		if r.Warning {
-			e.Severity = validation.SeverityWarning
+			e.Severity = rule.SeverityWarning
 		}
 		e.old = func() validation.Object { return build(r.Before) }
 		e.object = func() validation.Object { return build(r.Before, r.Mutate) }

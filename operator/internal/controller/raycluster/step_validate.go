@@ -45,7 +45,7 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 		}
 		options.CertManagerMissing = err == nil && !found
 	}
-	errs := validation.RayCluster(s.cluster, options)
+	errs := validation.Create(s.cluster, options).Errors
 	if len(errs) == 0 {
 		v.warn(s)
 		return reconcile.Outcome{}, nil
@@ -87,7 +87,7 @@ func (v *validateSpec) warn(s *scope) {
 	options := v.options
 	options.Facts = &validation.Facts{WorkerPods: workerPods(s)}
 	var list field.ErrorList
-	for _, w := range validation.RayClusterWarningList(s.cluster, options) {
+	for _, w := range validation.Create(s.cluster, options).Warnings {
 		if count {
 			v.metrics.ObserveWarning(w.Origin)
 		}

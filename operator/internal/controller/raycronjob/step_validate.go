@@ -24,7 +24,7 @@ type validateSpec struct {
 
 // Run implements step.
 func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
-	errs := validation.Refused(validation.RayCronJob(s.cron, v.options), s.cron.Status.LastScheduleTime != nil)
+	errs := validation.Refused(validation.Create(s.cron, v.options).Errors, s.cron.Status.LastScheduleTime != nil)
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}

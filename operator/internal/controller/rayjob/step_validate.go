@@ -21,7 +21,7 @@ func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, erro
 	if s.state().IsTerminal() {
 		return reconcile.Outcome{}, nil
 	}
-	errs := validation.Refused(validation.RayJob(s.job, v.options), s.job.Status.RayClusterName != "")
+	errs := validation.Refused(validation.Create(s.job, v.options).Errors, s.job.Status.RayClusterName != "")
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}

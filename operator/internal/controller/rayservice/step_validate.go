@@ -18,7 +18,7 @@ type validateSpec struct{ options validation.Options }
 
 // Run implements step.
 func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
-	errs := validation.Refused(validation.RayService(s.service, v.options), len(s.used()) > 0)
+	errs := validation.Refused(validation.Create(s.service, v.options).Errors, len(s.used()) > 0)
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}

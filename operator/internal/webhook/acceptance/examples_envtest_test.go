@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/operator/internal/conversion"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
@@ -65,7 +65,7 @@ func TestBookL6EveryExampleThroughOldVersion(t *testing.T) {
 	}
 	for _, e := range examples.All() {
 		known := conversion.Known(schema.GroupVersionKind{Group: "ray.io", Version: old, Kind: e.Kind})
-		if known && !e.Update && !e.GoOnly && e.Severity == validation.SeverityError {
+		if known && !e.Update && !e.GoOnly && e.Severity == rule.SeverityError {
 			work <- e
 		}
 	}

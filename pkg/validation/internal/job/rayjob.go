@@ -2,13 +2,17 @@
 package job
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/internal/cluster"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
@@ -119,4 +123,93 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 	checkDeletion(out, j, path)
 	checkJobPayload(out, j, path)
 	rj010.CheckGiven(out, path.Child("managedBy"), j.spec.ManagedBy)
+}
+
+var rj524 = rule.New(rule.Rule{ID: "RJ-524", Kind: "RayJob", Field: "spec.submissionMode", Condition: "changed while the job is in another state than new, Suspended, ValidationFailed or over", Transition: true})
+
+// CheckTransition also tells of changes that come too late.
+func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
+	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
+	CheckSpecTransition(out, &rj.Spec, &old.Spec, path)
+	if rj.Spec.SubmissionMode != old.Spec.SubmissionMode {
+		switch state {
+		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
+		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 says that nothing has an effect
+		default:
+			out.Invalid(rj524, path.Child("submissionMode"), string(rj.Spec.SubmissionMode), "is changed from "+rule.Clipped(string(old.Spec.SubmissionMode))+" while the job is "+rule.Clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one")
+		}
+	}
+	if rj.Spec.Suspend && !old.Spec.Suspend && (state == rayv1.JobDeploymentStatusWaiting || state.IsTerminal()) {
+		out.Invalid(rj520, path.Child("suspend"), true, "is ignored while the job is "+string(state)+", where nothing is left to stop but the cluster; delete the job instead")
+	}
+	checkLateChanges(out, rj, old, path)
+	metadata.CheckLostFields(out, rj, old, o)
+}
+
+func checkLateChanges(out *rule.Report, rj, old *rayv1.RayJob, path *field.Path) {
+	state := old.Status.JobDeploymentStatus
+	for _, name := range jsonfield.Changed(&rj.Spec, &old.Spec) {
+		p := path.Child(name)
+		switch {
+		case state.IsTerminal():
+			out.When(!deletionFields.Has(name)).Forbidden(rj527, p)
+		case name == "rayClusterSpec" || name == "clusterSelector":
+			out.When(old.Status.RayClusterName != "" && !onlyGroupSuspend(&rj.Spec, &old.Spec, name)).Forbidden(rj525, p)
+		case submittedFields.Has(name):
+			out.When(state == rayv1.JobDeploymentStatusRunning).Forbidden(rj526, p)
+		case name == "jobId":
+			checkJobIDChange(out, rj, state, p)
+		}
+	}
+}
+
+var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
+	Marker: rule.InCEL})
+
+// CheckSpecTransition holds the rules of a RayJobSpec that need its old value.
+func CheckSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *field.Path) {
+	cluster.CheckManagerKept(out, rj009, spec.ManagedBy, old.ManagedBy, path.Child("managedBy"))
+	if spec.RayClusterSpec != nil && old.RayClusterSpec != nil {
+		cluster.CheckSpecTransition(out, spec.RayClusterSpec, old.RayClusterSpec, path.Child("rayClusterSpec"))
+	}
+}
+
+// deletionFields are those that count after the end of a job, and those that other rules speak of.
+var deletionFields = sets.New("shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "deletionStrategy", "suspend", "managedBy")
+
+// submittedFields are those that Ray got when the job was submitted.
+var submittedFields = sets.New("entrypoint", "runtimeEnvYAML", "metadata", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "submitterPodTemplate")
+
+var rj520 = rule.New(rule.Rule{ID: "RJ-520", Kind: "RayJob", Field: "spec.suspend", Condition: "set to true while the job is Waiting, Complete or Failed", Transition: true})
+var rj525 = rule.New(rule.Rule{ID: "RJ-525", Kind: "RayJob", Field: "spec.rayClusterSpec, spec.clusterSelector", Condition: "changed while the run has a cluster, but for suspend of worker groups", Transition: true,
+	Remedy: "has no effect on the cluster of this run; suspend and resume the job to get a new one"})
+var rj526 = rule.New(rule.Rule{ID: "RJ-526", Kind: "RayJob", Field: "spec.entrypoint, .runtimeEnvYAML, .metadata, .entrypoint*, .submitterPodTemplate", Condition: "changed after the job was submitted", Transition: true,
+	Remedy: "has no effect, since the job was submitted; make a new one"})
+var rj527 = rule.New(rule.Rule{ID: "RJ-527", Kind: "RayJob", Field: "any field of spec but those for deletion", Condition: "changed after the job is over", Transition: true,
+	Remedy: "has no effect, since the job is over; make a new one"})
+var rj518 = rule.New(rule.Rule{ID: "RJ-518", Kind: "RayJob", Field: "spec.jobId", Condition: "changed after the job was submitted, or set before an interactive job is Waiting", Transition: true})
+
+func checkJobIDChange(out *rule.Report, rj *rayv1.RayJob, state rayv1.JobDeploymentStatus, path *field.Path) {
+	switch {
+	case state == rayv1.JobDeploymentStatusRunning:
+		out.Invalid(rj518, path, rj.Spec.JobId, "has no effect, since the job was submitted; make a new one")
+	case rj.Spec.SubmissionMode == rayv1.InteractiveMode && rj.Spec.JobId != "" &&
+		(state == rayv1.JobDeploymentStatusNew || state == rayv1.JobDeploymentStatusInitializing):
+		out.Invalid(rj518, path, rj.Spec.JobId, "is set before the job is Waiting; submit the job of this id as soon as the cluster is ready")
+	}
+}
+
+// onlyGroupSuspend reports whether nothing but suspend of worker groups changed, which the deletion policies do.
+func onlyGroupSuspend(spec, old *rayv1.RayJobSpec, name string) bool {
+	if name != "rayClusterSpec" || spec.RayClusterSpec == nil || old.RayClusterSpec == nil {
+		return false
+	}
+	a, b := *spec.RayClusterSpec, *old.RayClusterSpec
+	for _, c := range []*rayv1.RayClusterSpec{&a, &b} {
+		c.WorkerGroupSpecs = slices.Clone(c.WorkerGroupSpecs)
+		for i := range c.WorkerGroupSpecs {
+			c.WorkerGroupSpecs[i].Suspend = nil
+		}
+	}
+	return equality.Semantic.DeepEqual(a, b)
 }

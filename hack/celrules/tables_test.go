@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/pkg/validation/celrules"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // What the API server refuses or warns of is a rule of the Go package, of the same severity.
 func TestTablesSpeakOfKnownRules(t *testing.T) {
-	severity := map[string]validation.Severity{}
+	severity := map[string]rule.Severity{}
 	for _, r := range validation.Rules() {
 		severity[r.ID] = r.Severity()
 	}
@@ -21,29 +21,29 @@ func TestTablesSpeakOfKnownRules(t *testing.T) {
 	for _, r := range validation.Rules() {
 		depends[r.ID] = r.Depends
 	}
-	check := func(where, id string, want validation.Severity) {
+	check := func(where, id string, want rule.Severity) {
 		t.Helper()
-		if got, known := severity[id]; !known || got != want && got != validation.SeverityBoth {
+		if got, known := severity[id]; !known || got != want && got != rule.SeverityBoth {
 			t.Errorf("%s has %s as %s; the Go package knows it as %q", where, id, want, got)
 		}
-		if depends[id] != "" && want == validation.SeverityError {
+		if depends[id] != "" && want == rule.SeverityError {
 			t.Errorf("%s refuses for %s, which depends on %s", where, id, depends[id])
 		}
 	}
 	for _, r := range celrules.Rules() {
-		check("CEL", r.ID, validation.SeverityError)
+		check("CEL", r.ID, rule.SeverityError)
 	}
 	for _, b := range celrules.Bounds() {
 		if b.ID != "" {
-			check("the schema", b.ID, validation.SeverityError)
+			check("the schema", b.ID, rule.SeverityError)
 		}
 	}
 	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		for _, r := range celrules.PoliciesOf(plural, false) {
-			check("a policy", r.ID, validation.SeverityError)
+			check("a policy", r.ID, rule.SeverityError)
 		}
 		for _, r := range celrules.PoliciesOf(plural, true) {
-			check("a policy", r.ID, validation.SeverityWarning)
+			check("a policy", r.ID, rule.SeverityWarning)
 		}
 	}
 }
