@@ -25,7 +25,7 @@ if [ "$suite" = all ]; then limit=75m; fi
 begin=$(date +%s)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! go test ./test/realray -suite "$suite" -v -count=1 -parallel 2 -timeout "$limit" | tee "$log"; then
+if ! go test ./test/realray -vet=off -suite "$suite" -v -count=1 -parallel 2 -timeout "$limit" | tee "$log"; then
 	echo "test-ray: what the tests said themselves, without what they explain:"
 	grep -E '^ *(--- FAIL: |[a-z]+_test\.go:[0-9]+: )' "$log" | grep -v 'world_test.go' | tail -n 60
 	exit 1

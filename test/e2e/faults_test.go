@@ -54,8 +54,7 @@ func TestCrashWhileCreating(t *testing.T) {
 			crash(t)
 			for i := range fleet {
 				name := fmt.Sprintf("c%d", i)
-				// A Pod that kube-scheduler took for unschedulable while the API server was away, it looks at again after five minutes.
-				eventuallyWithin(t, 2*settle, name+" ready", func(ctx context.Context) error { return readyWith(ctx, ns, name, workers) })
+				eventually(t, name+" ready", func(ctx context.Context) error { return readyWith(ctx, ns, name, workers) })
 			}
 			exactlyTheChildrenOf(t, ns)
 		})

@@ -86,7 +86,8 @@ func (g *greeter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		Set("Greeted", report.Status(s.config.Failure == nil), "Looked", "")
 	if found, _, _ := unstructured.NestedSlice(before.Object, "status", "conditions"); news && len(found) == 0 {
 		c, convertErr := runtime.DefaultUnstructuredConverter.ToUnstructured(&list[0])
-		_, saveErr := g.versions.SaveStatus(ctx, g.client, before, with(s.owner, c))
+		_, again, saveErr := g.versions.SaveStatus(ctx, g.client, before, with(s.owner, c))
+		p.After = reconcile.Sooner(p.After, again)
 		err = errors.Join(err, convertErr, saveErr)
 	}
 	report.Send(g.recorder, s.owner, s.events)

@@ -38,7 +38,8 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 		return nil
 	}
 	stamp(&before.Status, &after.Status, s.now)
-	saved, err := r.versions.SaveStatus(ctx, r.config.Client, before, after)
+	saved, again, err := r.versions.SaveStatus(ctx, r.config.Client, before, after)
+	s.after(again)
 	if !saved {
 		report.Send(r.config.Recorder, after, report.Done(s.events))
 		return err

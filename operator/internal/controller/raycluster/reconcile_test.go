@@ -3,6 +3,7 @@ package raycluster
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,49 @@ func TestConflictOnStatusIsRetriedWithoutAnError(t *testing.T) {
 	b.mustReconcile()
 	if !meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterSuspended) {
 		t.Errorf("conditions %v, want Suspended", b.status().Conditions)
+	}
+}
+
+// TestLostAnswerOfStatusIsLookedAtAgain: the API server stores a status and dies before it answers. The cache shows the status only after the attempt
+// to repeat it has met the conflict, and no event tells of it.
+func TestLostAnswerOfStatusIsLookedAtAgain(t *testing.T) {
+	lost := false
+	var lagging *rayv1.RayCluster
+	b := newBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if rc, ok := o.(*rayv1.RayCluster); ok && lagging != nil {
+				lagging.DeepCopyInto(rc)
+				return nil
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			err := c.SubResource(sub).Update(ctx, o, opts...)
+			if err == nil && !lost {
+				lost = true
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		},
+	})
+	first := &rayv1.RayCluster{}
+	if err := b.client.Get(t.Context(), key(b.rc), first); err != nil {
+		t.Fatal(err)
+	}
+	lagging = first
+	if _, err := b.reconcile(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatalf("error %v, want that of the connection", err)
+	}
+	if result := b.mustReconcile(); result.RequeueAfter != reconcile.Soon {
+		t.Errorf("looks again after %s, want at once: no event comes", result.RequeueAfter)
+	}
+	if result := b.mustReconcile(); result.RequeueAfter != reconcile.StaleTimeout {
+		t.Errorf("looks again after %s, want to be told by the watch", result.RequeueAfter)
+	}
+	lagging = nil
+	b.mustReconcile()
+	if st := b.status(); st.ObservedGeneration != 1 || st.Head.PodName == "" {
+		t.Errorf("status %+v, want that of the head", st)
 	}
 }
 

@@ -41,7 +41,7 @@ func (d *deviceFacts) Run(ctx context.Context, s *scope) (reconcile.Outcome, err
 	switch err := d.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(devicefacts.Manager)); {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		d.versions.Replaced(s.stored)
-		return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
+		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 	case err != nil:
 		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are made all the same
 		return reconcile.Outcome{}, nil

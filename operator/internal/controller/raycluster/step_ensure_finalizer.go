@@ -34,7 +34,7 @@ func (e *ensureFinalizer) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 	if err != nil || saved {
 		return reconcile.Outcome{}, err
 	}
-	return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
+	return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 }
 
 // awaitsCleanUp reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
@@ -43,8 +43,8 @@ func awaitsCleanUp(rc *rayv1.RayCluster) bool {
 	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
 }
 
-// setFinalizers replaces the list, and reports false if the object has changed since it was read, or is gone: then the watch brings the
-// next look. rc becomes what the server has, but for its status, which a run may have changed already.
+// setFinalizers replaces the list, and reports false if the object has changed since it was read, or is gone: then it is to be looked at
+// again soon. rc becomes what the server has, but for its status, which a run may have changed already.
 func setFinalizers(ctx context.Context, c client.Client, v *reconcile.Versions, rc *rayv1.RayCluster, finalizers []string) (bool, error) {
 	target := rc.DeepCopy()
 	target.Finalizers = finalizers

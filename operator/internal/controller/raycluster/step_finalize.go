@@ -120,7 +120,7 @@ func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (recon
 	case err != nil:
 		return reconcile.Outcome{}, err
 	case !saved:
-		return reconcile.Outcome{After: reconcile.StaleTimeout}, nil
+		return reconcile.Outcome{After: reconcile.Soon}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.Note)
 	if e.Reason != "" {

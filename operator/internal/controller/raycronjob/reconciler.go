@@ -111,9 +111,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if err == nil && !equality.Semantic.DeepEqual(before.Status, s.cron.Status) {
 		var saved bool
-		if saved, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
+		var again time.Duration
+		if saved, again, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
 			s.events = report.Done(s.events)
 		}
+		progress.After = reconcile.Sooner(progress.After, again)
 	}
 	report.Send(r.recorder, before, s.events)
 	if err != nil {

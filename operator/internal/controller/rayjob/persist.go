@@ -27,7 +27,8 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 			s.after(wait)
 			after.Status = before.Status
 		} else {
-			saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
+			saved, again, err := r.versions.SaveStatus(ctx, r.client, before, after)
+			s.after(again)
 			if !saved {
 				report.Send(r.recorder, before, report.Done(s.events))
 				return err

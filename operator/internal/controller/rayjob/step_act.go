@@ -87,8 +87,8 @@ func (a *act) ensureFinalizer(ctx context.Context, s *scope) error {
 	err := setFinalizers(ctx, a.config.Client, s.job, append(slices.Clone(s.job.Finalizers), rayv1.FinalizerRayJob))
 	switch {
 	case apierrors.IsConflict(err):
-		a.versions.Replaced(s.job) // the watch brings the next look
-		s.after(reconcile.StaleTimeout)
+		a.versions.Replaced(s.job)
+		s.after(reconcile.Soon)
 		s.hold("")
 	case apierrors.IsNotFound(err):
 		s.hold("")

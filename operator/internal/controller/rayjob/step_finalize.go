@@ -42,7 +42,7 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	switch {
 	case apierrors.IsConflict(err):
 		f.versions.Replaced(s.job)
-		stop.After = reconcile.StaleTimeout
+		stop.After = reconcile.Soon
 		return stop, nil
 	case client.IgnoreNotFound(err) != nil:
 		return stop, fmt.Errorf("removing the finalizer: %w", err)

@@ -104,7 +104,7 @@ func (a *act) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.Ray
 			s.events = append(s.events, report.Normal("UpdatedRayCluster", actionUpdate, "Updated RayCluster %s", rc.Name))
 		}
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		s.after(reconcile.StaleTimeout)
+		s.after(reconcile.StaleTimeout) // the watch tells of changes of clusters earlier
 	case children.Lasting(err):
 		s.refuse(err.Error())
 		if a.said.News(s.service.UID, "update "+rc.Name, err.Error()) {

@@ -30,7 +30,8 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 		return nil
 	}
 	after.Status.LastUpdateTime = &metav1.Time{Time: s.now}
-	saved, err := r.versions.SaveStatus(ctx, r.client, before, after)
+	saved, again, err := r.versions.SaveStatus(ctx, r.client, before, after)
+	s.after(again)
 	if !saved {
 		report.Send(r.recorder, before, report.Done(s.events))
 		return err

@@ -76,8 +76,8 @@ func (f *finalize) set(ctx context.Context, s *scope, finalizers []string, done 
 	err := f.client.Patch(ctx, target, client.MergeFromWithOptions(s.service.DeepCopy(), client.MergeFromWithOptimisticLock{}))
 	switch {
 	case apierrors.IsConflict(err):
-		f.versions.Replaced(s.service) // the watch brings the next look
-		return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil
+		f.versions.Replaced(s.service)
+		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 	case apierrors.IsNotFound(err):
 		return reconcile.Outcome{Stop: true}, nil
 	case err != nil:
