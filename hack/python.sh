@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Prints the path of a Python that has what clients/python/requirements.txt pins, in a virtual environment of its own below bin/python.
-# Where that cannot be had (no Python, no network) it says why in one line and ends with status 3.
+# Where that cannot be had (no Python, no network) it says why in one line and ends with status 3; with REQUIRED=1, as in continuous integration,
+# with status 1, which is a failure to whoever would do without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 requirements=clients/python/requirements.txt
-lacking() { echo "python: $1" >&2; exit 3; }
+lacking() { echo "python: $1" >&2; exit $((${REQUIRED:-0} == 1 ? 1 : 3)); }
 
 python=
 for candidate in "${PYTHON:-}" python3 python; do
@@ -25,7 +26,7 @@ if [ ! -e "$venv" ]; then
 	work=$(mktemp -d bin/python/new.XXXXXX)
 	trap 'rm -rf "$work"' EXIT
 	"$python" -m venv "$work/venv" >&2
-	if ! "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 \
+	if ! "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 3 --timeout 10 \
 		--require-hashes --only-binary :all: -r "$requirements" >"$work/log" 2>&1; then
 		lacking "the packages of $requirements cannot be installed here: $(tail -n 1 "$work/log")"
 	fi
