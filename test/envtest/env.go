@@ -39,6 +39,8 @@ type Options struct {
 	WithoutControllerManager bool
 	// WithoutCRDs installs none.
 	WithoutCRDs bool
+	// AuditPolicy is the path of an audit policy, by which the API server writes Dir/logs/audit.log; empty means that it writes none.
+	AuditPolicy string
 }
 
 // Env is a running control plane.
@@ -154,6 +156,9 @@ func (o Options) flags() []string {
 		nodes = 0
 	}
 	out := []string{"--nodes", strconv.Itoa(nodes)}
+	if o.AuditPolicy != "" {
+		out = append(out, "--audit-policy="+o.AuditPolicy)
+	}
 	if len(without) > 0 {
 		out = append(out, "--without="+strings.Join(without, ","))
 	}

@@ -28,7 +28,7 @@ func TestKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuditPolicy: auditPolicy(t)})
 	p := startProcess(t, env.Config, authn.None)
 	callers := map[string]caller{"grpc": newGRPCCaller(t, p.grpc, ""), "rest": restCaller{base: p.http}}
 	for _, s := range allServed() {

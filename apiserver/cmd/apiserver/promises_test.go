@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -250,6 +251,52 @@ func testRights(t *testing.T, env *envtest.Env) {
 					}
 				})
 			}
+		}
+	}
+	testAuditLog(t, env)
+}
+
+// auditPolicy writes one that logs who changes objects of Ray.
+func auditPolicy(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "audit.yaml")
+	const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [create, update, patch], resources: [{group: ray.io}], omitStages: [RequestReceived]}]\n"
+	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// testAuditLog looks who made the changes of testRights according to the API server: none but the callers of the gateway. What is to be changed was
+// created by the test.
+func testAuditLog(t *testing.T, env *envtest.Env) {
+	file, err := os.Open(filepath.Join(env.Dir, "logs", "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	changes := map[string]int{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var event struct {
+			Verb      string
+			User      struct{ Username string }
+			ObjectRef struct{ Name string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatalf("%v: %s", err, lines.Bytes())
+		}
+		parts := strings.Split(event.ObjectRef.Name, "-") // as testRights names objects: r-viewer-rest-update
+		if len(parts) != 4 || parts[0] != "r" || event.Verb == "create" && parts[3] != "create" {
+			continue
+		}
+		if want := "system:serviceaccount:default:" + parts[1]; event.User.Username != want {
+			t.Errorf("the audit log has %s of %s by %q, want %q", event.Verb, event.ObjectRef.Name, event.User.Username, want)
+		}
+		changes[parts[1]+" "+parts[2]]++
+	}
+	for _, caller := range []string{"editor grpc", "editor rest", "deployer grpc", "deployer rest"} {
+		if changes[caller] < 4 {
+			t.Errorf("the audit log has %d changes by %s, want create, update and more of all kinds", changes[caller], caller)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type controlPlaneOptions struct {
 	without        []string
 	nodes          int
 	securePort     int
+	auditPolicy    string
 	exitWithParent bool
 }
 
@@ -48,6 +49,7 @@ after which "generation" in DIR/ready is one more.`,
 	f.StringSliceVar(&o.without, "without", nil, "parts to leave out: "+strings.Join(optional, ", "))
 	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
 	f.IntVar(&o.securePort, "secure-port", 0, "port of the API server; 0 chooses a free one")
+	f.StringVar(&o.auditPolicy, "audit-policy", "", "path of an audit policy of Kubernetes, by which the API server writes logs/audit.log")
 	f.BoolVar(&o.exitWithParent, "exit-with-parent", false, "stop when the process that started this ends, or when standard input, if it is a pipe, is closed")
 	_ = cmd.MarkFlagRequired("dir")
 	return cmd
@@ -225,6 +227,7 @@ func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o control
 			Ports:                    controlplane.Ports{Secure: chosen[0], EtcdClient: chosen[1], EtcdPeer: chosen[2]},
 			Unsafe:                   true,
 			Egress:                   egress,
+			AuditPolicy:              o.auditPolicy,
 			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
 			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),
 			Grace:                    2 * time.Second,

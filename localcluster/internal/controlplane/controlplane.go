@@ -41,6 +41,9 @@ type Options struct {
 	// and Services, by HTTP CONNECT; empty means that it dials them itself.
 	Egress string
 
+	// AuditPolicy is the path of an audit policy of Kubernetes, by which the API server writes logs/audit.log; empty means that it writes none.
+	AuditPolicy string
+
 	// RealNodes says that kubelets run somewhere: they are declared lost when they say nothing, and ask for the certificate KubeletClientCert.
 	RealNodes bool
 

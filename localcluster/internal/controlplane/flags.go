@@ -63,6 +63,9 @@ func apiServerFlags(l layout, o Options) []string {
 		"--http2-max-streams-per-connection=1000",
 		"--profiling=false",
 	}
+	if o.AuditPolicy != "" {
+		flags = append(flags, "--audit-policy-file="+o.AuditPolicy, "--audit-log-path="+l.log("audit"))
+	}
 	if o.RealNodes {
 		// A Pod leaves a node that is lost after half a minute, not after five.
 		return append(flags,
