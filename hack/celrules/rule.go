@@ -1,7 +1,6 @@
 package celrules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,91 +39,8 @@ type Rule struct {
 	exempt string
 	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
 	below string
-}
-
-// Validation is a rule in the form of x-kubernetes-validations.
-type Validation struct {
-	Rule            string `json:"rule"`
-	Message         string `json:"message,omitempty"`
-	Reason          string `json:"reason,omitempty"`
-	FieldPath       string `json:"fieldPath,omitempty"`
-	OptionalOldSelf *bool  `json:"optionalOldSelf,omitempty"`
-}
-
-// Validations renders the rule for a schema. What is true of nearly every object comes first, since the API server then evaluates nothing of
-// what follows; an error on one side of || is no error when the other side is true, so that their order changes no verdict.
-func (r Rule) Validations() []Validation {
-	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
-	good := "(" + r.Valid + ")"
-	switch {
-	case usual.MatchString(r.below):
-		good += " || " + cel.Absent("self", r.below)
-	case r.below != "":
-		good = cel.Absent("self", r.below) + " || " + good
-	}
-	if r.exempt != "" {
-		good += " || (" + r.exempt + ")"
-	}
-	switch {
-	case r.Ratchet == rule.ByServer && r.below == "":
-		v.Rule = good
-		return []Validation{v}
-	case r.Ratchet == rule.CreateOnly:
-		v.Rule, v.OptionalOldSelf = "oldSelf.hasValue() || "+good, new(true)
-		return []Validation{v}
-	}
-	create, update := v, v
-	create.Rule, create.OptionalOldSelf = "oldSelf.hasValue() || "+good, new(true)
-	if r.wrong != "" {
-		update.Rule = r.noMoreGroups()
-		return []Validation{create, update}
-	}
-	tolerated := r.tolerated()
-	if r.below != "" {
-		tolerated = cel.Present("oldSelf", r.below) + " && (" + tolerated + ")"
-	}
-	if !sized.MatchString(tolerated) {
-		// One for create and update: each costs the API server time at every write, and memory.
-		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+cel.Optional(tolerated)+")", new(true)
-		return []Validation{v}
-	}
-	update.Rule = good + " || (" + tolerated + ")"
-	return []Validation{create, update}
-}
-
-// usual are the parts that nearly every object has. What their rules ask comes before whether they are there, so that the API server goes to
-// them once.
-var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.template)?)$`)
-
-// sized finds what costs as much as its operand is large. Of an optional old value the API server does not estimate the size.
-var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
-
-// noMoreGroups is true of an update after which no more groups break the rule than before. The list of one number gives the number a name, so
-// that no group is looked at twice.
-func (r Rule) noMoreGroups() string {
-	path := join(r.below, r.Groups)
-	expression := "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
-	if r.exempt != "" {
-		expression += " || (" + r.exempt + ")"
-	}
-	return expression
-}
-
-// tolerated is true of an update that passes although the new value is wrong.
-func (r Rule) tolerated() string {
-	switch {
-	case r.Ratchet == rule.ByServer:
-		return "self." + r.below + " == oldSelf." + r.below
-	case len(r.Unchanged) > 0:
-		same := make([]string, len(r.Unchanged))
-		for i, f := range r.Unchanged {
-			same[i] = cel.Unchanged(f)
-		}
-		return strings.Join(same, " && ")
-	case r.NoWorse != "":
-		return "!(" + cel.InOld(r.Valid) + ") && " + r.NoWorse
-	}
-	return "!(" + cel.InOld(r.Valid) + ")"
+	// guard is true of a node to which the rule applies, and others with the same guard. Empty if it stands alone.
+	guard string
 }
 
 // suffix names the rule, so that people can look it up in docs/validation.md.
@@ -181,8 +97,16 @@ func RulesOf(plural string) []Placed[Rule] {
 		}
 		node := join(place, r.Node)
 		root, exempt := exemption(plural, node, r.ofKubernetes)
+		r.guard = r.When
 		if exempt != "" && node != root {
-			r, node = r.raised(strings.TrimPrefix(node, root+".")), root
+			below, part := strings.TrimPrefix(node, root+"."), strings.TrimPrefix(strings.TrimPrefix(place, root), ".")
+			if first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(below, part), "."), "."); r.guard == "" && first != "" {
+				r.guard = "has(self." + first + ")"
+			}
+			if part != "" {
+				r.guard = cel.Below(part, r.guard)
+			}
+			r, node = r.raised(below), root
 		}
 		r.exempt = exempt
 		out = append(out, Placed[Rule]{Node: node, Item: r})
@@ -193,7 +117,7 @@ func RulesOf(plural string) []Placed[Rule] {
 // raised is the rule at a node above, from which path leads to its own, so that it sees more of the object. It blames the same field.
 func (r Rule) raised(path string) Rule {
 	r.below, r.Field = path, "."+path+r.Field
-	for _, expression := range []*string{&r.Valid, &r.NoWorse, &r.wrong, &r.wasWrong} {
+	for _, expression := range []*string{&r.When, &r.Valid, &r.NoWorse, &r.wrong, &r.wasWrong} {
 		*expression = cel.Below(path, *expression)
 	}
 	r.Unchanged = slices.Clone(r.Unchanged)

@@ -25,20 +25,17 @@ func addRules(root object, plural string) error {
 		}
 		maps.Copy(node, b.Item.Keywords())
 	}
-	for _, r := range celrules.RulesOf(plural) {
-		node, err := find(root, r.Node)
+	for _, v := range celrules.ValidationsOf(plural) {
+		node, err := find(root, v.Node)
 		if err != nil {
-			return fmt.Errorf("placing rule %s: %w", r.Item.ID, err)
+			return fmt.Errorf("placing a rule: %w", err)
 		}
 		list, _ := node["x-kubernetes-validations"].([]any)
-		for _, v := range r.Item.Validations() {
-			rule, err := toObject(v)
-			if err != nil {
-				return fmt.Errorf("encoding rule %s: %w", r.Item.ID, err)
-			}
-			list = append(list, rule)
+		rule, err := toObject(v.Item)
+		if err != nil {
+			return fmt.Errorf("encoding a rule: %w", err)
 		}
-		node["x-kubernetes-validations"] = list
+		node["x-kubernetes-validations"] = append(list, rule)
 	}
 	return nil
 }

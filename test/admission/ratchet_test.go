@@ -22,7 +22,7 @@ import (
 func withoutRules(node *apiextensionsv1.JSONSchemaProps, path string, bounds map[string]bool) {
 	kept := node.XValidations[:0]
 	for _, v := range node.XValidations {
-		if !ruleSuffix.MatchString(v.Message) {
+		if !ruleSuffix.MatchString(v.Message) && v.MessageExpression == "" {
 			kept = append(kept, v)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/test/envtest"
 )
 
@@ -98,7 +99,7 @@ func causesOf(t testing.TB, err error) []metav1.StatusCause {
 	if !errors.As(err, &status) || status.ErrStatus.Reason != metav1.StatusReasonInvalid || status.ErrStatus.Details == nil {
 		t.Fatalf("the API server did not answer with a verdict: %v", err)
 	}
-	return status.ErrStatus.Details.Causes
+	return celrules.Causes(status.ErrStatus.Details.Causes)
 }
 
 // eventually waits for what the API server does in the background, such as taking up a changed CRD.

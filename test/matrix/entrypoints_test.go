@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/test/programs"
 )
 
@@ -83,7 +84,7 @@ func answerOf(err error) answer {
 	if strings.HasPrefix(refused.ErrStatus.Message, "admission webhook") {
 		a.by = byWebhook
 	}
-	for _, cause := range refused.ErrStatus.Details.Causes {
+	for _, cause := range celrules.Causes(refused.ErrStatus.Details.Causes) {
 		p := problem{Field: cause.Field, Text: cause.Message}
 		if m := ruleSuffix.FindStringSubmatch(p.Text); m != nil {
 			p.Rule, p.Text = m[1], strings.TrimSuffix(p.Text, m[0])

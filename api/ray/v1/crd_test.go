@@ -339,11 +339,9 @@ func tabled(plural string) []string {
 		}
 		return strings.TrimSuffix("."+node, "."), true
 	}
-	for _, r := range celrules.RulesOf(plural) {
-		if path, ok := at(r.Node); ok {
-			for _, v := range r.Item.Validations() {
-				out = append(out, fmt.Sprintf("%s rule %s => %s", path, v.Rule, v.Message))
-			}
+	for _, v := range celrules.ValidationsOf(plural) {
+		if path, ok := at(v.Node); ok {
+			out = append(out, fmt.Sprintf("%s rule %s => %s", path, v.Item.Rule, v.Item.Message))
 		}
 	}
 	for _, b := range celrules.BoundsOf(plural) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -87,10 +88,20 @@ func causes(d *metav1.StatusDetails) []Violation {
 		if field == "<nil>" || field == "object" { // a CEL rule on the whole object has no path of its own
 			field = ""
 		}
-		all = append(all, Violation{Field: field, Description: c.Message, Reason: string(c.Type)})
+		lead, rest, _ := strings.Cut(c.Message, ": ")
+		problems := brokenRule.FindAllStringSubmatch(rest, -1)
+		for _, p := range problems {
+			all = append(all, Violation{Field: p[1], Description: lead + ": " + p[2], Reason: string(c.Type)})
+		}
+		if len(problems) == 0 {
+			all = append(all, Violation{Field: field, Description: c.Message, Reason: string(c.Type)})
+		}
 	}
 	return all
 }
+
+// brokenRule is what a CRD says of one rule among those that share an expression. Then the cause has the field that they have in common.
+var brokenRule = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)
 
 func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {
 	if d == nil || (d.Name == "" && d.Kind == "") {

@@ -59,6 +59,8 @@ func TestStatus(t *testing.T) {
 		"kube timeout":         {apierrors.NewTimeoutError("x", 1), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
 		"kube unavailable":     {apierrors.NewServiceUnavailable("x"), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
 		"webhook down":         {apierrors.NewInternalError(errors.New("failed calling webhook")), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
+		"rules of one guard":   {refused(metav1.StatusCause{Type: "FieldValueInvalid", Field: "spec", Message: "Invalid value: spec.a.b: is wrong; mend it (RC-001); spec.c[d]: use e (RC-002)"}), want{codes.InvalidArgument, "INVALID_SPEC", []string{"spec.a.b", "spec.c[d]"}, false}},
+		"rule on groups":       {refused(metav1.StatusCause{Type: "FieldValueInvalid", Field: "spec.workerGroupSpecs", Message: "Invalid value: template.spec.a: is wrong (RC-003)"}), want{codes.InvalidArgument, "INVALID_SPEC", []string{"spec.workerGroupSpecs"}, false}},
 		"kube too large":       {apierrors.NewRequestEntityTooLargeError("x"), want{codes.ResourceExhausted, "TOO_LARGE", nil, false}},
 		"etcd too large":       {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), want{codes.ResourceExhausted, "TOO_LARGE", nil, false}},
 		"kube expired":         {apierrors.NewResourceExpired("x"), want{codes.InvalidArgument, "EXPIRED", nil, false}},
@@ -103,6 +105,11 @@ func TestStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refused is what the API server answers for objects that break rules of a CRD.
+func refused(causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{Causes: causes}}}
 }
 
 func TestStatusIsBounded(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // WaitForTLS keeps the name of the init container that waits for certificates out of a list of containers of the head.
 func WaitForTLS(list string) rule.CEL {
 	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
-		Valid: "!" + TLSOn + " || !" + InHeadPod(list, "x.name == 'wait-for-tls-ip-san'"),
+		When:  TLSOn,
+		Valid: "!" + InHeadPod(list, "x.name == 'wait-for-tls-ip-san'"),
 		Says:  "the operator adds an init container of this name with tlsOptions.enabled; use another name"}
 }
 
@@ -33,7 +34,8 @@ const V2Variable = "RAY_enable_autoscaler_v2"
 // ReservedAutoscaler keeps the name of the autoscaler out of a list of containers of the head.
 func ReservedAutoscaler(list string) rule.CEL {
 	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
-		Valid: "!" + Autoscaling + " || !" + InHeadPod(list, "x.name == 'autoscaler'"),
+		When:  Autoscaling,
+		Valid: "!" + InHeadPod(list, "x.name == 'autoscaler'"),
 		Says:  "the operator adds a container of this name with enableInTreeAutoscaling; use another name"}
 }
 
@@ -43,14 +45,16 @@ const GCSNode = "gcsFaultToleranceOptions"
 // RedisVariable refuses a variable of the head in whose place there is an option.
 func RedisVariable(variable, option string) rule.CEL {
 	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		Valid: "!" + FTOptions + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		When:  FTOptions,
+		Valid: "!" + HeadEnv("e.name == '"+variable+"'"),
 		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions." + option}
 }
 
 // RocksVariable refuses a variable of the embedded store.
 func RocksVariable(variable string) rule.CEL {
 	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		Valid: "!" + RocksDB + " || !" + HeadEnv("e.name == '"+variable+"'"),
+		When:  RocksDB,
+		Valid: "!" + HeadEnv("e.name == '"+variable+"'"),
 		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions"}
 }
 
@@ -149,7 +153,8 @@ const (
 // TLSOnHead keeps free on the head what TLS needs.
 func TLSOnHead(broken, says string) rule.CEL {
 	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		Valid:    "!" + TLSOn + " || !" + broken,
+		When:     TLSOn,
+		Valid:    "!" + broken,
 		Says:     says,
 		OwnWords: says == TLSVariables}
 }
@@ -157,7 +162,8 @@ func TLSOnHead(broken, says string) rule.CEL {
 // TLSOnAutoscaler keeps free on the autoscaler what TLS needs.
 func TLSOnAutoscaler(list, broken, says string) rule.CEL {
 	return rule.CEL{Field: ".autoscalerOptions." + list, Reason: rule.Forbidden,
-		Valid:    "!" + TLSOn + " || !(" + Present("self", "autoscalerOptions."+list) + ") || !self.autoscalerOptions." + list + ".exists(x, " + broken + ")",
+		When:     TLSOn,
+		Valid:    "!(" + Present("self", "autoscalerOptions."+list) + ") || !self.autoscalerOptions." + list + ".exists(x, " + broken + ")",
 		Says:     says,
 		OwnWords: says == TLSVariables}
 }

@@ -13,12 +13,14 @@ import (
 //
 // Those in this block are about self, a RayClusterSpec.
 const (
+	Head        = "has(self.headGroupSpec)"
 	Autoscaling = "self.?enableInTreeAutoscaling.orValue(false)"
 	VersionIsV2 = "(self.?autoscalerOptions.?version.orValue('') == 'v2')"
 	FTOptions   = "has(self.gcsFaultToleranceOptions)"
 	RocksDB     = "(self.?gcsFaultToleranceOptions.?backend.orValue('') == 'rocksdb')"
 	TokenAuth   = "(self.?authOptions.?mode.orValue('') == 'token')"
 	TLSOn       = "self.?tlsOptions.?enabled.orValue(false)"
+	History     = "has(self.historyServerOptions)"
 	HasVersion  = "(self.?rayVersion.orValue('') != '')"
 	GoodVersion = "self.rayVersion.matches('" + isVersion + "')"
 

@@ -19,8 +19,8 @@ const (
 		"((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))"
 )
 
-// NoPriorities is true of a cluster none of whose groups has a priority.
-var NoPriorities = AllGroups(NoPriority)
+// Priorities is true of a cluster in which a group has a priority.
+const Priorities = "has(self.workerGroupSpecs) && self.workerGroupSpecs.exists(g, !(" + NoPriority + "))"
 
 // EachGroup is a condition on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that the
 // message says which field of a group it is about.
@@ -45,7 +45,7 @@ func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 
 // What the head group and worker groups have in common.
 const (
-	OneContainer   = "self.?spec.?containers.orValue([]).size() > 0"
+	OneContainer   = "self.?spec.?containers[?0].hasValue()"
 	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
 	NoParam        = "!(p in self.rayStartParams) || self.rayStartParams[p] == ''"
 )

@@ -55,7 +55,8 @@ func SidePolicy(side string) rule.CEL {
 // SideSelects refuses to delete a cluster that the job does not own.
 func SideSelects(side string) rule.CEL {
 	return rule.CEL{Field: ".deletionStrategy." + side + ".policy",
-		Valid: "!" + JobSelects + " || !" + PolicyIs(side, "['DeleteCluster', 'DeleteWorkers']"),
+		When:  JobSelects,
+		Valid: "!" + PolicyIs(side, "['DeleteCluster', 'DeleteWorkers']"),
 		Says:  SomeoneElses + "; use DeleteSelf or DeleteNone"}
 }
 

@@ -54,6 +54,9 @@ type CEL struct {
 	// values of a map. An empty Part is that of the kind of the rule, an empty Node is the part itself.
 	Part Part
 	Node string
+	// When is true of a part, self, to which the rule applies, as in has(self.tlsOptions). Empty stands for all, or for those
+	// that have what Node begins with. The API server asks it once for all rules that give the same.
+	When string
 	// Valid is true of a good value of the node, self.
 	Valid string
 	// Field is the field that is to blame, below the node, in the notation of fieldPath. Empty blames the node.

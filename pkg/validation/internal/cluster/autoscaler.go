@@ -17,10 +17,10 @@ import (
 func wantsAutoscalerV2(head *corev1.Container) bool { return hasEnv(head, cel.V2Variable, "1", "true") }
 
 var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
-	CEL: []rule.CEL{{Field: ".enableInTreeAutoscaling", Reason: rule.Required, Valid: cel.Autoscaling + " || !" + cel.WantsV2ByEnv,
+	CEL: []rule.CEL{{Field: ".enableInTreeAutoscaling", Reason: rule.Required, When: cel.Head, Valid: cel.Autoscaling + " || !" + cel.WantsV2ByEnv,
 		Says: "the head sets " + cel.V2Variable + "; set this to true, or remove the variable"}}})
 var rc073 = rule.New(rule.Rule{ID: "RC-073", Field: "autoscalerOptions.version", Condition: "set while the head sets RAY_enable_autoscaler_v2 too", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env", "enableInTreeAutoscaling"},
-	CEL: []rule.CEL{{Field: ".autoscalerOptions.version", Reason: rule.Forbidden, Valid: "!" + cel.Autoscaling + " || !(" + cel.Present("self", "autoscalerOptions.version") + ") || !" + cel.HeadEnv("e.name == '"+cel.V2Variable+"'"),
+	CEL: []rule.CEL{{Field: ".autoscalerOptions.version", Reason: rule.Forbidden, When: cel.Autoscaling, Valid: "!(" + cel.Present("self", "autoscalerOptions.version") + ") || !" + cel.HeadEnv("e.name == '"+cel.V2Variable+"'"),
 		Says: "the head sets " + cel.V2Variable + " too; remove the variable"}}})
 
 func checkAutoscaler(out *rule.Report, c *Spec, path *field.Path) {
@@ -77,15 +77,15 @@ func checkAutoscalerOptions(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 var rc049 = rule.New(rule.Rule{ID: "RC-049", Field: "rayVersion", Condition: "empty although some group has a priority", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, Valid: cel.HasVersion + " || " + cel.NoPriorities,
+	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, When: cel.Priorities, Valid: cel.HasVersion,
 		NoWorse: cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 var rc050 = rule.New(rule.Rule{ID: "RC-050", Field: "rayVersion", Condition: "not a version although some group has a priority", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: cel.GoodVersion + " || !" + cel.HasVersion + " || " + cel.NoPriorities,
+	CEL: []rule.CEL{{Field: cel.VersionField, When: cel.Priorities, Valid: cel.GoodVersion + " || !" + cel.HasVersion,
 		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "below 2.56.0 although some group has a priority", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "self.rayVersion.matches('" + cel.FromRay256 + "') || !" + cel.HasVersion + " || !" + cel.GoodVersion + " || " + cel.NoPriorities,
+	CEL: []rule.CEL{{Field: cel.VersionField, When: cel.Priorities, Valid: "self.rayVersion.matches('" + cel.FromRay256 + "') || !" + cel.HasVersion + " || !" + cel.GoodVersion,
 		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 

@@ -74,7 +74,7 @@ var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec
 		Says: "RAY_REDIS_ADDRESS needs GCS fault tolerance; use gcsFaultToleranceOptions.redisAddress"}}})
 var rc055 = rule.New(rule.Rule{ID: "RC-055", Field: "headGroupSpec.rayStartParams[redis-password]", Condition: "set, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
 	Remedy: "use gcsFaultToleranceOptions.redisPassword",
-	CEL:    []rule.CEL{{Field: ".headGroupSpec.rayStartParams['redis-password']", Reason: rule.Forbidden, Valid: "!" + cel.FTOptions + " || !has(self.headGroupSpec.rayStartParams) || !('redis-password' in self.headGroupSpec.rayStartParams) || self.headGroupSpec.rayStartParams['redis-password'] == ''"}}})
+	CEL:    []rule.CEL{{Field: ".headGroupSpec.rayStartParams['redis-password']", Reason: rule.Forbidden, When: cel.FTOptions, Valid: "!has(self.headGroupSpec.rayStartParams) || !('redis-password' in self.headGroupSpec.rayStartParams) || self.headGroupSpec.rayStartParams['redis-password'] == ''"}}})
 var rc056 = rule.New(rule.Rule{ID: "RC-056", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets REDIS_PASSWORD, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
 	CEL: []rule.CEL{cel.RedisVariable("REDIS_PASSWORD", "redisPassword")}})
 var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
@@ -148,10 +148,10 @@ var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec
 	}})
 var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
 	Remedy: "the operator mounts gcs-storage at /data/gcs; use gcsFaultToleranceOptions.storage",
-	CEL:    []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'")}}})
+	CEL:    []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, When: cel.RocksDB, Valid: "!" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'")}}})
 var rc067 = rule.New(rule.Rule{ID: "RC-067", Field: "headGroupSpec.template.spec.volumes", Condition: "a volume named gcs-storage, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
 	Remedy: "the operator adds gcs-storage; use gcsFaultToleranceOptions.storage",
-	CEL:    []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.RocksDB + " || !" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'")}}})
+	CEL:    []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, When: cel.RocksDB, Valid: "!" + cel.InHeadPod("volumes", "x.name == 'gcs-storage'")}}})
 
 func checkRocksDBOnHead(out *rule.Report, c *Spec, path *field.Path) {
 	refuseVolume(out, rc067, &c.Spec.HeadGroupSpec.Template.Spec, rayv1.VolumeGCSStorage, path)

@@ -44,11 +44,11 @@ func (g nodeGroup) overwrites(key string) bool {
 
 var rc074 = rule.New(rule.Rule{ID: "RC-074", Field: "headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
 	Remedy: "must be Never or unset with the autoscaler v2, which replaces Pods by itself",
-	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.restartPolicy", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || !(" + cel.Present("self.headGroupSpec.template", "spec.restartPolicy") + ")" +
+	CEL: []rule.CEL{{Field: ".headGroupSpec.template.spec.restartPolicy", When: cel.Autoscaling, Valid: "!" + cel.VersionIsV2 + " || !(" + cel.Present("self.headGroupSpec.template", "spec.restartPolicy") + ")" +
 		" || !(self.headGroupSpec.template.spec.restartPolicy in ['Always', 'OnFailure'])"}}})
 var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "neither unset nor Never, with autoscalerOptions.version v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "enableInTreeAutoscaling"},
 	Remedy: "must be Never or unset with the autoscaler v2, which replaces Pods by itself",
-	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Valid: "!" + cel.Autoscaling + " || !" + cel.VersionIsV2 + " || " + cel.AllGroups(cel.NeverRestarts),
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", When: cel.Autoscaling, Valid: "!" + cel.VersionIsV2 + " || " + cel.AllGroups(cel.NeverRestarts),
 		NoWorse: cel.NoMoreGroups(cel.NeverRestarts)}}})
 var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
@@ -72,11 +72,11 @@ var addedVolumes = []string{rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1
 
 var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{
-		{Field: ".headGroupSpec.template.spec.initContainers", Valid: "!has(self.historyServerOptions) || !" + cel.InHeadPod("initContainers", "x.name == 'ray-history-collector'"),
+		{Field: ".headGroupSpec.template.spec.initContainers", When: cel.History, Valid: "!" + cel.InHeadPod("initContainers", "x.name == 'ray-history-collector'"),
 			Says: "the operator adds a container of this name with historyServerOptions; use another name"},
 		cel.WaitForTLS("containers"),
 		cel.WaitForTLS("initContainers"),
-		{Part: rule.JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.initContainers", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.initContainers) || " + cel.HeadOfJob + ".spec.initContainers.all(c, c.name != 'ray-job-submitter')",
+		{Part: rule.JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.initContainers", When: cel.JobInSidecar, Valid: cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.initContainers) || " + cel.HeadOfJob + ".spec.initContainers.all(c, c.name != 'ray-job-submitter')",
 			Says: "the operator adds a container of this name in SidecarMode; use another name"},
 	},
 	Policies: []rule.Policy{
@@ -87,7 +87,7 @@ var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initCon
 	}})
 var rc526 = rule.New(rule.Rule{ID: "RC-526", Field: "workerGroupSpecs[i].template.spec.initContainers[j].name", Condition: "wait-gcs-ready while init container injection is on (warning where that is not known)", Tier: rule.Kubernetes, Mixed: true, Depends: "ENABLE_INIT_CONTAINER_INJECTION"})
 var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.ContainersField, Valid: "!has(self.historyServerOptions) || !" + cel.InHeadPod("containers", "x.name == 'ray-history-collector'"),
+	CEL: []rule.CEL{{Field: cel.ContainersField, When: cel.History, Valid: "!" + cel.InHeadPod("containers", "x.name == 'ray-history-collector'"),
 		Says: "the operator adds a container of this name with historyServerOptions; use another name"}}})
 var rc090 = rule.New(rule.Rule{ID: "RC-090", Field: "workerGroupSpecs[i].template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers", Valid: "!" + cel.ClusterHistory + " || g.template.?spec.?containers.orValue([]).all(c, c.name != 'ray-history-collector')",

@@ -44,18 +44,18 @@ func checkAuth(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 var rc091 = rule.New(rule.Rule{ID: "RC-091", Field: "rayVersion", Condition: "empty with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
-	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, Valid: "!" + cel.TokenAuth + " || " + cel.HasVersion,
+	CEL: []rule.CEL{{Field: cel.VersionField, Reason: rule.Required, When: cel.TokenAuth, Valid: cel.HasVersion,
 		Says: cel.TokenNeeds}}})
 var rc092 = rule.New(rule.Rule{ID: "RC-092", Field: "rayVersion", Condition: "not a version with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !" + cel.HasVersion + " || " + cel.GoodVersion,
+	CEL: []rule.CEL{{Field: cel.VersionField, When: cel.TokenAuth, Valid: "!" + cel.HasVersion + " || " + cel.GoodVersion,
 		NoWorse: cel.SameVersion,
 		Says:    cel.TokenNeeds}}})
 var rc093 = rule.New(rule.Rule{ID: "RC-093", Field: "rayVersion", Condition: "below 2.52.0 with mode token", Peer: rule.BySpec, Reads: []string{"authOptions"},
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !" + cel.HasVersion + " || !" + cel.GoodVersion + " || self.rayVersion.matches('" + cel.FromRay252 + "')",
+	CEL: []rule.CEL{{Field: cel.VersionField, When: cel.TokenAuth, Valid: "!" + cel.HasVersion + " || !" + cel.GoodVersion + " || self.rayVersion.matches('" + cel.FromRay252 + "')",
 		NoWorse: cel.SameVersion,
 		Says:    cel.TokenNeeds}}})
 var rc094 = rule.New(rule.Rule{ID: "RC-094", Field: "rayVersion", Condition: "below 2.55.0 with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
-	CEL: []rule.CEL{{Field: cel.VersionField, Valid: "!" + cel.TokenAuth + " || !has(self.authOptions.enableK8sTokenAuth) || !self.authOptions.enableK8sTokenAuth || !" + cel.HasVersion +
+	CEL: []rule.CEL{{Field: cel.VersionField, When: cel.TokenAuth, Valid: "!has(self.authOptions.enableK8sTokenAuth) || !self.authOptions.enableK8sTokenAuth || !" + cel.HasVersion +
 		" || !self.rayVersion.matches('" + cel.FromRay252 + "') || self.rayVersion.matches('" + cel.FromRay255 + "')",
 		NoWorse: cel.SameVersion,
 		Says:    cel.NeedsVersion("authOptions.enableK8sTokenAuth", "2.55.0")}}})
@@ -98,7 +98,7 @@ var rc112 = rule.New(rule.Rule{ID: "RC-112", Field: "workerGroupSpecs[i].templat
 		Says: cel.TLSMountPath}}})
 var rc573 = rule.New(rule.Rule{ID: "RC-573", Field: "volumes[j].name of Pod templates", Condition: "ray-tls with TLS on", Tier: rule.Kubernetes,
 	Remedy:   "the operator adds the volume ray-tls; use another name",
-	CEL:      []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, Valid: "!" + cel.TLSOn + " || !" + cel.InHeadPod("volumes", "x.name == 'ray-tls'")}},
+	CEL:      []rule.CEL{{Field: ".headGroupSpec.template.spec.volumes", Reason: rule.Forbidden, When: cel.TLSOn, Valid: "!" + cel.InHeadPod("volumes", "x.name == 'ray-tls'")}},
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.volumes", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')"}}})
 
 // checkTLSTemplate keeps the names free that the operator needs in the Pods.

@@ -172,7 +172,7 @@ func checkTotalPods(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *fiel
 var rc070 = rule.New(rule.Rule{ID: "RC-070", Field: "workerGroupSpecs[i].suspend", Condition: "true and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
 var rc072 = rule.New(rule.Rule{ID: "RC-072", Field: "workerGroupSpecs[i].suspend", Condition: "true and autoscaling", Peer: rule.BySpec, Reads: []string{"enableInTreeAutoscaling"},
 	Remedy: "a group cannot be suspended while enableInTreeAutoscaling is true; set maxReplicas to 0 instead",
-	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: "!" + cel.Autoscaling + " || " + cel.AllGroups(cel.NotSuspended),
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, When: cel.Autoscaling, Valid: cel.AllGroups(cel.NotSuspended),
 		NoWorse: cel.NoMoreGroups(cel.NotSuspended)}}})
 
 func checkGroupSuspend(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
@@ -204,7 +204,7 @@ func checkGroupAutoscaling(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, 
 
 var rc052 = rule.New(rule.Rule{ID: "RC-052", Field: "workerGroupSpecs[i].priority", Condition: "other than 0 without the autoscaler v2", Peer: rule.BySpec, Reads: []string{"autoscalerOptions.version", "headGroupSpec.template.spec.containers[0].env"},
 	Remedy: "needs the autoscaler v2: set autoscalerOptions.version to v2",
-	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, Valid: cel.NoPriorities + " || " + cel.AutoscalerV2,
+	CEL: []rule.CEL{{Field: ".workerGroupSpecs", Reason: rule.Forbidden, When: cel.Priorities, Valid: cel.AutoscalerV2,
 		NoWorse: cel.NoMoreGroups(cel.NoPriority)}}})
 var rc584 = rule.New(rule.Rule{ID: "RC-584", Field: "workerGroupSpecs", Condition: "more than 100 groups"})
 var rc504 = rule.New(rule.Rule{ID: "RC-504", Field: "workerGroupSpecs[i].groupName", Condition: "has upper-case letters",

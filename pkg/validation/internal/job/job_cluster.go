@@ -68,10 +68,10 @@ func checkSelector(out *rule.Report, j *Spec, path *field.Path) {
 
 var rj053 = rule.New(rule.Rule{ID: "RJ-053", Field: "rayClusterSpec.headGroupSpec.template.spec.restartPolicy", Condition: "neither unset nor Never in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
 	Remedy: "must be Never or unset in SidecarMode, where the job ends with the head Pod",
-	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.restartPolicy", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.restartPolicy) || " + cel.HeadOfJob + ".spec.restartPolicy in ['', 'Never']"}}})
+	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.restartPolicy", When: cel.JobInSidecar, Valid: cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.restartPolicy) || " + cel.HeadOfJob + ".spec.restartPolicy in ['', 'Never']"}}})
 var rj533 = rule.New(rule.Rule{ID: "RJ-533", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[j].name", Condition: "ray-job-submitter in SidecarMode", Tier: rule.Kubernetes, Reads: []string{"submissionMode"},
 	Remedy: "the operator adds a container of this name in SidecarMode; use another name",
-	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.containers", Valid: "!" + cel.JobInSidecar + " || " + cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.containers) || " + cel.HeadOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')"}}})
+	CEL:    []rule.CEL{{Field: ".rayClusterSpec.headGroupSpec.template.spec.containers", When: cel.JobInSidecar, Valid: cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.containers) || " + cel.HeadOfJob + ".spec.containers.all(c, c.name != 'ray-job-submitter')"}}})
 
 // checkSidecarHead guards the head Pod that the submitter runs in.
 func checkSidecarHead(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {

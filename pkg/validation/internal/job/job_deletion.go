@@ -15,7 +15,7 @@ import (
 var rj025 = rule.New(rule.Rule{ID: "RJ-025", Field: "deletionStrategy", Condition: "set and gate RayJobDeletionPolicy off", Peer: rule.BySpec, Depends: "gate RayJobDeletionPolicy"})
 var rj026 = rule.New(rule.Rule{ID: "RJ-026", Field: "deletionStrategy.deletionRules", Condition: "given with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "cannot go with shutdownAfterJobFinishes; keep the rules",
-	CEL:    []rule.CEL{{Field: cel.RulesField, Reason: rule.Forbidden, Valid: "!" + cel.JobRules + " || !" + cel.JobShutsDown}}})
+	CEL:    []rule.CEL{{Field: cel.RulesField, Reason: rule.Forbidden, When: cel.JobRules, Valid: "!" + cel.JobShutsDown}}})
 
 // checkDeletion looks at what is deleted after the job ended, and when.
 func checkDeletion(out *rule.Report, j *Spec, path *field.Path) {
@@ -89,10 +89,10 @@ var rj032 = rule.New(rule.Rule{ID: "RJ-032", Field: "deletionStrategy.onFailure.
 	CEL: []rule.CEL{cel.SideSelects("onFailure")}})
 var rj033 = rule.New(rule.Rule{ID: "RJ-033", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
 	Remedy: "DeleteWorkers cannot go with enableInTreeAutoscaling, since the autoscaler would make them anew; use DeleteCluster",
-	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, Valid: "!" + cel.JobAutoscales + " || !(" + cel.PolicyIs("onSuccess", "['DeleteWorkers']") + " || " + cel.PolicyIs("onFailure", "['DeleteWorkers']") + ")"}}})
+	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, When: cel.JobAutoscales, Valid: "!(" + cel.PolicyIs("onSuccess", "['DeleteWorkers']") + " || " + cel.PolicyIs("onFailure", "['DeleteWorkers']") + ")"}}})
 var rj034 = rule.New(rule.Rule{ID: "RJ-034", Field: "deletionStrategy", Condition: "onSuccess or onFailure is DeleteNone with shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "DeleteNone contradicts shutdownAfterJobFinishes: true; remove one of the two",
-	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, Valid: "!" + cel.JobShutsDown + " || !(" + cel.PolicyIs("onSuccess", "['DeleteNone']") + " || " + cel.PolicyIs("onFailure", "['DeleteNone']") + ")"}}})
+	CEL:    []rule.CEL{{Field: ".deletionStrategy", Reason: rule.Forbidden, When: cel.JobShutsDown, Valid: "!(" + cel.PolicyIs("onSuccess", "['DeleteNone']") + " || " + cel.PolicyIs("onFailure", "['DeleteNone']") + ")"}}})
 
 func checkLegacyDeletion(out *rule.Report, j *Spec, s *rayv1.DeletionStrategy, path *field.Path) {
 	workers, none := false, false
@@ -187,10 +187,10 @@ var rj014 = rule.New(rule.Rule{ID: "RJ-014", Field: "deletionStrategy.deletionRu
 	Marker: rule.InCEL})
 var rj039 = rule.New(rule.Rule{ID: "RJ-039", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteCluster or DeleteWorkers with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else; use DeleteSelf or DeleteNone",
-	CEL:    []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobSelects + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, !(r.policy in ['DeleteCluster', 'DeleteWorkers']))"}}})
+	CEL:    []rule.CEL{{Field: cel.RulesField, When: cel.JobSelects, Valid: "!" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, !(r.policy in ['DeleteCluster', 'DeleteWorkers']))"}}})
 var rj040 = rule.New(rule.Rule{ID: "RJ-040", Field: "deletionStrategy.deletionRules[i].policy", Condition: "DeleteWorkers with autoscaling", Peer: rule.BySpec, Reads: []string{"rayClusterSpec.enableInTreeAutoscaling"},
 	Remedy: "cannot go with enableInTreeAutoscaling, since the autoscaler would make the workers anew; use DeleteCluster",
-	CEL:    []rule.CEL{{Field: cel.RulesField, Valid: "!" + cel.JobAutoscales + " || !" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, r.policy != 'DeleteWorkers')"}}})
+	CEL:    []rule.CEL{{Field: cel.RulesField, When: cel.JobAutoscales, Valid: "!" + cel.JobRules + " || self.deletionStrategy.deletionRules.all(r, r.policy != 'DeleteWorkers')"}}})
 
 func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *field.Path) {
 	policyPath, conditionPath := path.Child("policy"), path.Child("condition")

@@ -18,7 +18,7 @@ import (
 
 var rj048 = rule.New(rule.Rule{ID: "RJ-048", Field: "submissionMode", Condition: "SidecarMode with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "needs a head Pod of its own and cannot go with clusterSelector; use K8sJobMode or HTTPMode",
-	CEL:    []rule.CEL{{Field: ".submissionMode", Valid: "!" + cel.JobInSidecar + " || !" + cel.JobSelects}}})
+	CEL:    []rule.CEL{{Field: ".submissionMode", When: cel.JobInSidecar, Valid: "!" + cel.JobSelects}}})
 var rj063 = rule.New(rule.Rule{ID: "RJ-063", Field: "submissionMode", Condition: "K8sJobMode with the batch scheduler kai-scheduler", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "is not possible with the batch scheduler kai-scheduler, which the operator runs with; use HTTPMode or SidecarMode"})
 var rj501 = rule.NewEnum(rule.Rule{ID: "RJ-501", Field: "submissionMode"}, rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.InteractiveMode, rayv1.SidecarMode)
@@ -59,7 +59,7 @@ var rj504 = rule.New(rule.Rule{ID: "RJ-504", Field: "entrypoint", Condition: "no
 
 var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Condition: "set in SidecarMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
 	Remedy: "the submitter is a container of the head Pod in SidecarMode; remove it",
-	CEL:    []rule.CEL{{Field: ".submitterPodTemplate", Reason: rule.Forbidden, Valid: "!" + cel.JobInSidecar + " || !has(self.submitterPodTemplate)"}}})
+	CEL:    []rule.CEL{{Field: ".submitterPodTemplate", Reason: rule.Forbidden, When: cel.JobInSidecar, Valid: "!has(self.submitterPodTemplate)"}}})
 var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0",
 	CEL: []rule.CEL{cel.OfSubmitter(".submitterConfig.backoffLimit", "",
 		"!("+cel.Present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
@@ -122,16 +122,16 @@ var rj007 = rule.New(rule.Rule{ID: "RJ-007", Field: "preRunningDeadlineSeconds",
 	Marker: rule.InSchema})
 var rj022 = rule.New(rule.Rule{ID: "RJ-022", Field: "suspend", Condition: "true without shutdownAfterJobFinishes", Peer: rule.BySpec, Reads: []string{"shutdownAfterJobFinishes"},
 	Remedy: "needs shutdownAfterJobFinishes: true",
-	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || " + cel.JobShutsDown}}})
+	CEL:    []rule.CEL{{Field: ".suspend", When: cel.JobSuspended, Valid: cel.JobShutsDown}}})
 var rj045 = rule.New(rule.Rule{ID: "RJ-045", Field: "suspend", Condition: "true with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "cannot go with clusterSelector, whose cluster belongs to someone else",
-	CEL:    []rule.CEL{{Field: ".suspend", Valid: "!" + cel.JobSuspended + " || !" + cel.JobSelects}}})
+	CEL:    []rule.CEL{{Field: ".suspend", When: cel.JobSuspended, Valid: "!" + cel.JobSelects}}})
 var rj049 = rule.New(rule.Rule{ID: "RJ-049", Field: "backoffLimit", Condition: "above 0 with clusterSelector", Peer: rule.BySpec, Reads: []string{"clusterSelector"},
 	Remedy: "must be 0 with clusterSelector, since each try takes a new cluster",
-	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobSelects + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
+	CEL:    []rule.CEL{{Field: ".backoffLimit", When: cel.JobSelects, Valid: "!has(self.backoffLimit) || self.backoffLimit <= 0"}}})
 var rj050 = rule.New(rule.Rule{ID: "RJ-050", Field: "backoffLimit", Condition: "above 0 in InteractiveMode", Peer: rule.BySpec, Reads: []string{"submissionMode"},
 	Remedy: "must be 0 in InteractiveMode, where the user submits the job",
-	CEL:    []rule.CEL{{Field: ".backoffLimit", Valid: "!" + cel.JobInteractive + " || !has(self.backoffLimit) || self.backoffLimit <= 0"}}})
+	CEL:    []rule.CEL{{Field: ".backoffLimit", When: cel.JobInteractive, Valid: "!has(self.backoffLimit) || self.backoffLimit <= 0"}}})
 var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Condition: "below 1", Peer: rule.BySpec, Remedy: "must be above 0",
 	CEL: []rule.CEL{cel.AtLeast("activeDeadlineSeconds", "1", "must be above 0")}})
 var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",

@@ -1,0 +1,27 @@
+package celrules
+
+import (
+	"regexp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Causes takes apart what the API server says of rules that share an expression, so that each has a cause of its own, with its field.
+func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
+	var all []metav1.StatusCause
+	for _, c := range causes {
+		lead, rest, _ := strings.Cut(c.Message, ": ")
+		problems := problem.FindAllStringSubmatch(rest, -1)
+		for _, p := range problems {
+			all = append(all, metav1.StatusCause{Type: c.Type, Field: p[1], Message: lead + ": " + p[2]})
+		}
+		if len(problems) == 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// problem is that of one rule among those that share an expression. The fields of other messages are below a group.
+var problem = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)

@@ -1,0 +1,211 @@
+package celrules
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+// Validation is one or more rules in the form of x-kubernetes-validations.
+type Validation struct {
+	Rule              string `json:"rule"`
+	Message           string `json:"message,omitempty"`
+	MessageExpression string `json:"messageExpression,omitempty"`
+	Reason            string `json:"reason,omitempty"`
+	FieldPath         string `json:"fieldPath,omitempty"`
+	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
+}
+
+// ValidationsOf returns what the schemas of a kind ask, in the order of the ids. Rules of one node with one guard become one expression: the API
+// server spends more on an expression, and on each field that it goes to, than on what most rules ask.
+func ValidationsOf(plural string) []Placed[Validation] {
+	type key struct{ node, guard, exempt string }
+	var order []key
+	guarded := map[key][]Rule{}
+	for i, r := range RulesOf(plural) {
+		k := key{r.Node, r.Item.guard, r.Item.exempt}
+		if k.guard == "" {
+			k.guard = strconv.Itoa(i)
+		}
+		if guarded[k] == nil {
+			order = append(order, k)
+		}
+		guarded[k] = append(guarded[k], r.Item)
+	}
+	var out []Placed[Validation]
+	for _, k := range order {
+		validations := guarded[k][0].Validations()
+		if len(guarded[k]) > 1 {
+			validations = together(k.node, guarded[k])
+		}
+		for _, v := range validations {
+			out = append(out, Placed[Validation]{Node: k.node, Item: v})
+		}
+	}
+	return out
+}
+
+// Validations renders a rule that stands alone.
+func (r Rule) Validations() []Validation {
+	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
+	good := unless(r.When, r.good(), r.exempt)
+	switch {
+	case r.Ratchet == rule.ByServer && r.below == "":
+		v.Rule = good
+		return []Validation{v}
+	case r.Ratchet == rule.CreateOnly:
+		v.Rule, v.OptionalOldSelf = onCreate(good), new(true)
+		return []Validation{v}
+	}
+	create, update := v, v
+	create.Rule, create.OptionalOldSelf = onCreate(good), new(true)
+	if r.wrong != "" {
+		update.Rule = r.noMoreGroups()
+		return []Validation{create, update}
+	}
+	tolerated := r.tolerated()
+	if !sized.MatchString(tolerated) {
+		// One for create and update: each costs the API server time at every write, and memory.
+		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+cel.Optional(tolerated)+")", new(true)
+		return []Validation{v}
+	}
+	update.Rule = good + " || (" + tolerated + ")"
+	return []Validation{create, update}
+}
+
+// together renders rules that share a guard. The message has that of each rule that is broken, with its field, and is computed
+// only then. It cannot ask for an old value that may not be there, so that create and update are two.
+func together(node string, rules []Rule) []Validation {
+	var now, later, ids, told, toldLater []string
+	for _, r := range rules {
+		good := r.good()
+		passes := good + " || (" + r.tolerated() + ")"
+		says := strconv.Quote("; " + join(node, keys.Replace(strings.TrimPrefix(r.Field, "."))) + ": " + r.Says + suffix(r.ID))
+		now, later = append(now, "("+good+")"), append(later, "("+passes+")")
+		told, toldLater = append(told, good+" ? '' : "+says), append(toldLater, passes+" ? '' : "+says)
+		ids = append(ids, r.ID)
+	}
+	guard := rules[0].guard
+	v := Validation{Message: "breaks one of " + strings.Join(ids, ", "), FieldPath: commonField(rules), Reason: commonReason(rules)}
+	create, update := v, v
+	create.Rule, create.OptionalOldSelf = onCreate(unless(guard, all(now), rules[0].exempt)), new(true)
+	create.MessageExpression = joined(told)
+	update.Rule, update.MessageExpression = unless(guard, all(later), rules[0].exempt), joined(toldLater)
+	return []Validation{create, update}
+}
+
+// keys writes the keys of maps in paths as the API server answers them.
+var keys = strings.NewReplacer("['", "[", "']", "]")
+
+// all is true if all conditions are. The Ray container of the head gets a name, since the API server copies the schemas of 80 fields on the way.
+func all(conditions []string) string {
+	joined := strings.Join(conditions, " && ")
+	found := rayContainer.FindAllString(joined, -1)
+	if len(found) < 2 {
+		return joined
+	}
+	return "[" + fieldStep.ReplaceAllString(found[0], ".?$1") + "].all(ray, " + strings.ReplaceAll(joined, found[0], "ray") + ")"
+}
+
+var fieldStep = regexp.MustCompile(`\.(\w)`)
+
+var rayContainer = regexp.MustCompile(`\bself(\.\w+)?` + regexp.QuoteMeta(".headGroupSpec.template.?spec.?containers[?0]"))
+
+// joined is the messages that are not empty.
+func joined(messages []string) string {
+	return "((" + strings.Join(messages, ") + (") + ")).substring(2)"
+}
+
+// commonField is where the fields that the rules blame part.
+func commonField(rules []Rule) string {
+	common := rules[0].Field
+	for _, r := range rules {
+		for common != "" && r.Field != common && !strings.HasPrefix(r.Field, common+".") {
+			common = common[:strings.LastIndex(common, ".")]
+		}
+	}
+	return common
+}
+
+// commonReason is the reason of the rules if they have one.
+func commonReason(rules []Rule) string {
+	for _, r := range rules {
+		if r.Reason != rules[0].Reason {
+			return ""
+		}
+	}
+	return string(rules[0].Reason)
+}
+
+func onCreate(good string) string { return "oldSelf.hasValue() || " + good }
+
+// unless is true of what the guard leaves out, of what is good, and of what is exempt.
+func unless(guard, good, exempt string) string {
+	if guard != "" {
+		good = "!(" + guard + ") || (" + good + ")"
+	}
+	if exempt != "" {
+		good += " || (" + exempt + ")"
+	}
+	return good
+}
+
+// good is true of a node that does not break the rule, within its guard. What is true of nearly every object comes first, since the API server
+// then evaluates nothing of what follows; an error on one side of || is no error when the other side is true, so that their order
+// changes no verdict.
+func (r Rule) good() string {
+	good := "(" + r.Valid + ")"
+	switch {
+	case usual.MatchString(r.below):
+		return good + " || " + cel.Absent("self", r.below)
+	case r.below != "":
+		return cel.Absent("self", r.below) + " || " + good
+	}
+	return good
+}
+
+// usual are the parts that nearly every object has. What their rules ask comes before whether they are there, so that the API server goes to
+// them once.
+var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.template)?)$`)
+
+// sized finds what costs as much as its operand is large. Of an optional old value the API server does not estimate the size.
+var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
+
+// noMoreGroups is true of an update after which no more groups break the rule than before. The list of one number gives the number a name, so
+// that no group is looked at twice.
+func (r Rule) noMoreGroups() string {
+	path := join(r.below, r.Groups)
+	expression := "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
+	if r.exempt != "" {
+		expression += " || (" + r.exempt + ")"
+	}
+	return expression
+}
+
+// tolerated is true of an update that passes although the new value is wrong.
+func (r Rule) tolerated() string {
+	var all []string
+	if r.below != "" {
+		all = append(all, cel.Present("oldSelf", r.below))
+	}
+	wasWrong := "!(" + cel.InOld(r.Valid) + ")"
+	if r.When != "" {
+		wasWrong = cel.InOld(r.When) + " && " + wasWrong
+	}
+	switch {
+	case r.Ratchet == rule.ByServer:
+		all = append(all, "self."+r.below+" == oldSelf."+r.below)
+	case len(r.Unchanged) > 0:
+		for _, f := range r.Unchanged {
+			all = append(all, cel.Unchanged(f))
+		}
+	case r.NoWorse != "":
+		all = append(all, wasWrong, r.NoWorse)
+	default:
+		all = append(all, wasWrong)
+	}
+	return strings.Join(all, " && ")
+}

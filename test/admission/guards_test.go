@@ -1,0 +1,80 @@
+package admission
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/raygate/raygate/pkg/validation/examples"
+)
+
+// withRocksDB is a cluster with these options of the backend rocksdb. All about them is one expression of the CRD.
+func withRocksDB(t *testing.T, name string, options map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	rc, _ := decoded(t, examples.Base())
+	u := toUnstructured(t, rc)
+	delete(u.Object, "status")
+	u.SetName(name)
+	options["backend"] = "rocksdb"
+	if err := unstructured.SetNestedMap(u.Object, options, "spec", "gcsFaultToleranceOptions"); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// wantBroken looks for exactly these "field (rule)" in a refusal.
+func wantBroken(t *testing.T, err error, want ...string) {
+	t.Helper()
+	var got []string
+	for _, c := range causesOf(t, err) {
+		got = append(got, c.Field+" "+c.Message[strings.LastIndex(c.Message, "("):])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("broken rules (-want +got):\n%s\n%v", diff, err)
+	}
+}
+
+const (
+	redisAddress = "spec.gcsFaultToleranceOptions.redisAddress (RC-060)"
+	redisName    = "spec.gcsFaultToleranceOptions.redisUsername (RC-061)"
+)
+
+// TestRulesOfOneGuardAreAllTold breaks two rules that the API server asks in one expression.
+func TestRulesOfOneGuardAreAllTold(t *testing.T) {
+	both := withRocksDB(t, "both", map[string]any{"redisAddress": "redis:6379", "redisUsername": map[string]any{"value": "me"}})
+	_, err := resourceOf("rayclusters").Create(t.Context(), both, dryRun)
+	wantBroken(t, err, redisAddress, redisName)
+	var refused *apierrors.StatusError
+	if !errors.As(err, &refused) || len(refused.ErrStatus.Details.Causes) != 1 {
+		t.Errorf("the API server gave other than one cause, so that this tests nothing: %v", err)
+	}
+}
+
+// TestRulesOfOneGuardRatchetAlone updates an object that broke one of two rules before.
+func TestRulesOfOneGuardRatchetAlone(t *testing.T) {
+	clusters := resourceOf("rayclusters")
+	bad := withRocksDB(t, "old", map[string]any{"redisAddress": "redis:6379"})
+	var stored *unstructured.Unstructured
+	beforeTheRules(t, "rayclusters", bad, func() {
+		var err error
+		if stored, err = clusters.Create(t.Context(), bad, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Cleanup(func() { _ = clusters.Delete(t.Context(), "old", metav1.DeleteOptions{}) })
+	update := func(field string, value any) error {
+		u := stored.DeepCopy()
+		if err := unstructured.SetNestedField(u.Object, value, "spec", "gcsFaultToleranceOptions", field); err != nil {
+			t.Fatal(err)
+		}
+		_, err := clusters.Update(t.Context(), u, metav1.UpdateOptions{DryRun: dryRun.DryRun})
+		return err
+	}
+	wantBroken(t, update("redisAddress", "another:6379"))
+	wantBroken(t, update("redisUsername", map[string]any{"value": "me"}), redisName)
+}
