@@ -2,10 +2,13 @@ package interceptor
 
 import (
 	"context"
+	"time"
 
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
 )
 
 // Call is one call, unary or a stream.
@@ -88,4 +91,32 @@ func withContext(ctx context.Context, s grpc.ServerStream) grpc.ServerStream {
 // process, and innermost so that a panic of a service is counted and logged as the failed call it is.
 func Recovery() Interceptor {
 	return Of(recovery.UnaryServerInterceptor(), recovery.StreamServerInterceptor())
+}
+
+// Deadline bounds unary calls whose client sets no deadline. Streams, and unary calls that are long, live as long as their client.
+func Deadline(d time.Duration, long func(method string) bool) Interceptor {
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		if _, ok := ctx.Deadline(); ok || c.stream != nil || long(c.Method) {
+			return next(ctx)
+		}
+		ctx, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		return next(ctx)
+	}
+}
+
+// Translator makes a status of an error; masked says that the status hides what went wrong. It is rpcstatus.Table's Status.
+type Translator func(err error, requestID string) (st *status.Status, masked bool)
+
+// Errors translates the errors of everything further in. What the client is not shown is logged here.
+func Errors(translate Translator) Interceptor {
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		id := RequestIDFrom(ctx)
+		err := next(ctx)
+		st, masked := translate(err, id)
+		if masked {
+			klog.FromContext(ctx).Error(err, "Masked an internal error", "method", c.Method, "requestID", id)
+		}
+		return st.Err() // nil for nil
+	}
 }

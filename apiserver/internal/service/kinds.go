@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -157,4 +158,17 @@ func checksOf(kind string) validation.Checks {
 		panic("no rules for " + kind)
 	}
 	return checks
+}
+
+// serveServer has the method of ServeService that other kinds do not have.
+type serveServer struct {
+	raygatev2.UnimplementedServeServiceServer
+	*resource.Resource
+	clusters *resource.Resource
+}
+
+// DiagnoseService implements raygatev2.ServeServiceServer.
+func (s *serveServer) DiagnoseService(ctx context.Context, req *raygatev2.DiagnoseServiceRequest) (*raygatev2.DiagnoseServiceResponse, error) {
+	ready, findings, err := s.Resource.DiagnoseService(ctx, req, s.clusters)
+	return &raygatev2.DiagnoseServiceResponse{Ready: ready, Findings: findings}, err
 }
