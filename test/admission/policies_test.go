@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/hack/celrules"
+	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/test/envtest"
 )
