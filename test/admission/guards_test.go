@@ -58,11 +58,13 @@ func TestRulesOfOneGuardAreAllTold(t *testing.T) {
 // TestRulesOfOneGuardRatchetAlone updates an object that broke one of two rules before.
 func TestRulesOfOneGuardRatchetAlone(t *testing.T) {
 	clusters := resourceOf("rayclusters")
-	bad := withRocksDB(t, "old", map[string]any{"redisAddress": "redis:6379"})
+	bad := func(name string) *unstructured.Unstructured {
+		return withRocksDB(t, name, map[string]any{"redisAddress": "redis:6379"})
+	}
 	var stored *unstructured.Unstructured
-	beforeTheRules(t, "rayclusters", bad, func() {
+	beforeTheRules(t, "rayclusters", bad("never-stored"), func() {
 		var err error
-		if stored, err = clusters.Create(t.Context(), bad, metav1.CreateOptions{}); err != nil {
+		if stored, err = clusters.Create(t.Context(), bad("old"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	})
