@@ -37,6 +37,8 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 * **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
   server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
   webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.
+  Rules of a CRD on one feature are one expression: the API server gives the field that they have in common, and its message the field and the id of each
+  that is broken.
 * **Bounds** CEL needs to know where lists end, so the CRDs bound those that rules walk, where KubeRay has no bounds. They take 10,998 worker groups: the
   smallest takes 143 bytes, and etcd 1.5 MiB for the whole object, so that nobody can have more. The same goes for containers, ports and mounts of the head,
   whose Pod is an object too. A container of the head and the autoscaler may have 10,000 variables, the collector 5,000, and the head Pod 10,000 volumes.
