@@ -262,6 +262,8 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"broken and resumed": {"GET", clusters + ":watch?skipInitial=%zz", "", []string{"Last-Event-ID", "w1.7"}, want{400, "INVALID_ARGUMENT", nil}},
 		"empty If-Match":     {"DELETE", clusters + "/demo", "", []string{"If-Match", `""`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"blank If-Match":     {"POST", clusters + "/demo:suspend", "", []string{"If-Match", ""}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
+		"delete of a body":   {"DELETE", clusters + "/demo", `{"validateOnly":true}`, js, want{400, "MALFORMED_BODY", []string{""}}},
+		"verb with a body":   {"POST", clusters + "/demo:suspend", "etag: 7", nil, want{400, "MALFORMED_BODY", []string{""}}},
 		"etag of another":    {"PUT", clusters + "/demo", strings.Replace(good, `"name"`, `"resourceVersion":"1","name"`, 1), []string{"If-Match", `"2"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"etag of nothing":    {"PUT", clusters + "/demo", good, []string{"If-Match", `"x"`}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},
 		"etag beyond ASCII":  {"PUT", clusters + "/demo", good, []string{"If-Match", "\"é\""}, want{400, "INVALID_ARGUMENT", []string{"etag"}}},

@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // body is a request body that was read already.
@@ -42,6 +44,10 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 	data, err := rest.ReadObject(ctx, w, r, visit)
 	if err != nil {
 		return nil, err
+	}
+	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}: who sends one must not believe that it was heeded here.
+	if said := string(bytes.TrimSpace(data)); matched != nil && matched.body == "" && matched.method != http.MethodGet && said != "" && said != "{}" {
+		return nil, malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
 	}
 	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
 	if err != nil {
