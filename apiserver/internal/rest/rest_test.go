@@ -337,6 +337,7 @@ func TestGoodRequests(t *testing.T) {
 		"update by mask":        {"PATCH", clusters + "/demo?updateMask=spec.suspend,metadata.labels", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"suspend":               {"POST", clusters + "/demo:suspend?validateOnly=true", "", nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"suspend with a body":   {"POST", clusters + "/demo:suspend", "{}", nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"odd text as YAML":      {"POST", clusters, strings.Replace(good, `"name"`, "\"annotations\":{\"a\":\"x\x7f\u0085\ufffey\"},\"name\"", 1), []string{"Accept", "application/yaml"}, 201, "application/yaml", `a: "x\x7F\N\uFFFEy"`, `"7"`},
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},

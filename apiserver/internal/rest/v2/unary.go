@@ -93,7 +93,6 @@ func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message, he
 	if err := c.takeRoom(ctx, answer); err != nil {
 		return err
 	}
-	c.headers(answer)
 	data := c.document.Object
 	if data == nil {
 		var err error
@@ -101,6 +100,7 @@ func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message, he
 			return fmt.Errorf("encoding an answer: %w", err)
 		}
 	}
+	c.headers(answer) // with a code that an error before this must not get
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	_, _ = c.Write(data) // that the client is gone is nobody's error
 	return nil
