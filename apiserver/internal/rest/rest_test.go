@@ -337,6 +337,8 @@ func TestGoodRequests(t *testing.T) {
 		"update by mask":        {"PATCH", clusters + "/demo?updateMask=spec.suspend,metadata.labels", `{"spec":{"suspend":true}}`, nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"suspend":               {"POST", clusters + "/demo:suspend?validateOnly=true", "", nil, 200, "application/json", `"name":"demo"`, `"7"`},
 		"suspend with a body":   {"POST", clusters + "/demo:suspend", "{}", nil, 200, "application/json", `"name":"demo"`, `"7"`},
+		"YAML by its weight":    {"GET", clusters, "", []string{"Accept", "application/json;q=0.5, application/yaml"}, 200, "application/yaml", "kind: RayClusterList", ""},
+		"YAML refused":          {"GET", clusters, "", []string{"Accept", "application/yaml;q=0, application/json"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"odd text as YAML":      {"POST", clusters, strings.Replace(good, `"name"`, "\"annotations\":{\"a\":\"x\x7f\u0085\ufffey\"},\"name\"", 1), []string{"Accept", "application/yaml"}, 201, "application/yaml", `a: "x\x7F\N\uFFFEy"`, `"7"`},
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -112,21 +113,27 @@ func settleAccept(r *http.Request) string {
 	return chosen
 }
 
+// acceptedType returns the type with the highest weight, the first of several.
 func acceptedType(header []string) string {
+	chosen, highest := typeJSON, 0.0
 	all := strings.Join(header, ",")
 	if t := accepted[all]; t != "" {
 		return t
 	}
 	for part := range strings.SplitSeq(all, ",") {
-		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 		if err != nil {
 			continue
 		}
-		if t := accepted[mediaType]; t != "" {
-			return t
+		weight, err := strconv.ParseFloat(params["q"], 64)
+		if err != nil {
+			weight = 1
+		}
+		if t := accepted[mediaType]; t != "" && weight > highest {
+			chosen, highest = t, weight
 		}
 	}
-	return typeJSON
+	return chosen
 }
 
 // lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first
