@@ -13,6 +13,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -38,6 +39,21 @@ func TestClientsBoundCallsByHeader(t *testing.T) {
 		if w := call(h, "GET", clusters+"/demo", "", headers...); w.Code != want {
 			t.Errorf("%q: %d, want %d: %s", timeout, w.Code, want, w.Body)
 		}
+	}
+}
+
+// warned is a stub of which calls fail after a warning.
+type warned struct{ stub }
+
+func (warned) Get(ctx context.Context, _ types.NamespacedName, _ store.ReadOptions) (*store.Item, error) {
+	interceptor.AddWarning(ctx, "about to\nfail: é")
+	return nil, context.Canceled
+}
+
+func TestWarningsComeWithErrors(t *testing.T) {
+	w := call(build(t, warned{}, false, edge.Limits{}, authn.NewAnyone()), "GET", clusters+"/demo", "")
+	if got := w.Header().Get("Warning"); w.Code == http.StatusOK || got != `299 - "about to fail:  "` {
+		t.Errorf("%d with the warning %q", w.Code, got)
 	}
 }
 
