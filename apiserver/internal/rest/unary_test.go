@@ -57,6 +57,18 @@ func TestWarningsComeWithErrors(t *testing.T) {
 	}
 }
 
+// An id of a submission may have a colon, which its Location shows as it is. Names of objects have none, so that there it begins a verb.
+func TestSubmissionsWithColons(t *testing.T) {
+	h := newGateway(t, false)
+	for path, want := range map[string]string{
+		"/demo/submissions/exp:1": "NOT_FOUND", "/demo/submissions/exp:stop": "NOT_FOUND", "/demo:fly": "PATH_NOT_FOUND", "/demo/submissions:fly": "PATH_NOT_FOUND",
+	} {
+		if p := problemOf(t, call(h, "GET", clusters+path, "")); p.Reason != want {
+			t.Errorf("%s: %+v, want %s", path, p, want)
+		}
+	}
+}
+
 // A short answer has a length, and says that a longer one could have been compressed; a verb without a name is no path.
 func TestHeadersOfShortAnswers(t *testing.T) {
 	h := newGateway(t, false)
