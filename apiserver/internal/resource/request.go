@@ -129,12 +129,15 @@ func parseView(view string, fallback bool) (bool, error) {
 
 // etagOf is the etag of a request, which on REST may also stand in If-Match where it is no query parameter.
 func etagOf(ctx context.Context, etag string) (string, error) {
-	header := ""
-	for _, value := range metadata.ValueFromIncomingContext(ctx, "if-match") {
-		header = strings.Trim(strings.TrimPrefix(strings.TrimSpace(value), "W/"), `"`)
+	values := metadata.ValueFromIncomingContext(ctx, "if-match")
+	if len(values) == 0 {
+		return etag, nil
 	}
+	header := strings.Trim(strings.TrimPrefix(strings.TrimSpace(strings.Join(values, ",")), "W/"), `"`)
 	switch {
-	case header == "" || header == etag:
+	case header == "": // an empty variable in a shell must not turn a write of one version into a write of any
+		return "", rpcstatus.BadField("etag", "If-Match is empty: send the ETag that you read, or no such header")
+	case header == etag:
 		return etag, nil
 	case etag != "":
 		return "", rpcstatus.BadField("etag", "%q is not %q, which If-Match says: send one of them, or the same in both", etag, header)

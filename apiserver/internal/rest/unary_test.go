@@ -13,6 +13,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -37,6 +38,33 @@ func TestClientsBoundCallsByHeader(t *testing.T) {
 		}
 		if w := call(h, "GET", clusters+"/demo", "", headers...); w.Code != want {
 			t.Errorf("%q: %d, want %d: %s", timeout, w.Code, want, w.Body)
+		}
+	}
+}
+
+// warned is a stub of which calls fail after a warning.
+type warned struct{ stub }
+
+func (warned) Get(ctx context.Context, _ types.NamespacedName, _ store.ReadOptions) (*store.Item, error) {
+	interceptor.AddWarning(ctx, "about to\nfail: é")
+	return nil, context.Canceled
+}
+
+func TestWarningsComeWithErrors(t *testing.T) {
+	w := call(build(t, warned{}, false, edge.Limits{}, authn.NewAnyone()), "GET", clusters+"/demo", "")
+	if got := w.Header().Get("Warning"); w.Code == http.StatusOK || got != `299 - "about to fail:  "` {
+		t.Errorf("%d with the warning %q", w.Code, got)
+	}
+}
+
+// An id of a submission may have a colon, which its Location shows as it is. Names of objects have none, so that there it begins a verb.
+func TestSubmissionsWithColons(t *testing.T) {
+	h := newGateway(t, false)
+	for path, want := range map[string]string{
+		"/demo/submissions/exp:1": "NOT_FOUND", "/demo/submissions/exp:stop": "NOT_FOUND", "/demo:fly": "PATH_NOT_FOUND", "/demo/submissions:fly": "PATH_NOT_FOUND",
+	} {
+		if p := problemOf(t, call(h, "GET", clusters+path, "")); p.Reason != want {
+			t.Errorf("%s: %+v, want %s", path, p, want)
 		}
 	}
 }

@@ -5,14 +5,18 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
 // body is a request body that was read already.
@@ -41,6 +45,10 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 	data, err := rest.ReadObject(ctx, w, r, visit)
 	if err != nil {
 		return nil, err
+	}
+	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}: who sends one must not believe that it was heeded here.
+	if said := string(bytes.TrimSpace(data)); matched != nil && matched.body == "" && matched.method != http.MethodGet && said != "" && said != "{}" {
+		return nil, malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
 	}
 	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
 	if err != nil {
@@ -95,7 +103,7 @@ func settleAccept(r *http.Request) string {
 	if r.URL.RawQuery == "" {
 		return chosen
 	}
-	if query := r.URL.Query(); query.Has("pretty") {
+	if query, err := url.ParseQuery(r.URL.RawQuery); err == nil && query.Has("pretty") { // one that is broken is left for parameters.check
 		if chosen == typeJSON && query.Get("pretty") != "false" {
 			chosen = typePretty
 		}
@@ -105,21 +113,27 @@ func settleAccept(r *http.Request) string {
 	return chosen
 }
 
+// acceptedType returns the type with the highest weight, the first of several.
 func acceptedType(header []string) string {
+	chosen, highest := typeJSON, 0.0
 	all := strings.Join(header, ",")
 	if t := accepted[all]; t != "" {
 		return t
 	}
 	for part := range strings.SplitSeq(all, ",") {
-		mediaType, _, err := mime.ParseMediaType(strings.TrimSpace(part))
+		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 		if err != nil {
 			continue
 		}
-		if t := accepted[mediaType]; t != "" {
-			return t
+		weight, err := strconv.ParseFloat(params["q"], 64)
+		if err != nil {
+			weight = 1
+		}
+		if t := accepted[mediaType]; t != "" && weight > highest {
+			chosen, highest = t, weight
 		}
 	}
-	return typeJSON
+	return chosen
 }
 
 // lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first
@@ -128,8 +142,8 @@ func lastEventID(r *http.Request, matched *route) {
 	if matched == nil || r.Header.Get("Last-Event-ID") == "" {
 		return
 	}
-	if _, takes := matched.query["resumeToken"]; takes {
-		query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if _, takes := matched.query["resumeToken"]; takes && err == nil { // a broken one is left for parameters.check
 		query.Del("resume_token")
 		query.Set("resumeToken", r.Header.Get("Last-Event-ID"))
 		r.URL.RawQuery = query.Encode()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -99,7 +100,7 @@ func (m marshaler) marshalMessage(msg proto.Message) ([]byte, error) {
 	}
 	switch m.contentType {
 	case typeYAML:
-		return yaml.JSONToYAML(data)
+		return yaml.JSONToYAML(escaped(data))
 	case typePretty:
 		var out bytes.Buffer
 		err := json.Indent(&out, data, "", "  ")
@@ -107,6 +108,25 @@ func (m marshaler) marshalMessage(msg proto.Message) ([]byte, error) {
 		return out.Bytes(), err
 	}
 	return data, nil
+}
+
+// escaped returns JSON without characters that YAML allows only as escapes, or takes for line breaks.
+func escaped(data []byte) []byte {
+	special := func(c rune) bool {
+		return c >= 0x7f && c <= 0x9f || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff
+	}
+	if bytes.IndexFunc(data, special) < 0 {
+		return data
+	}
+	out := make([]byte, 0, len(data)+1<<10)
+	for _, c := range string(data) {
+		if special(c) {
+			out = fmt.Appendf(out, `\u%04x`, c)
+		} else {
+			out = utf8.AppendRune(out, c)
+		}
+	}
+	return out
 }
 
 // messageJSON writes a message of ours, or a google.rpc.Status. protojson varies its spacing on purpose, which nobody needs to see.

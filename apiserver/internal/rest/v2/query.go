@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -15,7 +17,7 @@ import (
 )
 
 // parameters are the query parameters that a route takes: the fields of its request that are neither in the path nor the body.
-type parameters map[string]protoreflect.Kind
+type parameters map[string]protoreflect.FieldDescriptor
 
 // parametersOf lists each field under both of its names.
 func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.HttpRule, path string) parameters {
@@ -26,7 +28,7 @@ func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.Http
 		if f.Message() != nil && !isText(f.Message()) || rule.GetBody() == name || rule.GetBody() == "*" || strings.Contains(path, "{"+name+"}") {
 			continue
 		}
-		p[name], p[f.JSONName()] = f.Kind(), f.Kind()
+		p[name], p[f.JSONName()] = f, f
 	}
 	return p
 }
@@ -53,7 +55,11 @@ func (p parameters) check(query string) error {
 	}
 	bad := &rpcstatus.InvalidError{Reason: "INVALID_ARGUMENT"}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if problem := p.problem(key, values[key]); problem != "" {
+		given := values[key]
+		if f := p[key]; f != nil && f.JSONName() != key { // both names are one parameter
+			given = append(given, values[f.JSONName()]...)
+		}
+		if problem := p.problem(key, given); problem != "" {
 			bad.Violations = append(bad.Violations, rpcstatus.Violation{Field: strings.ToValidUTF8(key, "?"), Description: problem, Reason: "INVALID_ARGUMENT"})
 		}
 	}
@@ -65,7 +71,7 @@ func (p parameters) check(query string) error {
 
 // problem returns what is wrong with one parameter, or nothing.
 func (p parameters) problem(key string, values []string) string {
-	kind, known := p[key]
+	f, known := p[key]
 	switch {
 	case !known && len(p) == 0:
 		return "unknown query parameter: this method takes none"
@@ -73,19 +79,21 @@ func (p parameters) problem(key string, values []string) string {
 		return "unknown query parameter: use " + p.names()
 	case len(values) > 1:
 		return "the query parameter is given more than once"
+	case !utf8.ValidString(values[0]):
+		return "the value is not valid UTF-8"
 	}
-	switch value := values[0]; kind { //nolint:exhaustive // text of any form is fine for the others
+	switch value := values[0]; f.Kind() { //nolint:exhaustive // text of any form is fine for the others
 	case protoreflect.BoolKind:
 		if _, err := strconv.ParseBool(value); err != nil {
 			return fmt.Sprintf("%q is not true or false", value)
 		}
 	case protoreflect.Int32Kind:
-		if _, err := strconv.ParseInt(value, 0, 32); err != nil {
+		if _, err := strconv.ParseInt(value, 10, 32); err != nil {
 			return fmt.Sprintf("%q is not a whole number of 32 bits", value)
 		}
-	case protoreflect.StringKind:
-		if strings.ToValidUTF8(value, "") != value {
-			return "the value is not valid UTF-8"
+	case protoreflect.MessageKind:
+		if _, err := time.ParseDuration(value); err != nil && f.Message().FullName() == "google.protobuf.Duration" {
+			return fmt.Sprintf("%q is not a duration such as 90s", value)
 		}
 	}
 	return ""

@@ -79,7 +79,8 @@ func (all routes) match(method string, parts []string) *route {
 func (r *route) matches(parts []string) bool {
 	last := len(parts) - 1
 	name, ok := strings.CutSuffix(parts[last], r.verb)
-	if !ok || r.verb == "" && strings.Contains(name, ":") || r.verb != "" && name == "" {
+	// In what names an object a colon begins a verb. The id of a submission may have one.
+	if !ok || r.verb == "" && strings.Contains(name, ":") && r.segments[last] != "{submission_id}" || r.verb != "" && name == "" {
 		return false
 	}
 	for i, s := range r.segments[:last] {

@@ -11,7 +11,6 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -38,8 +37,11 @@ func (a *API) serveUnary(ctx context.Context, c *call, b *body, m marshaler, par
 		}
 	}
 	answer, header, err := a.Conn.Call(ctx, c.route.rpc, func(request any) error { return c.fill(request.(proto.Message), b, parts) })
+	for _, text := range header[interceptor.WarningKey] {
+		c.Header().Add("Warning", text)
+	}
 	if err == nil {
-		err = c.answer(ctx, m, answer.(proto.Message), header)
+		err = c.answer(ctx, m, answer.(proto.Message))
 	}
 	if err != nil {
 		a.writeError(c, m, err)
@@ -84,16 +86,10 @@ func (c *call) fill(request proto.Message, b *body, parts []string) error {
 var everyField = utilities.NewDoubleArray(nil)
 
 // answer sends the answer of a call.
-func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message, header metadata.MD) error {
-	h := c.Header()
-	for _, text := range header[interceptor.WarningKey] {
-		h.Add("Warning", text)
-	}
-	h.Set("Content-Type", m.ContentType(nil))
+func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message) error {
 	if err := c.takeRoom(ctx, answer); err != nil {
 		return err
 	}
-	c.headers(answer)
 	data := c.document.Object
 	if data == nil {
 		var err error
@@ -101,7 +97,9 @@ func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message, he
 			return fmt.Errorf("encoding an answer: %w", err)
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(data)))
+	c.headers(answer) // with a code that an error before this must not get
+	c.Header().Set("Content-Type", m.ContentType(nil))
+	c.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	_, _ = c.Write(data) // that the client is gone is nobody's error
 	return nil
 }
