@@ -39,6 +39,9 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		if err != nil {
 			t.Fatal(err)
 		}
+		if resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "" {
+			t.Errorf("%s %s: 405 without Allow", method, path)
+		}
 		return resp.StatusCode, string(body)
 	}
 	const clusters = "/apis/v2/namespaces/default/clusters/"

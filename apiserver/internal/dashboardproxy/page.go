@@ -33,6 +33,7 @@ const doctype = "<!doctype html>"
 // cluster have put there, and nobody who looks at it has asked for what it does.
 func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
 		return rpcstatus.MethodNotAllowed("pages of dashboards only read; submit jobs by the API")
 	}
 	w.Header().Set("Access-Control-Allow-Origin", "null") // the page's own

@@ -392,3 +392,11 @@ func TestStatusTable(t *testing.T) {
 		}
 	}
 }
+
+func TestMethodsThatAreNotPassedOn(t *testing.T) {
+	w := httptest.NewRecorder()
+	err := (&Proxy{}).Serve(w, httptest.NewRequest("OPTIONS", "/", nil), types.NamespacedName{Namespace: "ns", Name: "demo"}, "/")
+	if got := w.Header().Get("Allow"); err == nil || got != "DELETE, GET, HEAD, PATCH, POST, PUT" {
+		t.Errorf("error %v, Allow %q", err, got)
+	}
+}

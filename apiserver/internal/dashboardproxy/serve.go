@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -42,6 +43,7 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page bool) error {
 	verb, ok := verbs[r.Method]
 	if !ok {
+		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(verbs)), ", "))
 		return rpcstatus.MethodNotAllowed(r.Method + " is not passed on to dashboards")
 	}
 	plain, err := url.PathUnescape(path)

@@ -58,7 +58,7 @@ func New(o Options) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t, err := targetOf(r)
+	t, err := targetOf(w.Header(), r)
 	if err != nil {
 		h.WriteError(w, err)
 		return

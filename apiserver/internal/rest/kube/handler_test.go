@@ -157,8 +157,8 @@ func TestWhatIsRefused(t *testing.T) {
 			t.Errorf("%s: want %d, got %d %s", path, want, resp.StatusCode, body)
 		}
 	}
-	if resp, _ := w.do(t, "DELETE", "/apis/events.k8s.io/v1/namespaces/ns/events", ""); resp.StatusCode != 405 {
-		t.Errorf("events can be deleted: %d", resp.StatusCode)
+	if resp, _ := w.do(t, "DELETE", "/apis/events.k8s.io/v1/namespaces/ns/events", ""); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET" {
+		t.Errorf("events can be deleted: %d with %v", resp.StatusCode, resp.Header)
 	}
 	if resp, _ := w.do(t, "POST", "/apis/ray.io/v1/namespaces/ns/rayclusters", strings.Repeat("x", 3<<20+1)); resp.StatusCode != 413 {
 		t.Errorf("a long body: %d", resp.StatusCode)

@@ -35,8 +35,8 @@ type target struct {
 	templates bool
 }
 
-// targetOf returns what a request is for, or an error when it is for nothing that is served.
-func targetOf(r *http.Request) (*target, error) {
+// targetOf returns what a request is for, or an error when it is for nothing that is served. answer is the header of that.
+func targetOf(answer http.Header, r *http.Request) (*target, error) {
 	clean := path.Clean(r.URL.Path)
 	if clean != strings.TrimSuffix(r.URL.Path, "/") && !strings.Contains(r.URL.Path, "/proxy/") || slices.Contains(strings.Split(r.URL.Path, "/"), "..") {
 		return nil, notServed(r)
@@ -45,7 +45,7 @@ func targetOf(r *http.Request) (*target, error) {
 	case strings.HasPrefix(r.URL.Path, rayPrefix):
 		return rayTarget(r), nil
 	case strings.HasPrefix(r.URL.Path, eventsPrefix):
-		return eventsTarget(r)
+		return eventsTarget(answer, r)
 	case strings.HasPrefix(r.URL.Path, corePrefix):
 		return proxyTarget(r)
 	}
@@ -70,12 +70,13 @@ func rayTarget(r *http.Request) *target {
 }
 
 // eventsTarget narrows a list of events to those about Ray's objects.
-func eventsTarget(r *http.Request) (*target, error) {
+func eventsTarget(answer http.Header, r *http.Request) (*target, error) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, eventsPrefix), "/")
 	if len(parts) != 2 || parts[1] != "events" {
 		return nil, notServed(r)
 	}
 	if r.Method != http.MethodGet {
+		answer.Set("Allow", http.MethodGet)
 		return nil, rpcstatus.MethodNotAllowed("events can only be read")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)

@@ -60,6 +60,7 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 	var expires time.Time
 	switch {
 	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
 		err = rpcstatus.MethodNotAllowed("use POST")
 	case len(validation.IsDNS1123Label(cluster.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(cluster.Name)) > 0:
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path does not name a namespace and a cluster"}
