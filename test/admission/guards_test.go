@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -68,7 +69,7 @@ func TestRulesOfOneGuardRatchetAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Cleanup(func() { _ = clusters.Delete(t.Context(), "old", metav1.DeleteOptions{}) })
+	t.Cleanup(func() { _ = clusters.Delete(context.WithoutCancel(t.Context()), "old", metav1.DeleteOptions{}) }) // the context of the test is done by then
 	update := func(field string, value any) error {
 		u := stored.DeepCopy()
 		if err := unstructured.SetNestedField(u.Object, value, "spec", "gcsFaultToleranceOptions", field); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
@@ -165,6 +166,11 @@ func (c *cluster) head(t *testing.T, name string, change func(*corev1.Pod)) {
 	within(t, 30*time.Second, "Service "+name+" leads to its head", func() bool {
 		body, err := c.proxy(t, "GET", name, "/api/gcs_healthz", "")
 		return err == nil && body == "success"
+	})
+	// The API server's proxy reads Endpoints, Pods are led by EndpointSlices: two controllers write them.
+	within(t, 30*time.Second, "Service "+name+" leads Pods to its head", func() bool {
+		slices, err := c.client.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
+		return err == nil && len(slices.Items) == 1 && len(slices.Items[0].Endpoints) == 1
 	})
 }
 
