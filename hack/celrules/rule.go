@@ -33,8 +33,8 @@ type Rule struct {
 	ID string
 
 	ofKubernetes bool
-	// wrong and wasWrong are how many groups break the rule, and broke it before. Empty if the rule is not on groups.
-	wrong, wasWrong string
+	// each is true of a good group, and wrong and wasWrong are how many break the rule, and broke it before. Empty if the rule is not on groups.
+	each, wrong, wasWrong string
 	// exempt is true of a node that the rule is not about.
 	exempt string
 	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
@@ -81,6 +81,7 @@ func (r Rule) onGroups() Rule {
 		asked = "(" + r.EachGroup + ") || " + cel.NoPods
 	}
 	groups := "self." + r.Groups
+	r.each = asked
 	r.Valid = groups + ".all(g, " + asked + ") || " + cel.Absent("self", r.Groups)
 	r.wrong = groups + ".filter(g, !(" + asked + ")).size()"
 	r.wasWrong = cel.InOld(groups) + ".filter(g, !(" + r.EachGroup + ")).size()"

@@ -19,15 +19,18 @@ type Validation struct {
 	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// ValidationsOf returns what the schemas of a kind ask, in the order of the ids. Rules of one node with one guard become one expression: the API
-// server spends more on an expression, and on each field that it goes to, than on what most rules ask.
+// ValidationsOf returns what the schemas of a kind ask, in the order of the ids. Rules of one node with one guard become one expression, and so
+// do those on worker groups that ask little of each: the API server spends more on an expression, and on each field that it goes to, than on what most rules ask.
 func ValidationsOf(plural string) []Placed[Validation] {
 	type key struct{ node, guard, exempt string }
 	var order []key
 	guarded := map[key][]Rule{}
 	for i, r := range RulesOf(plural) {
 		k := key{r.Node, r.Item.guard, r.Item.exempt}
-		if k.guard == "" {
+		switch {
+		case r.Item.wrong != "" && !sized.MatchString(r.Item.each):
+			k.guard = "groups" // in one walk, without what costs too much for an expression that asks more
+		case k.guard == "":
 			k.guard = strconv.Itoa(i)
 		}
 		if guarded[k] == nil {
@@ -63,7 +66,7 @@ func (r Rule) Validations() []Validation {
 	create, update := v, v
 	create.Rule, create.OptionalOldSelf = onCreate(good), new(true)
 	if r.wrong != "" {
-		update.Rule = r.noMoreGroups()
+		update.Rule = unless("", r.noMoreGroups(), r.exempt)
 		return []Validation{create, update}
 	}
 	tolerated := r.tolerated()
@@ -79,40 +82,63 @@ func (r Rule) Validations() []Validation {
 // together renders rules that share a guard. The message has that of each rule that is broken, with its field, and is computed
 // only then. It cannot ask for an old value that may not be there, so that create and update are two.
 func together(node string, rules []Rule) []Validation {
-	var now, later, ids, told, toldLater []string
+	var now, later, ids, told, toldLater, each []string
 	for _, r := range rules {
 		good := r.good()
 		passes := good + " || (" + r.tolerated() + ")"
+		if r.wrong != "" {
+			passes = r.noMoreGroups()
+			each = append(each, "("+r.each+")")
+		}
 		says := strconv.Quote("; " + join(node, keys.Replace(strings.TrimPrefix(r.Field, "."))) + ": " + r.Says + suffix(r.ID))
 		now, later = append(now, "("+good+")"), append(later, "("+passes+")")
 		told, toldLater = append(told, good+" ? '' : "+says), append(toldLater, passes+" ? '' : "+says)
 		ids = append(ids, r.ID)
 	}
 	guard := rules[0].guard
+	fine, tolerable := all(now), all(later)
+	if each != nil {
+		path := join(rules[0].below, rules[0].Groups)
+		fine = "self." + path + ".all(g, " + named("pod", `g\.template\.\?spec`, strings.Join(each, " && ")) + ") || " + cel.Absent("self", path)
+		tolerable = fine + " || (" + strings.Join(later, " && ") + ")"
+	}
 	v := Validation{Message: "breaks one of " + strings.Join(ids, ", "), FieldPath: commonField(rules), Reason: commonReason(rules)}
 	create, update := v, v
-	create.Rule, create.OptionalOldSelf = onCreate(unless(guard, all(now), rules[0].exempt)), new(true)
+	create.Rule, create.OptionalOldSelf = onCreate(unless(guard, fine, rules[0].exempt)), new(true)
 	create.MessageExpression = joined(told)
-	update.Rule, update.MessageExpression = unless(guard, all(later), rules[0].exempt), joined(toldLater)
+	update.Rule, update.MessageExpression = unless(guard, tolerable, rules[0].exempt), joined(toldLater)
 	return []Validation{create, update}
 }
 
 // keys writes the keys of maps in paths as the API server answers them.
 var keys = strings.NewReplacer("['", "[", "']", "]")
 
-// all is true if all conditions are. The Ray container of the head gets a name, since the API server copies the schemas of 80 fields on the way.
+// all is true if all conditions are. Parts of the head to which several of them go get a name.
 func all(conditions []string) string {
-	joined := strings.Join(conditions, " && ")
-	found := rayContainer.FindAllString(joined, -1)
-	if len(found) < 2 {
-		return joined
-	}
-	return "[" + fieldStep.ReplaceAllString(found[0], ".?$1") + "].all(ray, " + strings.ReplaceAll(joined, found[0], "ray") + ")"
+	joined := hasInHead.ReplaceAllStringFunc(strings.Join(conditions, " && "), func(has string) string {
+		return fieldStep.ReplaceAllString(strings.TrimSuffix(strings.TrimPrefix(has, "has("), ")"), ".?$1") + ".hasValue()"
+	})
+	const head, pod = `self(?:\.\??\w+)?\.\??headGroupSpec`, `\.\??template\.\?spec`
+	joined = named("ray", head+pod+`\.\?containers\[\?0\]`, joined)
+	joined = named("pod", head+pod, joined)
+	return named("head", head, joined)
 }
 
-var fieldStep = regexp.MustCompile(`\.(\w)`)
+// named gives a part a name if the expression goes to it more than once, since the API server copies the schemas of all fields on the way. It
+// leaves alone lists that are walked, of which the API server estimates the size by a path from self.
+func named(name, part, expression string) string {
+	use := regexp.MustCompile(`\b(` + part + `)\.(\?|hasValue)`)
+	found := use.FindAllStringSubmatch(expression, -1)
+	if len(found) < 2 {
+		return expression
+	}
+	return "[" + fieldStep.ReplaceAllString(found[0][1], ".?$1") + "].all(" + name + ", " + use.ReplaceAllString(expression, name+".$2") + ")"
+}
 
-var rayContainer = regexp.MustCompile(`\bself(\.\w+)?` + regexp.QuoteMeta(".headGroupSpec.template.?spec.?containers[?0]"))
+var (
+	hasInHead = regexp.MustCompile(`has\(self[\w.]*\.headGroupSpec\.[\w.]+\)`)
+	fieldStep = regexp.MustCompile(`\.(\w)`)
+)
 
 // joined is the messages that are not empty.
 func joined(messages []string) string {
@@ -178,11 +204,7 @@ var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find
 // that no group is looked at twice.
 func (r Rule) noMoreGroups() string {
 	path := join(r.below, r.Groups)
-	expression := "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
-	if r.exempt != "" {
-		expression += " || (" + r.exempt + ")"
-	}
-	return expression
+	return "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
 }
 
 // tolerated is true of an update that passes although the new value is wrong.

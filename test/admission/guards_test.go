@@ -81,3 +81,54 @@ func TestRulesOfOneGuardRatchetAlone(t *testing.T) {
 	wantBroken(t, update("redisAddress", "another:6379"))
 	wantBroken(t, update("redisUsername", map[string]any{"value": "me"}), redisName)
 }
+
+// withGroups is a cluster with worker groups that differ in minReplicas. What is asked of each group is one expression of the CRD.
+func withGroups(t *testing.T, name string, minReplicas ...int64) *unstructured.Unstructured {
+	t.Helper()
+	u := manyGroups(name, len(minReplicas))
+	groups := u.Object["spec"].(map[string]any)["workerGroupSpecs"].([]any)
+	for i, least := range minReplicas {
+		groups[i].(map[string]any)["minReplicas"] = least
+		groups[i].(map[string]any)["maxReplicas"] = int64(9)
+	}
+	return u
+}
+
+const (
+	belowZero = "spec.workerGroupSpecs (RC-040)"
+	crossed   = "spec.workerGroupSpecs (RC-042)"
+)
+
+// TestRulesOnGroupsAreAllTold breaks two rules in different groups.
+func TestRulesOnGroupsAreAllTold(t *testing.T) {
+	_, err := resourceOf("rayclusters").Create(t.Context(), withGroups(t, "both", -1, 10, 1), dryRun)
+	wantBroken(t, err, belowZero, crossed)
+	var refused *apierrors.StatusError
+	if !errors.As(err, &refused) || len(refused.ErrStatus.Details.Causes) != 1 {
+		t.Errorf("the API server gave other than one cause, so that this tests nothing: %v", err)
+	}
+}
+
+// TestRulesOnGroupsRatchetAlone updates a cluster of which one group was wrong before.
+func TestRulesOnGroupsRatchetAlone(t *testing.T) {
+	clusters := resourceOf("rayclusters")
+	var stored *unstructured.Unstructured
+	beforeTheRules(t, "rayclusters", withGroups(t, "never-stored", -1), func() {
+		var err error
+		if stored, err = clusters.Create(t.Context(), withGroups(t, "old-groups", -1, 1, 1), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Cleanup(func() {
+		_ = clusters.Delete(context.WithoutCancel(t.Context()), "old-groups", metav1.DeleteOptions{}) // the context of the test is done by then
+	})
+	update := func(minReplicas ...int64) error {
+		u := stored.DeepCopy()
+		u.Object["spec"].(map[string]any)["workerGroupSpecs"] = withGroups(t, "", minReplicas...).Object["spec"].(map[string]any)["workerGroupSpecs"]
+		_, err := clusters.Update(t.Context(), u, metav1.UpdateOptions{DryRun: dryRun.DryRun})
+		return err
+	}
+	wantBroken(t, update(-2, 2, 1))
+	wantBroken(t, update(-1, 10, 1), crossed)
+	wantBroken(t, update(-1, -1, 10), belowZero, crossed)
+}

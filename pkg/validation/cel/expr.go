@@ -32,7 +32,7 @@ const (
 
 // How the autoscaler v2 is asked for: by a variable, before there was a field, or by either.
 var (
-	WantsV2ByEnv = HeadEnv("e.name == '" + V2Variable + "' && has(e.value) && e.value in ['1', 'true']")
+	WantsV2ByEnv = HeadEnv("e.name == '" + V2Variable + "' && has(e.value) && (e.value == '1' || e.value == 'true')")
 	AutoscalerV2 = "(" + VersionIsV2 + " || " + WantsV2ByEnv + ")"
 )
 

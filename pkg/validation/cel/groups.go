@@ -12,15 +12,14 @@ const (
 	NoPriority    = "g.?priority.orValue(0) == 0"
 	NoLabelsParam = "!g.?rayStartParams.?labels.hasValue()"
 	NotSuspended  = "!g.?suspend.orValue(false)"
-	NeverRestarts = "!has(g.template.spec) || !has(g.template.spec.restartPolicy) || !(g.template.spec.restartPolicy in ['Always', 'OnFailure'])"
+	NeverRestarts = "!(g.template.?spec.?restartPolicy.orValue('') in ['Always', 'OnFailure'])"
 
 	// NoPods is true of a group of which no Pod is made as it stands, so that the API server refuses none.
-	NoPods = "(has(g.suspend) && g.suspend) || (has(g.maxReplicas) && g.maxReplicas <= 0) || " +
-		"((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))"
+	NoPods = "g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)"
 )
 
 // Priorities is true of a cluster in which a group has a priority.
-const Priorities = "has(self.workerGroupSpecs) && self.workerGroupSpecs.exists(g, !(" + NoPriority + "))"
+const Priorities = "self.workerGroupSpecs.exists(g, !(" + NoPriority + ")) && has(self.workerGroupSpecs)"
 
 // EachGroup is a condition on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that the
 // message says which field of a group it is about.

@@ -15,7 +15,7 @@ import (
 var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{{Node: "headGroupSpec.template", Field: ".spec.containers", Reason: rule.Required, Valid: cel.OneContainer}}})
 var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
-	CEL: []rule.CEL{cel.EachGroup(rule.Required, "g.template.?spec.?containers.orValue([]).size() > 0", "template.spec.containers: give at least one container; the first runs Ray")}})
+	CEL: []rule.CEL{cel.EachGroup(rule.Required, "g.template.?spec.?containers[?0].hasValue()", "template.spec.containers: give at least one container; the first runs Ray")}})
 
 // checkPodTemplate adds to what holds for any Pod template what the operator makes of that of a group.
 func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {

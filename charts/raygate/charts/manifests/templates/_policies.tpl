@@ -39,11 +39,11 @@ spec:
     message: 'spec.headGroupSpec.template.spec: give each container and each variable
       a name (RC-016)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.name != '' && c.?env.orValue([]).all(e,
+      e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c, c.name
+      != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
       o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && o.template.?spec.?initContainers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')))))
@@ -168,22 +168,22 @@ spec:
     message: 'spec.upgradeStrategy.type: the cluster belongs to a RayJob or a RayService,
       which decides about upgrades; remove it (RC-117)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!has(variables.cluster.historyServerOptions) ||
-      g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!has(variables.old_cluster.historyServerOptions)
-      || o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!has(variables.cluster.historyServerOptions) || g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector')) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!has(variables.old_cluster.historyServerOptions) || o.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector'))))
     message: 'spec.workerGroupSpecs.template.spec.initContainers: the operator adds
       a container named ray-history-collector with historyServerOptions; use another
       name (RC-525)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || (g.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!variables.cluster.?tlsOptions.?enabled.orValue(false) || (g.template.?spec.?containers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san') && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san'))) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
       || (o.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))))
     message: 'spec.workerGroupSpecs.template.spec: the operator adds an init container
@@ -201,11 +201,11 @@ spec:
       63 letters, digits, dashes, underscores and dots, with a letter or digit at
       both ends (RC-530)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({})
-      || (g.template.metadata.labels[k].size() <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster', 'ray.io/node-type',
+      'ray.io/group'] || k in g.?labels.orValue({}) || (g.template.metadata.labels[k].size()
+      <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in o.?labels.orValue({})
       || (o.template.metadata.labels[k].size() <= 63 && o.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))))
@@ -225,10 +225,9 @@ spec:
       must have at most 63 letters, digits, dashes, underscores and dots, with a letter
       or digit at both ends, after an optional DNS name and a slash (RC-530)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?metadata.?labels.orValue({}).all(k, k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
       && g.template.?metadata.?annotations.orValue({}).all(k, k.size() <= 317 && k.lowerAscii().matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
@@ -246,12 +245,12 @@ spec:
     message: 'spec.headGroupSpec.template.spec.initContainers: give each container
       and each init container a name of its own (RC-540)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?initContainers.orValue([]).all(i,
-      !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?initContainers.orValue([]).all(i,
-      !o.template.spec.?containers.orValue([]).exists(c, c.name == i.name)))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(o.template.?spec.?initContainers.orValue([]).all(i, !o.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name)))))
     message: 'spec.workerGroupSpecs.template.spec.initContainers: give each container
       and each init container a name of its own (RC-540)'
     reason: Invalid
@@ -267,13 +266,12 @@ spec:
       63 lower-case letters, digits and dashes, with a letter or digit at both ends
       (RC-540)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
-      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.name == '' || (c.name.size()
+      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))) && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
       <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))))
@@ -301,12 +299,11 @@ spec:
       the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits
       and dashes, with a letter among them (RC-541)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535
-      && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size()
-      <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
+      in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
       && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
       in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))))
@@ -334,17 +331,17 @@ spec:
     message: 'spec.headGroupSpec.template.spec: give each port of a container a name
       of its own (RC-541)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name))) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name)))) || variables.old_groups.exists(o, o.groupName
-      == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name)))
-      && o.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
-      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))))
+      && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))) && o.template.?spec.?initContainers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))))))
     message: 'spec.workerGroupSpecs.template.spec: give each port of a container a
       name of its own (RC-541)'
     reason: Invalid
@@ -373,18 +370,18 @@ spec:
     message: 'spec.headGroupSpec.template.spec: resources must be at least 0, and
       requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
+      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
+      <= 0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c,
       c.?resources.?limits.orValue({}).all(k, !quantity(string(c.resources.limits[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, !quantity(string(c.resources.requests[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l,
       quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <=
-      0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
-      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
-      <= 0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
       && !(o.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
       !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
       !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
@@ -398,12 +395,12 @@ spec:
     message: 'spec.workerGroupSpecs.template.spec: resources must be at least 0, and
       requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
-      || o.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!variables.cluster.?tlsOptions.?enabled.orValue(false) || g.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls')) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false) || o.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls'))))
     message: 'spec.workerGroupSpecs.template.spec.volumes: the operator adds the volume
       ray-tls; use another name (RC-573)'
     reason: Invalid
@@ -754,11 +751,11 @@ spec:
     message: 'spec.rayClusterSpec.headGroupSpec.template.spec: give each container
       and each variable a name (RC-016)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.name != '' && c.?env.orValue([]).all(e,
+      e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c, c.name
+      != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
       o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && o.template.?spec.?initContainers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')))))
@@ -876,22 +873,22 @@ spec:
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec.containers[0].volumeMounts:
       the operator mounts its certificates at /etc/ray/tls; use another path (RC-112)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!has(variables.cluster.historyServerOptions)
-      || g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!has(variables.old_cluster.historyServerOptions)
-      || o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!has(variables.cluster.historyServerOptions) || g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector')) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!has(variables.old_cluster.historyServerOptions) || o.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector'))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec.initContainers: the
       operator adds a container named ray-history-collector with historyServerOptions;
       use another name (RC-525)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || (g.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!variables.cluster.?tlsOptions.?enabled.orValue(false) || (g.template.?spec.?containers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san') && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san'))) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
       || (o.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec: the operator adds
@@ -910,11 +907,11 @@ spec:
       have at most 63 letters, digits, dashes, underscores and dots, with a letter
       or digit at both ends (RC-530)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({})
-      || (g.template.metadata.labels[k].size() <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster',
+      'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({}) || (g.template.metadata.labels[k].size()
+      <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in o.?labels.orValue({})
       || (o.template.metadata.labels[k].size() <= 63 && o.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))))
@@ -935,10 +932,10 @@ spec:
       dots, with a letter or digit at both ends, after an optional DNS name and a
       slash (RC-530)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?metadata.?labels.orValue({}).all(k, k.size() <= 317 &&
+      k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
       && g.template.?metadata.?annotations.orValue({}).all(k, k.size() <= 317 && k.lowerAscii().matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
@@ -957,12 +954,12 @@ spec:
     message: 'spec.rayClusterSpec.headGroupSpec.template.spec.initContainers: give
       each container and each init container a name of its own (RC-540)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?initContainers.orValue([]).all(i,
-      !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?initContainers.orValue([]).all(i,
-      !o.template.spec.?containers.orValue([]).exists(c, c.name == i.name)))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(o.template.?spec.?initContainers.orValue([]).all(i, !o.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name)))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec.initContainers: give
       each container and each init container a name of its own (RC-540)'
     reason: Invalid
@@ -978,13 +975,12 @@ spec:
       must have at most 63 lower-case letters, digits and dashes, with a letter or
       digit at both ends (RC-540)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
-      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.name == '' || (c.name.size()
+      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))) && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
       <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))))
@@ -1012,12 +1008,11 @@ spec:
       from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case
       letters, digits and dashes, with a letter among them (RC-541)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535
-      && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size()
-      <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
+      in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
       && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
       in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))))
@@ -1045,17 +1040,17 @@ spec:
     message: 'spec.rayClusterSpec.headGroupSpec.template.spec: give each port of a
       container a name of its own (RC-541)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name))) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name)))) || variables.old_groups.exists(o, o.groupName
-      == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name)))
-      && o.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
-      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))))
+      && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))) && o.template.?spec.?initContainers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec: give each port of
       a container a name of its own (RC-541)'
     reason: Invalid
@@ -1084,18 +1079,18 @@ spec:
     message: 'spec.rayClusterSpec.headGroupSpec.template.spec: resources must be at
       least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
+      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
+      <= 0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c,
       c.?resources.?limits.orValue({}).all(k, !quantity(string(c.resources.limits[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, !quantity(string(c.resources.requests[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l,
       quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <=
-      0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
-      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
-      <= 0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
       && !(o.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
       !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
       !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
@@ -1109,12 +1104,12 @@ spec:
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec: resources must be
       at least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
-      || o.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!variables.cluster.?tlsOptions.?enabled.orValue(false) || g.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls')) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false) || o.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls'))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.template.spec.volumes: the operator
       adds the volume ray-tls; use another name (RC-573)'
     reason: Invalid
@@ -1479,11 +1474,11 @@ spec:
     message: 'spec.rayClusterConfig.headGroupSpec.template.spec: give each container
       and each variable a name (RC-016)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.name != '' && c.?env.orValue([]).all(e,
+      e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c, c.name
+      != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
       o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && o.template.?spec.?initContainers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')))))
@@ -1602,22 +1597,22 @@ spec:
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec.containers[0].volumeMounts:
       the operator mounts its certificates at /etc/ray/tls; use another path (RC-112)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!has(variables.cluster.historyServerOptions) ||
-      g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!has(variables.old_cluster.historyServerOptions)
-      || o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!has(variables.cluster.historyServerOptions) || g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector')) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!has(variables.old_cluster.historyServerOptions) || o.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector'))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec.initContainers:
       the operator adds a container named ray-history-collector with historyServerOptions;
       use another name (RC-525)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || (g.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!variables.cluster.?tlsOptions.?enabled.orValue(false) || (g.template.?spec.?containers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san') && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san'))) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
       || (o.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec: the operator adds
@@ -1636,11 +1631,11 @@ spec:
       must have at most 63 letters, digits, dashes, underscores and dots, with a letter
       or digit at both ends (RC-530)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({})
-      || (g.template.metadata.labels[k].size() <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster', 'ray.io/node-type',
+      'ray.io/group'] || k in g.?labels.orValue({}) || (g.template.metadata.labels[k].size()
+      <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in o.?labels.orValue({})
       || (o.template.metadata.labels[k].size() <= 63 && o.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))))
@@ -1661,10 +1656,9 @@ spec:
       dots, with a letter or digit at both ends, after an optional DNS name and a
       slash (RC-530)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?metadata.?labels.orValue({}).all(k, k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
       && g.template.?metadata.?annotations.orValue({}).all(k, k.size() <= 317 && k.lowerAscii().matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
@@ -1683,12 +1677,12 @@ spec:
     message: 'spec.rayClusterConfig.headGroupSpec.template.spec.initContainers: give
       each container and each init container a name of its own (RC-540)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?initContainers.orValue([]).all(i,
-      !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?initContainers.orValue([]).all(i,
-      !o.template.spec.?containers.orValue([]).exists(c, c.name == i.name)))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(o.template.?spec.?initContainers.orValue([]).all(i, !o.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name)))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec.initContainers:
       give each container and each init container a name of its own (RC-540)'
     reason: Invalid
@@ -1704,13 +1698,12 @@ spec:
       must have at most 63 lower-case letters, digits and dashes, with a letter or
       digit at both ends (RC-540)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
-      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.name == '' || (c.name.size()
+      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))) && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
       <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))))
@@ -1738,12 +1731,11 @@ spec:
       from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case
       letters, digits and dashes, with a letter among them (RC-541)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535
-      && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size()
-      <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
+      in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
       && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
       in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))))
@@ -1771,17 +1763,17 @@ spec:
     message: 'spec.rayClusterConfig.headGroupSpec.template.spec: give each port of
       a container a name of its own (RC-541)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name))) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name)))) || variables.old_groups.exists(o, o.groupName
-      == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name)))
-      && o.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
-      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))))
+      && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))) && o.template.?spec.?initContainers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec: give each port
       of a container a name of its own (RC-541)'
     reason: Invalid
@@ -1810,18 +1802,18 @@ spec:
     message: 'spec.rayClusterConfig.headGroupSpec.template.spec: resources must be
       at least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (g.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
+      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
+      <= 0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c,
       c.?resources.?limits.orValue({}).all(k, !quantity(string(c.resources.limits[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, !quantity(string(c.resources.requests[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l,
       quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <=
-      0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
-      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
-      <= 0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
       && !(o.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
       !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
       !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
@@ -1835,12 +1827,12 @@ spec:
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec: resources must
       be at least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.groups.all(g, ((has(g.suspend) && g.suspend) || (has(g.maxReplicas)
-      && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas <= 0) && (!has(g.minReplicas)
-      || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
-      || o.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls'))))
+  - expression: variables.groups.all(g, (g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
+      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
+      (!variables.cluster.?tlsOptions.?enabled.orValue(false) || g.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls')) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false) || o.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls'))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.template.spec.volumes: the operator
       adds the volume ray-tls; use another name (RC-573)'
     reason: Invalid
@@ -2204,11 +2196,11 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.template.spec: give each
       container and each variable a name (RC-016)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.name != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.name != '' && c.?env.orValue([]).all(e,
+      e.name != '')) && g.template.?spec.?initContainers.orValue([]).all(c, c.name
+      != '' && c.?env.orValue([]).all(e, e.name != ''))) || variables.old_groups.exists(o,
       o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')) && o.template.?spec.?initContainers.orValue([]).all(c,
       c.name != '' && c.?env.orValue([]).all(e, e.name != '')))))
@@ -2309,22 +2301,22 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec.containers[0].volumeMounts:
       the operator mounts its certificates at /etc/ray/tls; use another path (RC-112)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!has(variables.cluster.historyServerOptions)
-      || g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!has(variables.old_cluster.historyServerOptions)
-      || o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'ray-history-collector'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!has(variables.cluster.historyServerOptions) || g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector')) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!has(variables.old_cluster.historyServerOptions) || o.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'ray-history-collector'))))
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec.initContainers:
       the operator adds a container named ray-history-collector with historyServerOptions;
       use another name (RC-525)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || (g.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))
-      || variables.old_groups.exists(o, o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!variables.cluster.?tlsOptions.?enabled.orValue(false) || (g.template.?spec.?containers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san') && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name != 'wait-for-tls-ip-san'))) || variables.old_groups.exists(o, o.groupName
+      == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
       || (o.template.?spec.?containers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name != 'wait-for-tls-ip-san')))))
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec: the
@@ -2343,11 +2335,11 @@ spec:
       values must have at most 63 letters, digits, dashes, underscores and dots, with
       a letter or digit at both ends (RC-530)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({})
-      || (g.template.metadata.labels[k].size() <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster',
+      'ray.io/node-type', 'ray.io/group'] || k in g.?labels.orValue({}) || (g.template.metadata.labels[k].size()
+      <= 63 && g.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in o.?labels.orValue({})
       || (o.template.metadata.labels[k].size() <= 63 && o.template.metadata.labels[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))))))
@@ -2368,10 +2360,10 @@ spec:
       and dots, with a letter or digit at both ends, after an optional DNS name and
       a slash (RC-530)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?metadata.?labels.orValue({}).all(k,
-      k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?metadata.?labels.orValue({}).all(k, k.size() <= 317 &&
+      k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
       && g.template.?metadata.?annotations.orValue({}).all(k, k.size() <= 317 && k.lowerAscii().matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')))
       || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?metadata.?labels.orValue({}).all(k,
       k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))
@@ -2390,12 +2382,12 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.template.spec.initContainers:
       give each container and each init container a name of its own (RC-540)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?initContainers.orValue([]).all(i,
-      !g.template.spec.?containers.orValue([]).exists(c, c.name == i.name))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?initContainers.orValue([]).all(i,
-      !o.template.spec.?containers.orValue([]).exists(c, c.name == i.name)))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?initContainers.orValue([]).all(i, !g.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(o.template.?spec.?initContainers.orValue([]).all(i, !o.template.spec.?containers.orValue([]).exists(c,
+      c.name == i.name)))))
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec.initContainers:
       give each container and each init container a name of its own (RC-540)'
     reason: Invalid
@@ -2411,13 +2403,12 @@ spec:
       containers must have at most 63 lower-case letters, digits and dashes, with
       a letter or digit at both ends (RC-540)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
-      && g.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
-      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.name == '' || (c.name.size()
+      <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))) && g.template.?spec.?initContainers.orValue([]).all(c,
+      c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
       c.name == '' || (c.name.size() <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')))
       && o.template.?spec.?initContainers.orValue([]).all(c, c.name == '' || (c.name.size()
       <= 63 && c.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))))))
@@ -2445,12 +2436,11 @@ spec:
       a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most
       15 lower-case letters, digits and dashes, with a letter among them (RC-541)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535
-      && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size()
-      <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
+      in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$')))
       && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP')
       in ['', 'TCP', 'UDP', 'SCTP'] && p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))))
@@ -2478,17 +2468,17 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.template.spec: give each
       port of a container a name of its own (RC-541)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name))) && g.template.?spec.?initContainers.orValue([]).all(c,
-      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
-      q.?name.orValue('') == p.name)))) || variables.old_groups.exists(o, o.groupName
-      == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?ports.orValue([]).all(p,
       p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name)))
-      && o.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
-      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))))
+      && g.template.?spec.?initContainers.orValue([]).all(c, c.?ports.orValue([]).all(p,
+      p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))))
+      || variables.old_groups.exists(o, o.groupName == g.groupName && !(o.template.?spec.?containers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))) && o.template.?spec.?initContainers.orValue([]).all(c,
+      c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q,
+      q.?name.orValue('') == p.name))))))
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec: give
       each port of a container a name of its own (RC-541)'
     reason: Invalid
@@ -2517,18 +2507,18 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.headGroupSpec.template.spec: resources
       must be at least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (g.template.?spec.?containers.orValue([]).all(c,
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (g.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
+      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
+      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
+      <= 0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c,
       c.?resources.?limits.orValue({}).all(k, !quantity(string(c.resources.limits[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, !quantity(string(c.resources.requests[k])).isLessThan(quantity('0')))
       && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l,
       quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <=
-      0).orValue(true))) && g.template.?spec.?initContainers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
-      !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
-      c.?resources.?limits[?k].optMap(l, quantity(string(c.resources.requests[k])).compareTo(quantity(string(l)))
-      <= 0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
+      0).orValue(true)))) || variables.old_groups.exists(o, o.groupName == g.groupName
       && !(o.template.?spec.?containers.orValue([]).all(c, c.?resources.?limits.orValue({}).all(k,
       !quantity(string(c.resources.limits[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
       !quantity(string(c.resources.requests[k])).isLessThan(quantity('0'))) && c.?resources.?requests.orValue({}).all(k,
@@ -2542,12 +2532,12 @@ spec:
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec: resources
       must be at least 0, and requests must not exceed limits (RC-565)'
     reason: Invalid
-  - expression: variables.selects || variables.groups.all(g, ((has(g.suspend) && g.suspend)
-      || (has(g.maxReplicas) && g.maxReplicas <= 0) || ((!has(g.replicas) || g.replicas
-      <= 0) && (!has(g.minReplicas) || g.minReplicas <= 0))) || (!variables.cluster.?tlsOptions.?enabled.orValue(false)
-      || g.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls')) || variables.old_groups.exists(o,
-      o.groupName == g.groupName && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false)
-      || o.template.?spec.?volumes.orValue([]).all(v, v.name != 'ray-tls'))))
+  - expression: variables.selects || variables.groups.all(g, (g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0)) || (!variables.cluster.?tlsOptions.?enabled.orValue(false) || g.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls')) || variables.old_groups.exists(o, o.groupName == g.groupName
+      && !(!variables.old_cluster.?tlsOptions.?enabled.orValue(false) || o.template.?spec.?volumes.orValue([]).all(v,
+      v.name != 'ray-tls'))))
     message: 'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template.spec.volumes:
       the operator adds the volume ray-tls; use another name (RC-573)'
     reason: Invalid
