@@ -102,7 +102,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
-	data, err := rest.ReadObject(ctx, w, r, visit)
+	data, err := read(ctx, w, r, visit)
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		a.WriteError(w, err)
@@ -122,6 +122,19 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.mux.ServeHTTP(w, r)
+}
+
+// read returns the body of a request that asks for nothing that would be ignored while something is written.
+func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
+	if err := rest.Unheeded(r); err != nil {
+		return nil, err
+	}
+	data, err := rest.ReadObject(ctx, w, r, visit)
+	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}.
+	if said := string(bytes.TrimSpace(data)); err == nil && r.Method == http.MethodDelete && said != "" && said != "{}" {
+		return nil, rpcstatus.BadField("", "a DELETE takes no body: what it says would be ignored")
+	}
+	return data, err
 }
 
 // cleanPath is path.Clean that keeps a slash at the end.
