@@ -3,6 +3,7 @@ package v1
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -130,11 +131,18 @@ func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *ed
 		return nil, err
 	}
 	data, err := rest.ReadObject(ctx, w, r, visit)
+	if err != nil {
+		return nil, err
+	}
 	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}.
-	if said := string(bytes.TrimSpace(data)); err == nil && r.Method == http.MethodDelete && said != "" && said != "{}" {
+	if said := string(bytes.TrimSpace(data)); r.Method == http.MethodDelete && said != "" && said != "{}" {
 		return nil, rpcstatus.BadField("", "a DELETE takes no body: what it says would be ignored")
 	}
-	return data, err
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&json.RawMessage{}); err == nil && d.InputOffset() < int64(len(bytes.TrimRight(data, " \t\r\n"))) {
+		return nil, rpcstatus.BadField("", "the body goes on after its JSON object: what follows would be ignored")
+	}
+	return data, nil
 }
 
 // cleanPath is path.Clean that keeps a slash at the end.
