@@ -177,10 +177,7 @@ var (
 // parseRayVersion reads two or more numbers with dots between, after an optional v; anything that follows, as in
 // 2.9.0rc1, does not count. It returns nil for other text.
 func parseRayVersion(text string) *version.Version {
-	v, err := version.ParseGeneric(text)
-	if err != nil {
-		return nil
-	}
+	v, _ := version.ParseGeneric(text)
 	return v
 }
 

@@ -2,6 +2,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -44,9 +45,7 @@ type Spec struct {
 
 // New reads a spec. The metadata are those of the object around; nil stands for none.
 func New(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
-	if meta == nil {
-		meta = &metav1.ObjectMeta{}
-	}
+	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	c := &Spec{Spec: spec, meta: meta, Options: o, NameLength: metadata.NameLength(meta)}
 	head := RayContainer(&spec.HeadGroupSpec.Template)
 	c.Autoscaling = metadata.IsTrue(spec.EnableInTreeAutoscaling)
@@ -67,10 +66,7 @@ const (
 
 // versionOption is autoscalerOptions.version, or empty.
 func (c *Spec) versionOption() rayv1.AutoscalerVersion {
-	if c.Spec.AutoscalerOptions == nil {
-		return ""
-	}
-	return ptr.Deref(c.Spec.AutoscalerOptions.Version, "")
+	return ptr.Deref(ptr.Deref(c.Spec.AutoscalerOptions, rayv1.AutoscalerOptions{}).Version, "")
 }
 
 // CheckSpec looks at a RayClusterSpec wherever it stands: at spec of a RayCluster, or inside a RayJob, a
@@ -85,15 +81,17 @@ func CheckSpec(out *rule.Report, c *Spec, path *field.Path) {
 	checkHistoryServer(out, c, path)
 	checkNetworkPolicy(out, c, path)
 	checkTLS(out, c, path)
-	checkManagedBy(out, c, path.Child("managedBy"))
-	checkUpgradeType(out, c, path.Child("upgradeStrategy"))
+	rc022.CheckGiven(out, path.Child("managedBy"), c.Spec.ManagedBy)
+	if s := c.Spec.UpgradeStrategy; s != nil {
+		rc015.CheckGiven(out, path.Child("upgradeStrategy", "type"), s.Type)
+	}
 	checkHostNetwork(out, c, path)
 	checkFacts(out, c, path)
 }
 
-// RayContainer is the first container of the template, which is Ray by definition, or nil.
+// RayContainer is the first container of the template, which is Ray by definition, or nil. A nil template has none.
 func RayContainer(t *corev1.PodTemplateSpec) *corev1.Container {
-	if len(t.Spec.Containers) == 0 {
+	if t == nil || len(t.Spec.Containers) == 0 {
 		return nil
 	}
 	return &t.Spec.Containers[0]

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
@@ -16,10 +17,7 @@ import (
 )
 
 func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
-	if p.Mode == nil {
-		return rayv1.NetworkPolicyDenyAll
-	}
-	return *p.Mode
+	return ptr.Deref(p.Mode, rayv1.NetworkPolicyDenyAll)
 }
 
 var rc097 = rule.New(rule.Rule{ID: "RC-097", Field: "networkPolicy", Condition: "set and gate RayClusterNetworkPolicy off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterNetworkPolicy"})
@@ -117,18 +115,9 @@ func checkDNS(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 func reachesDNS(r *rayv1.NetworkPolicyRules) bool {
-	if r == nil {
-		return false
-	}
-	for _, rule := range r.EgressRules {
-		if len(rule.Ports) == 0 {
-			return true
-		}
-		if slices.ContainsFunc(rule.Ports, coversDNS) {
-			return true
-		}
-	}
-	return false
+	return r != nil && slices.ContainsFunc(r.EgressRules, func(e networkingv1.NetworkPolicyEgressRule) bool {
+		return len(e.Ports) == 0 || slices.ContainsFunc(e.Ports, coversDNS)
+	})
 }
 
 func coversDNS(p networkingv1.NetworkPolicyPort) bool {

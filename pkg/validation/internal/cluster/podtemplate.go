@@ -60,10 +60,7 @@ var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy
 
 func checkRestartPolicy(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	policy := g.template.Spec.RestartPolicy
-	if policy == "" {
-		return
-	}
-	if !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
+	if policy == "" || !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
 		return
 	}
 	out.When(c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever).Invalid(g.rule(rc074, rc075), path, string(policy))

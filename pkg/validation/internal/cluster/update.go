@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,8 @@ func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options
 	checkStorageChange(out, &rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
 	checkGroupChanges(out, rc, &old.Spec, path)
 	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
-	checkResume(out, rc, old, path.Child("suspend"))
+	resumed := rc.Spec.Suspend == nil && old.Spec.Suspend != nil
+	out.When(resumed && meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended))).Required(rc575, path.Child("suspend"))
 	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
 	checkOwnedEdit(out, rc, old)
 	metadata.CheckLostFields(out, rc, old, o)
@@ -117,10 +119,7 @@ func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *fie
 
 // autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.
 func autoscalerContainer(spec *rayv1.RayClusterSpec) rayv1.AutoscalerOptions {
-	if spec.AutoscalerOptions == nil {
-		return rayv1.AutoscalerOptions{}
-	}
-	o := *spec.AutoscalerOptions
+	o := ptr.Deref(spec.AutoscalerOptions, rayv1.AutoscalerOptions{})
 	o.IdleTimeoutSeconds, o.UpscalingMode = nil, nil
 	return o
 }
@@ -170,14 +169,6 @@ func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *f
 
 var rc575 = rule.New(rule.Rule{ID: "RC-575", Kind: "RayCluster", Field: "spec.suspend", Condition: "removed (nil) while Suspended", Transition: true,
 	Remedy: "the cluster stays suspended; set false to resume it"})
-
-func checkResume(out *rule.Report, new, old *rayv1.RayCluster, path *field.Path) {
-	if new.Spec.Suspend != nil || old.Spec.Suspend == nil || !meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended)) {
-		return
-	}
-	out.Required(rc575, path)
-}
-
 var rc580 = rule.New(rule.Rule{ID: "RC-580", Kind: "RayCluster", Field: "spec.authOptions.mode, spec.tlsOptions.enabled", Condition: "changed on a live cluster with strategy other than Recreate", Transition: true})
 
 func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
@@ -199,18 +190,20 @@ func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
 	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
 		return
 	}
-	a, b := scalingAside(&rc.Spec), scalingAside(&old.Spec)
-	if equality.Semantic.DeepEqual(a, b) {
-		return
-	}
-	out.Forbidden(x503, field.NewPath("spec"), "the cluster belongs to the "+owner.Kind+" "+owner.Name+", which may undo the change; edit that instead")
+	edited := !equality.Semantic.DeepEqual(scalingAside(&rc.Spec), scalingAside(&old.Spec))
+	out.When(edited).Forbidden(x503, field.NewPath("spec"), "the cluster belongs to the "+owner.Kind+" "+owner.Name+", which may undo the change; edit that instead")
 }
 
 func scalingAside(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
+	return WithGroups(spec, func(g *rayv1.WorkerGroupSpec) { g.Replicas, g.ScaleStrategy = nil, rayv1.ScaleStrategy{} })
+}
+
+// WithGroups is a copy of the spec with another form of each worker group.
+func WithGroups(spec *rayv1.RayClusterSpec, change func(*rayv1.WorkerGroupSpec)) rayv1.RayClusterSpec {
 	c := *spec
 	c.WorkerGroupSpecs = slices.Clone(c.WorkerGroupSpecs)
 	for i := range c.WorkerGroupSpecs {
-		c.WorkerGroupSpecs[i].Replicas, c.WorkerGroupSpecs[i].ScaleStrategy = nil, rayv1.ScaleStrategy{}
+		change(&c.WorkerGroupSpecs[i])
 	}
 	return c
 }
@@ -224,15 +217,11 @@ func CheckSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 	}
 }
 
-// managerKept is what all kinds say of a managedBy that changes.
-const managerKept = "cannot change, since another controller would take over half-way; make the "
-
 // CheckManagerKept lets managedBy appear and go away, but not change.
 func CheckManagerKept(out *rule.Report, by *rule.Rule, new, old *string, path *field.Path) {
-	if new == nil || old == nil || *new == *old {
-		return
+	if new != nil && old != nil && *new != *old {
+		out.Invalid(by, path, *new, "cannot change, since another controller would take over half-way; make the object anew")
 	}
-	out.Invalid(by, path, *new, managerKept+"object anew")
 }
 
 var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
@@ -241,19 +230,16 @@ var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "add
 
 // checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
 func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
-	if new != nil && old != nil {
-		CheckManagerKept(out, rc021, new, old, path)
-		return
-	}
-	if Manager(new) == Manager(old) {
-		return
-	}
 	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
-	if new == nil {
+	switch {
+	case new != nil && old != nil:
+		CheckManagerKept(out, rc021, new, old, path)
+	case Manager(new) == Manager(old):
+	case new == nil:
 		out.Invalid(rc550, path, field.OmitValueType{}, "is removed, which "+handed)
-		return
+	default:
+		out.Invalid(rc550, path, *new, handed)
 	}
-	out.Invalid(rc550, path, *new, handed)
 }
 
 var rc023 = rule.New(rule.Rule{ID: "RC-023", Field: "gcsFaultToleranceOptions.backend", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
@@ -262,20 +248,10 @@ var rc547 = rule.New(rule.Rule{ID: "RC-547", Field: "gcsFaultToleranceOptions.ba
 
 func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBackend, path *field.Path) {
 	const remedy = "cannot change without losing the metadata; make the cluster anew"
-	effective := func(b rayv1.GcsFaultToleranceBackend) rayv1.GcsFaultToleranceBackend {
-		if b == "" {
-			return rayv1.GcsFTBackendRedis
-		}
-		return b
-	}
-	if effective(new) == effective(old) {
-		return
-	}
-	if new != "" && old != "" {
-		out.Invalid(rc023, path, string(new), remedy)
-		return
-	}
-	out.Invalid(rc547, path, string(new), remedy)
+	changes := cmp.Or(new, rayv1.GcsFTBackendRedis) != cmp.Or(old, rayv1.GcsFTBackendRedis)
+	given := new != "" && old != ""
+	out.When(changes && given).Invalid(rc023, path, string(new), remedy)
+	out.When(changes && !given).Invalid(rc547, path, string(new), remedy)
 }
 
 // Manager is who looks after an object with this managedBy.

@@ -139,15 +139,11 @@ var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Cond
 
 // hashedCluster is what a new cluster is made for: without what may change in place, as the hash of the peer has it.
 func hashedCluster(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
-	c := *spec
-	c.Suspend, c.UpgradeStrategy = nil, nil
-	c.HeadGroupSpec.Template = cluster.HashedTemplate(&c.HeadGroupSpec.Template)
-	c.WorkerGroupSpecs = make([]rayv1.WorkerGroupSpec, len(spec.WorkerGroupSpecs))
-	for i := range spec.WorkerGroupSpecs {
-		g := spec.WorkerGroupSpecs[i]
+	c := cluster.WithGroups(spec, func(g *rayv1.WorkerGroupSpec) {
 		g.Replicas, g.MinReplicas, g.MaxReplicas, g.ScaleStrategy = nil, nil, nil, rayv1.ScaleStrategy{}
 		g.Template = cluster.HashedTemplate(&g.Template)
-		c.WorkerGroupSpecs[i] = g
-	}
+	})
+	c.Suspend, c.UpgradeStrategy = nil, nil
+	c.HeadGroupSpec.Template = cluster.HashedTemplate(&c.HeadGroupSpec.Template)
 	return c
 }
