@@ -32,11 +32,11 @@ func CheckOwnedCluster(out *rule.Report, c *Spec, managedBy *string, ids OwnedRu
 // findsDashboard reports whether the head Service has a port named dashboard, from the container or from headService, by which
 // the operator finds Ray.
 func findsDashboard(h *rayv1.HeadGroupSpec) bool {
-	if h.HeadService != nil && slices.ContainsFunc(h.HeadService.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }) {
-		return true
-	}
 	container := RayContainer(&h.Template)
-	return container == nil || len(container.Ports) == 0 || slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard))
+	return container == nil || len(container.Ports) == 0 || slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard)) ||
+		h.HeadService != nil && slices.ContainsFunc(h.HeadService.Spec.Ports, func(p corev1.ServicePort) bool {
+			return p.Name == rayv1.PortDashboard
+		})
 }
 
 func named(name string) func(corev1.ContainerPort) bool {

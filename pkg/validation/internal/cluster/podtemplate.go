@@ -55,12 +55,13 @@ var rc075 = rule.New(rule.Rule{ID: "RC-075", Field: "workerGroupSpecs[i].templat
 var rc560 = rule.New(rule.Rule{ID: "RC-560", Field: "template.spec.restartPolicy", Condition: "not \"\", Always, OnFailure, Never", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
 		cel.EachGroup("", "g.template.?spec.?restartPolicy.orValue('') in "+cel.RestartPolicies, "template.spec.restartPolicy: "+cel.PoliciesOfRestart),
-		cel.RestartPolicy("headGroupSpec.template.spec.restartPolicy"),
+		{Node: "headGroupSpec.template.spec.restartPolicy", Ratchet: rule.ByServer, Valid: "self in " + cel.RestartPolicies, Says: cel.PoliciesOfRestart},
 	}})
 
 func checkRestartPolicy(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	policy := g.template.Spec.RestartPolicy
-	if policy == "" || !rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
+	if policy == "" ||
+		!rule.OneOf(out, rc560, path, policy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) {
 		return
 	}
 	out.When(c.Autoscaling && c.versionOption() == rayv1.AutoscalerVersionV2 && policy != corev1.RestartPolicyNever).Invalid(g.rule(rc074, rc075), path, string(policy))
@@ -71,10 +72,9 @@ var addedVolumes = []string{rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1
 
 var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{
-		{Field: ".headGroupSpec.template.spec.initContainers", When: cel.History, Valid: "!" + cel.InHeadPod("initContainers", "x.name == 'ray-history-collector'"),
-			Says: "the operator adds a container of this name with historyServerOptions; use another name"},
-		cel.WaitForTLS("containers"),
-		cel.WaitForTLS("initContainers"),
+		cel.AddedToHead("initContainers", rayv1.ContainerHistoryCollector, cel.History, "a container of this name with historyServerOptions"),
+		cel.AddedToHead("containers", rayv1.ContainerWaitTLS, cel.TLSOn, "an init container of this name with tlsOptions.enabled"),
+		cel.AddedToHead("initContainers", rayv1.ContainerWaitTLS, cel.TLSOn, "an init container of this name with tlsOptions.enabled"),
 		{Part: rule.JobSpec, Field: ".rayClusterSpec.headGroupSpec.template.spec.initContainers", When: cel.JobInSidecar, Valid: cel.NoRayCluster + " || !has(" + cel.HeadOfJob + ".spec.initContainers) || " + cel.HeadOfJob + ".spec.initContainers.all(c, c.name != 'ray-job-submitter')",
 			Says: "the operator adds a container of this name in SidecarMode; use another name"},
 	},
@@ -86,15 +86,15 @@ var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initCon
 	}})
 var rc526 = rule.New(rule.Rule{ID: "RC-526", Field: "workerGroupSpecs[i].template.spec.initContainers[j].name", Condition: "wait-gcs-ready while init container injection is on (warning where that is not known)", Tier: rule.Kubernetes, Mixed: true, Depends: "ENABLE_INIT_CONTAINER_INJECTION"})
 var rc089 = rule.New(rule.Rule{ID: "RC-089", Field: "headGroupSpec.template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
-	CEL: []rule.CEL{{Field: cel.ContainersField, When: cel.History, Valid: "!" + cel.InHeadPod("containers", "x.name == 'ray-history-collector'"),
-		Says: "the operator adds a container of this name with historyServerOptions; use another name"}}})
+	CEL: []rule.CEL{cel.AddedToHead("containers", rayv1.ContainerHistoryCollector, cel.History,
+		"a container of this name with historyServerOptions")}})
 var rc090 = rule.New(rule.Rule{ID: "RC-090", Field: "workerGroupSpecs[i].template.spec.containers[j].name", Condition: "ray-history-collector", Peer: rule.BySpec,
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers", Valid: "!" + cel.ClusterHistory + " || g.template.?spec.?containers.orValue([]).all(c, c.name != 'ray-history-collector')",
 		Says: "the operator adds a container named ray-history-collector with historyServerOptions; use another name"}}})
 var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec.containers[j].name, initContainers[j].name", Condition: "autoscaler with autoscaling on", Tier: rule.Kubernetes, Reads: []string{"enableInTreeAutoscaling"},
 	CEL: []rule.CEL{
-		cel.ReservedAutoscaler("containers"),
-		cel.ReservedAutoscaler("initContainers"),
+		cel.AddedToHead("containers", rayv1.ContainerAutoscaler, cel.Autoscaling, "a container of this name with enableInTreeAutoscaling"),
+		cel.AddedToHead("initContainers", rayv1.ContainerAutoscaler, cel.Autoscaling, "a container of this name with enableInTreeAutoscaling"),
 	}})
 
 // checkReservedName refuses the name of a container that the operator adds to the Pod. Whether it adds one that makes workers wait, it alone
@@ -238,16 +238,12 @@ func checkHostNetwork(out *rule.Report, c *Spec, path *field.Path) {
 			continue
 		}
 		paths = append(paths, path.Child("workerGroupSpecs").Index(i))
+		pods++
 		if g.MaxReplicas == nil || *g.MaxReplicas > 1 || g.NumOfHosts > 1 {
-			pods += 2
-		} else {
 			pods++
 		}
 	}
-	if pods < 2 {
-		return
-	}
 	for _, p := range paths {
-		out.Invalid(rc574, p.Child("template", "spec", "hostNetwork"), true)
+		out.When(pods > 1).Invalid(rc574, p.Child("template", "spec", "hostNetwork"), true)
 	}
 }

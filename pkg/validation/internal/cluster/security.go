@@ -82,11 +82,11 @@ func checkTLS(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadEnv("e.name in "+cel.TLSNames), cel.TLSVariables)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadEnv("e.name in "+cel.TLSNames), cel.TLSVariables)}})
 var rc108 = rule.New(rule.Rule{ID: "RC-108", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.name == 'ray-tls'"), cel.TLSMountName)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadMount("m.name == 'ray-tls'"), cel.TLSMountName)}})
 var rc109 = rule.New(rule.Rule{ID: "RC-109", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.mountPath == '/etc/ray/tls'"), cel.TLSMountPath)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadMount("m.mountPath == '/etc/ray/tls'"), cel.TLSMountPath)}})
 var rc110 = rule.New(rule.Rule{ID: "RC-110", Field: "workerGroupSpecs[i].template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].env", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?env.orValue([]).all(e, !(e.name in " + cel.TLSNames + "))",
 		Says: cel.TLSVariables}}})

@@ -24,8 +24,8 @@ func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options
 	checkStorageChange(out, &rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
 	checkGroupChanges(out, rc, &old.Spec, path)
 	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
-	resumed := rc.Spec.Suspend == nil && old.Spec.Suspend != nil
-	out.When(resumed && meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended))).Required(rc575, path.Child("suspend"))
+	suspended := meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended))
+	out.When(suspended && rc.Spec.Suspend == nil && old.Spec.Suspend != nil).Required(rc575, path.Child("suspend"))
 	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
 	checkOwnedEdit(out, rc, old)
 	metadata.CheckLostFields(out, rc, old, o)
@@ -136,12 +136,10 @@ func gcsConnection(spec *rayv1.RayClusterSpec) *rayv1.GcsFaultToleranceOptions {
 
 // podsDiffer compares what Pods are made from, without what the hash of the peer leaves out.
 func podsDiffer(a, b nodeGroup) bool {
-	if !equality.Semantic.DeepEqual(a.rayStartParams, b.rayStartParams) ||
+	return !equality.Semantic.DeepEqual(a.rayStartParams, b.rayStartParams) ||
 		!equality.Semantic.DeepEqual(a.resources, b.resources) ||
-		!equality.Semantic.DeepEqual(a.labels, b.labels) {
-		return true
-	}
-	return !equality.Semantic.DeepEqual(HashedTemplate(a.template), HashedTemplate(b.template))
+		!equality.Semantic.DeepEqual(a.labels, b.labels) ||
+		!equality.Semantic.DeepEqual(HashedTemplate(a.template), HashedTemplate(b.template))
 }
 
 // HashedTemplate is the part of a template that makes Pods differ, as the hash of the peer has it.
@@ -156,10 +154,7 @@ var rc553 = rule.New(rule.Rule{ID: "RC-553", Kind: "RayCluster", Field: "spec.wo
 
 // checkGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
 func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *field.Path) {
-	for i := range old {
-		if i >= len(new) {
-			return
-		}
+	for i := range min(len(old), len(new)) {
 		if new[i].GroupName != old[i].GroupName {
 			out.Invalid(rc553, path.Index(i).Child("groupName"), new[i].GroupName)
 			return

@@ -75,10 +75,7 @@ func CheckLabels(out *rule.Report, labels map[string]string, byKey, byValue *rul
 }
 
 var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "same name in containers and initContainers, or not a DNS-1123 label", Tier: rule.Kubernetes,
-	CEL: []rule.CEL{
-		cel.HeadContainers("containers"),
-		cel.HeadContainers("initContainers"),
-	},
+	CEL:      []rule.CEL{cel.HeadContainers("containers"), cel.HeadContainers("initContainers")},
 	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
 
 // checkNames looks at the names in one of the two lists of containers and returns them. Before are those in containers, or nil for that list.

@@ -218,15 +218,9 @@ func checkNoEndpoint(out *rule.Report, s *service) {
 		c := cluster.RayContainer(&groups[i].Template)
 		ports = ports || c != nil && slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return isServePort(p.Name) })
 	}
-	if !workers {
-		out.Invalid(rs520, s.path.Child("excludeHeadPodFromServeSvc"), true)
-		return
-	}
-	if ports {
-		return
-	}
+	out.When(!workers).Invalid(rs520, s.path.Child("excludeHeadPodFromServeSvc"), true)
 	for i := range groups {
-		out.Required(rs518, path.Index(i).Child("template", "spec", "containers").Index(0).Child("ports"))
+		out.When(workers && !ports).Required(rs518, path.Index(i).Child("template", "spec", "containers").Index(0).Child("ports"))
 	}
 }
 
