@@ -42,7 +42,7 @@ func run(root, out string) error {
 		g.objects("policies", "raygate.policies."+kind, filepath.Join(operator, "policies", kind+".yaml"))
 	}
 	g.objects("rules", "raygate.reservations", filepath.Join(operator, "components/device-admission/reservations_role.yaml"), filepath.Join(operator, "components/device-admission/reservations_role_binding.yaml"))
-	g.objects("certificates", "raygate.certificates.self-managed", filepath.Join(operator, "components/self-managed/secret.yaml"), filepath.Join(operator, "components/self-managed/role.yaml"))
+	g.objects("certificates", "raygate.certificates.self-managed", filepath.Join(operator, "components/self-managed/role.yaml"))
 	g.objects("certificates", "raygate.certificates.cert-manager", filepath.Join(operator, "components/cert-manager/issuer.yaml"), filepath.Join(operator, "components/cert-manager/certificate.yaml"))
 	g.objects("certificates", "raygate.certificates.gateway", filepath.Join(gateway, "components/cert-manager/certificate.yaml"))
 	g.objects("users", "raygate.userRoles", filepath.Join(operator, "rbac/user_roles.yaml"))

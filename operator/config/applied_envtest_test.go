@@ -197,7 +197,7 @@ func bundles(t *testing.T, c client.Client) map[string][]byte {
 	return out
 }
 
-// testRotation makes certificates in the place that the overlay prepared, then loses the CA.
+// testRotation makes certificates where there is no Secret yet, then loses the CA.
 func testRotation(t *testing.T, env *envtest.Env, c client.Client) {
 	key := client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}
 	dir := t.TempDir()

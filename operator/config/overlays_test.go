@@ -138,7 +138,7 @@ func TestBookG1Overlays(t *testing.T) {
 		}),
 		"with-webhooks-self-managed": slices.Concat(always, withWebhooks, []string{
 			"ClusterRole raygate-operator-webhook-cert", "ClusterRoleBinding raygate-operator-webhook-cert", "Role raygate-system/raygate-operator-webhook-cert",
-			"RoleBinding raygate-system/raygate-operator-webhook-cert", "Secret raygate-system/raygate-webhook-cert",
+			"RoleBinding raygate-system/raygate-operator-webhook-cert",
 		}),
 	}
 	for _, overlay := range overlays {

@@ -93,7 +93,7 @@ func encoded(v reflect.Value) string {
 func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 	var logical strings.Builder
 	for _, step := range steps {
-		v = settled(v)
+		v = reflect.Indirect(v)
 		name := step.name
 		switch {
 		case !v.IsValid():
@@ -103,7 +103,7 @@ func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 			v = v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key()))
 		case v.Kind() == reflect.Slice && step.kind == stepIndex && step.order >= 0 && step.order < v.Len():
 			v = v.Index(step.order)
-			if key := itemKey(settled(v)); key != "" {
+			if key := itemKey(reflect.Indirect(v)); key != "" {
 				name = key
 			}
 		default:
@@ -112,14 +112,6 @@ func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 		logical.WriteString("\x01" + name)
 	}
 	return logical.String(), v
-}
-
-// settled goes through pointers.
-func settled(v reflect.Value) reflect.Value {
-	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
-		v = v.Elem()
-	}
-	return v
 }
 
 func fieldByName(v reflect.Value, name string) reflect.Value {

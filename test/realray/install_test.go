@@ -35,8 +35,8 @@ import (
 // helmTimeout bounds a command of Helm. A new webhook waits for its kubelet to mount the certificate.
 const helmTimeout = "5m"
 
-// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, turns webhooks on
-// by an upgrade, goes back, and uninstalls all while Ray goes on. It runs before all others, which wait since they are parallel, and without the operator of
+// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, upgrades,
+// goes back, and uninstalls all while Ray goes on: first with webhooks, then without, where the upgrade turns them on. It runs before all others, which wait since they are parallel, and without the operator of
 // the others: two would reconcile the same objects.
 func TestCoreInstall(t *testing.T) {
 	product.operator.Stop()
@@ -48,44 +48,40 @@ func TestCoreInstall(t *testing.T) {
 	w := newWorld(t)
 	i := newInstallation(w)
 
-	i.helm("install", "raygate", "../../charts/raygate", "--wait", "--take-ownership", "--set", "gateway.enabled=true")
+	install := []string{"install", "raygate", "../../charts/raygate", "--wait", "--take-ownership", "--set", "gateway.enabled=true"}
+	turnConversionOff := append(append([]string{"patch", "crd"}, crdNames...), "--type=merge", "-p", withoutConversion) // as docs/webhooks.md says
+
+	i.helm(append(install, "--set", "webhooks.mode=self-managed")...)
 	i.podsRestricted("raygate-operator", "raygate-apiserver")
+	w.run("webhooks refuse", webhooksRefuse)
 	i.createByKubectl("by-kubectl", 1)
 	i.createThroughGateway("by-gateway")
-
 	// While Ray starts.
-	i.helm("upgrade", "raygate", "../../charts/raygate", "--wait", "--reuse-values", "--set", "webhooks.mode=self-managed", "--set", "reconcileConcurrency=8")
+	i.helm("upgrade", "raygate", "../../charts/raygate", "--wait", "--reuse-values", "--set", "reconcileConcurrency=8")
+	i.helm("rollback", "raygate", "1", "--wait")
+	i.conversion(apiextensionsv1.WebhookConverter)
+	i.ready("by-kubectl", "by-gateway")
+	w.joined("by-kubectl", 1)
+	w.run("webhooks refuse after the rollback", webhooksRefuse)
+	before := i.rayPods(3)
+	i.helm("uninstall", "raygate", "--wait")
+	i.rayGoesOn(before)
+	w.kubectl(turnConversionOff...)
+	w.run("v1alpha1 is read without an operator", oldVersionIsRead)
+
+	i.helm(install...)
+	i.conversion(apiextensionsv1.NoneConverter)
+	i.createByKubectl("next-by-kubectl", 0)
+	i.createThroughGateway("next-by-gateway")
+	i.helm("upgrade", "raygate", "../../charts/raygate", "--wait", "--force-conflicts", "--reuse-values", "--set", "webhooks.mode=self-managed")
 	i.podsRestricted("raygate-operator")
 	i.conversion(apiextensionsv1.WebhookConverter)
-	w.ready(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "by-kubectl", Namespace: w.ns}})
-	w.ready(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "by-gateway", Namespace: w.ns}})
-	w.joined("by-kubectl", 1)
-	before := i.rayPods()
+	i.ready("next-by-kubectl", "next-by-gateway")
+	before = i.rayPods(5)
+	w.run("webhooks that an upgrade turned on refuse", webhooksRefuse)
+	w.run("v1alpha1 is converted", oldVersionIsRead)
 
-	w.run("webhooks refuse", func(w *world) {
-		w.eventually("a webhook refuses", func(ctx context.Context) error {
-			rc := invalid(w.ns)
-			err := product.client.Create(ctx, rc)
-			if err == nil {
-				return errors.Join(errNotYet, product.client.Delete(ctx, rc))
-			}
-			if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "admission webhook") {
-				return fmt.Errorf("the error is not that of a webhook: %w", err)
-			}
-			return nil
-		})
-	})
-	w.run("v1alpha1 is converted", func(w *world) {
-		w.eventually("v1alpha1 is read", func(ctx context.Context) error {
-			out, err := w.tryKubectl(ctx, "get", "rayclusters.v1alpha1.ray.io", "by-kubectl", "-o", "jsonpath={.apiVersion}")
-			if err == nil && out != "ray.io/v1alpha1" {
-				err = fmt.Errorf("apiVersion is %q", out)
-			}
-			return err
-		})
-	})
-
-	w.kubectl(append(append([]string{"patch", "crd"}, crdNames...), "--type=merge", "-p", withoutConversion)...) // as docs/webhooks.md says
+	w.kubectl(turnConversionOff...)
 	i.helm("rollback", "raygate", "1", "--wait")
 	i.conversion(apiextensionsv1.NoneConverter)
 	w.run("webhooks are gone", func(w *world) {
@@ -101,12 +97,52 @@ func TestCoreInstall(t *testing.T) {
 		})
 	})
 	i.helm("uninstall", "raygate", "--wait")
-	if after := i.rayPods(); !maps.Equal(before, after) {
-		t.Errorf("Ray's Pods were %v, and are %v", before, after)
+	i.rayGoesOn(before)
+}
+
+// ready waits for clusters.
+func (i *installation) ready(names ...string) {
+	i.w.t.Helper()
+	for _, name := range names {
+		i.w.ready(&rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: i.w.ns}})
+	}
+}
+
+// webhooksRefuse waits until a webhook refuses what nothing else does.
+func webhooksRefuse(w *world) {
+	w.eventually("a webhook refuses", func(ctx context.Context) error {
+		rc := invalid(w.ns)
+		err := product.client.Create(ctx, rc)
+		if err == nil {
+			return errors.Join(errNotYet, product.client.Delete(ctx, rc))
+		}
+		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "admission webhook") {
+			return fmt.Errorf("the error is not that of a webhook: %w", err)
+		}
+		return nil
+	})
+}
+
+func oldVersionIsRead(w *world) {
+	w.eventually("v1alpha1 is read", func(ctx context.Context) error {
+		out, err := w.tryKubectl(ctx, "get", "rayclusters.v1alpha1.ray.io", "by-kubectl", "-o", "jsonpath={.apiVersion}")
+		if err == nil && out != "ray.io/v1alpha1" {
+			err = fmt.Errorf("apiVersion is %q", out)
+		}
+		return err
+	})
+}
+
+// rayGoesOn demands that nothing of raygate is left, and that Ray's Pods are those of before.
+func (i *installation) rayGoesOn(before map[string]string) {
+	w := i.w
+	w.t.Helper()
+	if after := i.rayPods(len(before)); !maps.Equal(before, after) {
+		w.t.Errorf("Ray's Pods were %v, and are %v", before, after)
 	}
 	w.joined("by-kubectl", 1)
-	if err := product.client.Get(t.Context(), client.ObjectKey{Namespace: i.ns, Name: "raygate-operator"}, &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the operator is still there: %v", err)
+	if err := product.client.Get(w.t.Context(), client.ObjectKey{Namespace: i.ns, Name: "raygate-operator"}, &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
+		w.t.Errorf("the operator is still there: %v", err)
 	}
 }
 
@@ -209,18 +245,18 @@ func (i *installation) conversion(want apiextensionsv1.ConversionStrategyType) {
 }
 
 // rayPods are the Pods of the clusters, with their identities and the starts of their containers.
-func (i *installation) rayPods() map[string]string {
+func (i *installation) rayPods(want int) map[string]string {
 	i.w.t.Helper()
 	out := map[string]string{}
-	for _, cluster := range []string{"by-kubectl", "by-gateway"} {
+	for _, cluster := range []string{"by-kubectl", "by-gateway", "next-by-kubectl", "next-by-gateway"} {
 		for _, kind := range []rayv1.RayNodeType{rayv1.HeadNode, rayv1.WorkerNode} {
 			for _, p := range i.w.pods(cluster, kind) {
 				out[p.Name] = fmt.Sprintf("%s %s %d", p.UID, p.Status.Phase, p.Status.ContainerStatuses[0].RestartCount)
 			}
 		}
 	}
-	if len(out) != 3 {
-		i.w.t.Errorf("%d Pods of Ray, want 3: %v", len(out), out)
+	if len(out) != want {
+		i.w.t.Errorf("%d Pods of Ray, want %d: %v", len(out), want, out)
 	}
 	return out
 }
@@ -265,7 +301,7 @@ func (i *installation) createThroughGateway(name string) {
 	for _, caller := range []struct {
 		token string
 		want  int
-	}{{"", http.StatusUnauthorized}, {i.token("stranger", ""), http.StatusForbidden}, {i.token("user", "raygate-raycluster-editor"), http.StatusCreated}} {
+	}{{"", http.StatusUnauthorized}, {i.token("stranger-to-"+name, ""), http.StatusForbidden}, {i.token("user-of-"+name, "raygate-raycluster-editor"), http.StatusCreated}} {
 		// kube-proxy learns of the gateway's Pods, and the API server of a RoleBinding, a moment later.
 		w.eventually(fmt.Sprintf("creating a cluster is answered %d", caller.want), func(ctx context.Context) error {
 			return postAs(ctx, h, url, caller.token, body, caller.want)

@@ -126,10 +126,10 @@ var components = filepath.Join("..", "..", "config", "components")
 // selfManaged are the arguments of an operator that makes its certificate.
 var selfManaged = []string{"--webhook-self-managed-certs", "--webhook-namespace=" + systemNamespace}
 
-// selfManagedObjects are the Secret of the certificate and the rights of the operator on it.
+// selfManagedObjects are the rights of the operator on its certificate.
 func selfManagedObjects(t *testing.T) []client.Object {
 	t.Helper()
-	objects := []client.Object{manifest(t, filepath.Join(components, "self-managed", "secret.yaml"))}
+	var objects []client.Object
 	roles, err := os.ReadFile(filepath.Join(components, "self-managed", "role.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -174,6 +174,9 @@ func installWebhooks(ctx context.Context, t *testing.T, c client.Client, port in
 		}
 		t.Cleanup(func() { _ = c.Delete(context.Background(), obj) })
 	}
+	t.Cleanup(func() { // which the operator has made
+		_ = c.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: certificateKey.Namespace, Name: certificateKey.Name}})
+	})
 	for _, name := range certs.CRDs {
 		convert := fmt.Sprintf(`{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"service":{"namespace":%q,"name":"raygate-webhook","path":"/convert","port":%d}}}}}}`, systemNamespace, port)
 		if err := c.Patch(ctx, crd(name), client.RawPatch(types.MergePatchType, []byte(convert))); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// WaitForTLS keeps the name of the init container that waits for certificates out of a list of containers of the head.
-func WaitForTLS(list string) rule.CEL {
+// AddedToHead keeps the name of a container that the operator adds out of a list of containers of the head.
+func AddedToHead(list, name, when, what string) rule.CEL {
 	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
-		When:  TLSOn,
-		Valid: "!" + InHeadPod(list, "x.name == 'wait-for-tls-ip-san'"),
-		Says:  "the operator adds an init container of this name with tlsOptions.enabled; use another name"}
+		When:  when,
+		Valid: "!" + InHeadPod(list, "x.name == '"+name+"'"),
+		Says:  "the operator adds " + what + "; use another name"}
 }
 
 // HeadContainers asks a list of containers of the head for good names. What is true of most Pods comes first: they have containers, and no
@@ -31,31 +31,12 @@ func HeadContainers(list string) rule.CEL {
 // V2Variable is how the autoscaler v2 was asked for before there was a field.
 const V2Variable = "RAY_enable_autoscaler_v2"
 
-// ReservedAutoscaler keeps the name of the autoscaler out of a list of containers of the head.
-func ReservedAutoscaler(list string) rule.CEL {
-	return rule.CEL{Field: ".headGroupSpec.template.spec." + list,
-		When:  Autoscaling,
-		Valid: "!" + InHeadPod(list, "x.name == 'autoscaler'"),
-		Says:  "the operator adds a container of this name with enableInTreeAutoscaling; use another name"}
-}
-
 // GCSNode is where fault tolerance of the GCS is described.
 const GCSNode = "gcsFaultToleranceOptions"
 
-// RedisVariable refuses a variable of the head in whose place there is an option.
-func RedisVariable(variable, option string) rule.CEL {
-	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		When:  FTOptions,
-		Valid: "!" + HeadEnv("e.name == '"+variable+"'"),
-		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions." + option}
-}
-
-// RocksVariable refuses a variable of the embedded store.
-func RocksVariable(variable string) rule.CEL {
-	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		When:  RocksDB,
-		Valid: "!" + HeadEnv("e.name == '"+variable+"'"),
-		Says:  variable + " is set by the operator; use gcsFaultToleranceOptions"}
+// GCSVariable refuses a variable of the head in whose place there are options, or one of them, with a dot before it.
+func GCSVariable(when, variable, option string) rule.CEL {
+	return OnHead(when, HeadEnv("e.name == '"+variable+"'"), variable+" is set by the operator; use gcsFaultToleranceOptions"+option)
 }
 
 // OfRedis refuses an option of the backend redis next to the backend rocksdb.
@@ -150,10 +131,10 @@ const (
 	TLSMountPath = "the operator mounts its certificates at /etc/ray/tls; use another path"
 )
 
-// TLSOnHead keeps free on the head what TLS needs.
-func TLSOnHead(broken, says string) rule.CEL {
+// OnHead keeps free on the container of the head what the operator needs where something is on.
+func OnHead(when, broken, says string) rule.CEL {
 	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
-		When:     TLSOn,
+		When:     when,
 		Valid:    "!" + broken,
 		Says:     says,
 		OwnWords: says == TLSVariables}

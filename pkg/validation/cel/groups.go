@@ -78,10 +78,3 @@ func IsLabelValue(text string) string {
 
 // LabelKey is true of the key of a label, k.
 const LabelKey = "k.size() <= 317 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')"
-
-// RestartPolicy asks for one of the policies of Kubernetes.
-func RestartPolicy(node string) rule.CEL {
-	return rule.CEL{Node: node, Ratchet: rule.ByServer,
-		Valid: "self in " + RestartPolicies,
-		Says:  PoliciesOfRestart}
-}

@@ -12,14 +12,13 @@ const (
 	JobInteractive = "(self.?submissionMode.orValue('') == 'InteractiveMode')"
 	JobRules       = "(has(self.deletionStrategy) && has(self.deletionStrategy.deletionRules) && size(self.deletionStrategy.deletionRules) > 0)"
 
-	RulesField    = ".deletionStrategy.deletionRules"
-	SomeoneElses  = "cannot go with clusterSelector, whose cluster belongs to someone else"
-	HeadOfJob     = "self.rayClusterSpec.headGroupSpec.template"
-	NeedsShutdown = "needs shutdownAfterJobFinishes: true"
-	TokenAlone    = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
-	OwnerDecides  = ", which decides about upgrades; remove it"
-	NoRayCluster  = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
-	RayFrom26     = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
+	RulesField   = ".deletionStrategy.deletionRules"
+	SomeoneElses = "cannot go with clusterSelector, whose cluster belongs to someone else"
+	HeadOfJob    = "self.rayClusterSpec.headGroupSpec.template"
+	TokenAlone   = "is possible for a RayCluster alone; use authOptions.mode token with a secret"
+	OwnerDecides = ", which decides about upgrades; remove it"
+	NoRayCluster = "!has(self.rayClusterSpec) || !has(self.rayClusterSpec.headGroupSpec.template.spec)"
+	RayFrom26    = `^v?(2\\.([6-9]|[1-9][0-9]+)|([3-9]|[1-9][0-9]+)(\\.[0-9]+)?)([^0-9].*)?$`
 )
 
 // PolicyIs is true if one side of the old form of the deletion strategy has one of the policies.

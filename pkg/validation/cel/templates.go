@@ -52,30 +52,18 @@ func WholeNumbers(params ...string) []rule.Policy {
 	return rules
 }
 
-// Templates are rules on the Pod template of the head, and on that of each group.
-func Templates(rules ...func(template string, eachGroup bool) rule.Policy) []rule.Policy {
+// OfTemplates is a rule on the Pod template of the head, and on that of each group: what is true of a good $group.template.
+type OfTemplates struct{ field, valid, says string }
+
+// Templates are policies for the rules.
+func Templates(rules ...OfTemplates) []rule.Policy {
 	var both []rule.Policy
-	for _, of := range rules {
-		both = append(both, of("cluster.headGroupSpec.template", false), of("g.template", true))
+	for _, r := range rules {
+		both = append(both,
+			rule.Policy{Field: ".headGroupSpec" + r.field, Valid: strings.ReplaceAll(r.valid, "$group", "cluster.headGroupSpec"), Says: r.says},
+			rule.Policy{EachGroup: true, Field: r.field, Valid: strings.ReplaceAll(r.valid, "$group", "g"), Says: r.says})
 	}
 	return both
-}
-
-// ofTemplate is a rule on the Pod template of the head or of each group.
-func ofTemplate(eachGroup bool, field, valid, says string) rule.Policy {
-	if !eachGroup {
-		field = ".headGroupSpec" + field
-	}
-	return rule.Policy{EachGroup: eachGroup, Field: field, Valid: valid, Says: says}
-}
-
-// TemplateMetadata asks for keys of labels and annotations that Pods can have.
-func TemplateMetadata(template string, eachGroup bool) rule.Policy {
-	keys := func(field, key string) string {
-		return template + ".?metadata.?" + field + ".orValue({}).all(k, " + strings.ReplaceAll(LabelKey, "k.matches", key+".matches") + ")"
-	}
-	return ofTemplate(eachGroup, ".template.metadata", keys("labels", "k")+" && "+keys("annotations", "k.lowerAscii()"),
-		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash")
 }
 
 // Messages about labels.
@@ -98,61 +86,50 @@ func NodeLabels(group string, eachGroup bool, fine, says string) rule.Policy {
 	return rule.Policy{EachGroup: eachGroup, Field: field, Valid: group + ".?labels.orValue({}).all(k, " + fine + ")", Says: says}
 }
 
-// LabelValues leaves out labels of which Pods get another value: that of the group, or the operator's.
-func LabelValues(template string, eachGroup bool) rule.Policy {
-	group := strings.TrimSuffix(template, ".template")
-	return ofTemplate(eachGroup, ".template.metadata.labels",
-		template+".?metadata.?labels.orValue({}).all(k, k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in "+group+".?labels.orValue({}) || ("+
-			LabelValueOf(template+".metadata.labels[k]")+"))", LabelValuesSay)
-}
-
-// NamesGiven asks for names where the schema takes empty ones.
-func NamesGiven(template string, eachGroup bool) rule.Policy {
-	return ofTemplate(eachGroup, ".template.spec", OfContainers(template, "c.name != '' && c.?env.orValue([]).all(e, e.name != '')"),
-		"give each container and each variable a name")
-}
-
-// ContainerNames asks for names that containers can have.
-func ContainerNames(template string, eachGroup bool) rule.Policy {
-	return ofTemplate(eachGroup, ".template.spec", OfContainers(template, "c.name == '' || (c.name.size() <= 63 && c.name.matches('"+DNS1123Label+"'))"),
+// Rules on Pod templates.
+var (
+	// TemplateMetadata asks for keys of labels and annotations that Pods can have.
+	TemplateMetadata = OfTemplates{".template.metadata", keysOf("labels", "k") + " && " + keysOf("annotations", "k.lowerAscii()"),
+		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"}
+	// LabelValues leaves out labels of which Pods get another value: that of the group, or the operator's.
+	LabelValues = OfTemplates{".template.metadata.labels", "$group.template.?metadata.?labels.orValue({}).all(k, " +
+		"k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in $group.?labels.orValue({}) || (" + LabelValueOf("$group.template.metadata.labels[k]") + "))",
+		LabelValuesSay}
+	// NamesGiven asks for names where the schema takes empty ones.
+	NamesGiven = ofContainers("c.name != '' && c.?env.orValue([]).all(e, e.name != '')", "give each container and each variable a name")
+	// ContainerNames asks for names that containers can have.
+	ContainerNames = ofContainers("c.name == '' || (c.name.size() <= 63 && c.name.matches('"+DNS1123Label+"'))",
 		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
-}
-
-// NamesApart asks containers and init containers for different names.
-func NamesApart(template string, eachGroup bool) rule.Policy {
-	return ofTemplate(eachGroup, ".template.spec.initContainers",
-		template+".?spec.?initContainers.orValue([]).all(i, !"+template+".spec.?containers.orValue([]).exists(c, c.name == i.name))",
-		"give each container and each init container a name of its own")
-}
-
-// PortForms asks for ports that containers can have.
-func PortForms(template string, eachGroup bool) rule.Policy {
-	return ofTemplate(eachGroup, ".template.spec",
-		OfContainers(template, "c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
-			"p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))"),
+	// NamesApart asks containers and init containers for different names.
+	NamesApart = OfTemplates{".template.spec.initContainers",
+		"$group.template.?spec.?initContainers.orValue([]).all(i, !$group.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
+		"give each container and each init container a name of its own"}
+	// PortForms asks for ports that containers can have.
+	PortForms = ofContainers("c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
+		"p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))",
 		"ports need a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits and dashes, with a letter among them")
+	// PortNames asks the ports of a container for different names.
+	PortNames = ofContainers("c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))",
+		"give each port of a container a name of its own")
+	// ResourcesInOrder asks for resources that containers can have.
+	ResourcesInOrder = ofContainers(notNegative("limits")+" && "+notNegative("requests")+" && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l, "+
+		"quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <= 0).orValue(true))",
+		"resources must be at least 0, and requests must not exceed limits")
+)
+
+func keysOf(field, key string) string {
+	return "$group.template.?metadata.?" + field + ".orValue({}).all(k, " + strings.ReplaceAll(LabelKey, "k.matches", key+".matches") + ")"
+}
+
+func notNegative(of string) string {
+	return "c.?resources.?" + of + ".orValue({}).all(k, !quantity(string(c.resources." + of + "[k])).isLessThan(quantity('0')))"
+}
+
+func ofContainers(condition, says string) OfTemplates {
+	return OfTemplates{".template.spec", OfContainers("$group.template", condition), says}
 }
 
 // OfContainers is true if all containers and init containers of a template, c, meet the condition.
 func OfContainers(template, condition string) string {
 	return template + ".?spec.?containers.orValue([]).all(c, " + condition + ") && " + template + ".?spec.?initContainers.orValue([]).all(c, " + condition + ")"
-}
-
-// PortNames asks the ports of a container for different names.
-func PortNames(template string, eachGroup bool) rule.Policy {
-	return ofTemplate(eachGroup, ".template.spec",
-		OfContainers(template, "c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))"),
-		"give each port of a container a name of its own")
-}
-
-// ResourcesInOrder asks for resources that containers can have.
-func ResourcesInOrder(template string, eachGroup bool) rule.Policy {
-	const resources = "c.?resources.?"
-	notNegative := func(of string) string {
-		return resources + of + ".orValue({}).all(k, !quantity(string(c.resources." + of + "[k])).isLessThan(quantity('0')))"
-	}
-	return ofTemplate(eachGroup, ".template.spec",
-		OfContainers(template, notNegative("limits")+" && "+notNegative("requests")+" && "+resources+"requests.orValue({}).all(k, "+resources+"limits[?k].optMap(l, "+
-			"quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <= 0).orValue(true))"),
-		"resources must be at least 0, and requests must not exceed limits")
 }

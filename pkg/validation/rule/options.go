@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Gate is the name of a feature gate of the operator that decides about a field.
@@ -134,18 +136,12 @@ func (o Options) Knows(g Gate) bool {
 
 // KnownFacts is never nil.
 func (o Options) KnownFacts() *Facts {
-	if o.Facts == nil {
-		return &Facts{}
-	}
-	return o.Facts
+	return cmp.Or(o.Facts, &Facts{})
 }
 
 // Scheduler is the batch scheduler, or empty when there is none or it is not known.
 func (o Options) Scheduler() string {
-	if o.BatchScheduler == nil {
-		return ""
-	}
-	return *o.BatchScheduler
+	return ptr.Deref(o.BatchScheduler, "")
 }
 
 // ParseGates reads settings such as "RayClusterMTLS=true" into Options.Gates. Settings may be joined by commas; the last one of a gate counts. The

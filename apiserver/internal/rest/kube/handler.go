@@ -102,6 +102,14 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 			return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
 		}
 	}
+	if t.service == "" {
+		if err := rest.Unheeded(r, "dryRun"); err != nil {
+			return err
+		}
+		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/") { // client-go refuses an empty name too
+			return rpcstatus.BadField("name", "is empty: Kubernetes would delete the whole collection; leave out the slash at the end to do so")
+		}
+	}
 	switch {
 	case r.Body == nil || r.Body == http.NoBody:
 		rest.LiftReadLimit(w) // a watch or a WebSocket has none

@@ -176,6 +176,37 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// Kubernetes drops the part of a query that it cannot read, and deletes a whole collection where a name is empty.
+func TestWritesThatKubernetesWouldMisread(t *testing.T) {
+	w := newWorld(t)
+	const clusters = "/apis/ray.io/v1/namespaces/ns/rayclusters"
+	for _, tc := range []struct {
+		method, path, header string
+		want                 int
+	}{
+		{"POST", clusters + "?dryRun=All%zz", "", 400},
+		{"DELETE", clusters + "/demo?dryRun=All;x", "", 400},
+		{"POST", clusters + "?dryrun=All", "", 400},
+		{"PATCH", clusters + "/demo?validateOnly=true", "", 400},
+		{"DELETE", clusters + "/demo", "If-Match", 400},
+		{"DELETE", clusters + "/", "", 400},
+		{"DELETE", clusters + "/demo?dryRun=All&propagationPolicy=Orphan", "", 200},
+		{"DELETE", clusters + "?resourceVersion=1", "", 200},
+		{"PATCH", clusters + "/demo?dryRun=All&fieldManager=me&force=true", "", 200},
+		{"GET", clusters + "/?validateOnly=true", "If-None-Match", 200},
+		{"POST", "/api/v1/namespaces/ns/services/demo-head-svc:8265/proxy/api/jobs/?dryrun=All", "If-Match", 200},
+	} {
+		w.seen = nil
+		var headers []string
+		if tc.header != "" {
+			headers = []string{tc.header, `"1"`}
+		}
+		if resp, body := w.do(t, tc.method, tc.path, "", headers...); resp.StatusCode != tc.want || (len(w.seen) > 0) != (tc.want == 200) {
+			t.Errorf("%s %s %s: %d with %d requests passed on, want %d: %s", tc.method, tc.path, tc.header, resp.StatusCode, len(w.seen), tc.want, body)
+		}
+	}
+}
+
 func TestTemplates(t *testing.T) {
 	w := newWorld(t)
 	const path = "/apis/ray.io/v1/namespaces/ns/rayclusters"

@@ -3,6 +3,7 @@ package v1
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -102,7 +103,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
-	data, err := rest.ReadObject(ctx, w, r, visit)
+	data, err := read(ctx, w, r, visit)
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		a.WriteError(w, err)
@@ -122,6 +123,26 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.mux.ServeHTTP(w, r)
+}
+
+// read returns the body of a request that asks for nothing that would be ignored while something is written.
+func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
+	if err := rest.Unheeded(r); err != nil {
+		return nil, err
+	}
+	data, err := rest.ReadObject(ctx, w, r, visit)
+	if err != nil {
+		return nil, err
+	}
+	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}.
+	if said := string(bytes.TrimSpace(data)); r.Method == http.MethodDelete && said != "" && said != "{}" {
+		return nil, rpcstatus.BadField("", "a DELETE takes no body: what it says would be ignored")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&json.RawMessage{}); err == nil && d.InputOffset() < int64(len(bytes.TrimRight(data, " \t\r\n"))) {
+		return nil, rpcstatus.BadField("", "the body goes on after its JSON object: what follows would be ignored")
+	}
+	return data, nil
 }
 
 // cleanPath is path.Clean that keeps a slash at the end.

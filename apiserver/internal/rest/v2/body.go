@@ -38,6 +38,13 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 		if err := matched.query.check(r.URL.RawQuery); err != nil {
 			return nil, err
 		}
+		heeded := []string{"validateOnly", "validate_only", "etag", "If-Match"}
+		if matched.method == http.MethodPost && matched.verb == "" { // what is created has no version yet
+			heeded = heeded[:3]
+		}
+		if err := rest.Unheeded(r, heeded...); err != nil {
+			return nil, err
+		}
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}

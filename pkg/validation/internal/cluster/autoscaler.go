@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -163,4 +164,31 @@ func checkRayVersion(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
 		check(&c.Spec.WorkerGroupSpecs[i].Template, path.Child("workerGroupSpecs").Index(i))
 	}
+}
+
+// First releases of Ray with what a field asks for.
+var (
+	rayWithTokenAuth     = version.MustParseGeneric("2.52.0")
+	rayWithK8sTokenAuth  = version.MustParseGeneric("2.55.0")
+	rayWithGroupPriority = version.MustParseGeneric("2.56.0")
+	rayWithAutoscalerV2  = version.MustParseGeneric("2.10.0")
+)
+
+// parseRayVersion reads two or more numbers with dots between, after an optional v; anything that follows, as in
+// 2.9.0rc1, does not count. It returns nil for other text.
+func parseRayVersion(text string) *version.Version {
+	v, _ := version.ParseGeneric(text)
+	return v
+}
+
+// imageRayVersion reads the version from the tag of an image of Ray, as in rayproject/ray:2.52.0-py310-gpu. It returns
+// nil when the image is not named after Ray, so that a company's own numbering is not taken for Ray's.
+func imageRayVersion(image string) *version.Version {
+	image, _, _ = strings.Cut(image, "@")
+	name := image[strings.LastIndexByte(image, '/')+1:]
+	name, tag, tagged := strings.Cut(name, ":")
+	if !tagged || !strings.Contains(strings.ToLower(name), "ray") {
+		return nil
+	}
+	return parseRayVersion(tag)
 }

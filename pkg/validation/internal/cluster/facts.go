@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/rule"
@@ -77,20 +77,11 @@ func checkLiveClaim(out *rule.Report, c *Spec, path *field.Path) {
 	if live := claim.Resources.Requests.Storage(); s.Size != nil && live.Cmp(*s.Size) != 0 {
 		differs("size", live.String())
 	}
-	if want := s.StorageClassName; want != nil {
-		live := ""
-		if claim.StorageClassName != nil {
-			live = *claim.StorageClassName
-		}
-		if live != *want {
-			differs("storageClassName", fmt.Sprintf("%q", live))
-		}
+	if live := ptr.Deref(claim.StorageClassName, ""); ptr.Deref(s.StorageClassName, live) != live {
+		differs("storageClassName", fmt.Sprintf("%q", live))
 	}
-	if live := claim.AccessModes; len(s.AccessModes) > 0 && !slices.Equal(sortedModes(s.AccessModes), sortedModes(live)) {
+	wanted := slices.Sorted(slices.Values(s.AccessModes))
+	if live := claim.AccessModes; len(wanted) > 0 && !slices.Equal(wanted, slices.Sorted(slices.Values(live))) {
 		differs("accessModes", fmt.Sprint(live))
 	}
-}
-
-func sortedModes(modes []corev1.PersistentVolumeAccessMode) []corev1.PersistentVolumeAccessMode {
-	return slices.Sorted(slices.Values(modes))
 }

@@ -59,13 +59,10 @@ var rc058 = rule.New(rule.Rule{ID: "RC-058", Kind: rule.KindAny, Field: "metadat
 
 // checkFTAnnotations refuses the old way of saying things next to the new one.
 func checkFTAnnotations(out *rule.Report, c *Spec) {
-	if !c.ftOptions {
-		return
-	}
 	path := field.NewPath("metadata", "annotations")
 	enabled, namespace := c.meta.Annotations[rayv1.AnnotationFTEnabled], c.meta.Annotations[rayv1.AnnotationExternalStorageNamespace]
-	out.When(enabled != "").Invalid(rc053, path.Key(rayv1.AnnotationFTEnabled), enabled)
-	out.When(namespace != "").Invalid(rc058, path.Key(rayv1.AnnotationExternalStorageNamespace), namespace)
+	out.When(c.ftOptions && enabled != "").Invalid(rc053, path.Key(rayv1.AnnotationFTEnabled), enabled)
+	out.When(c.ftOptions && namespace != "").Invalid(rc058, path.Key(rayv1.AnnotationExternalStorageNamespace), namespace)
 }
 
 var rc054 = rule.New(rule.Rule{ID: "RC-054", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS without fault tolerance", Peer: rule.BySpec,
@@ -76,9 +73,9 @@ var rc055 = rule.New(rule.Rule{ID: "RC-055", Field: "headGroupSpec.rayStartParam
 	Remedy: "use gcsFaultToleranceOptions.redisPassword",
 	CEL:    []rule.CEL{{Field: ".headGroupSpec.rayStartParams['redis-password']", Reason: rule.Forbidden, When: cel.FTOptions, Valid: "!has(self.headGroupSpec.rayStartParams) || !('redis-password' in self.headGroupSpec.rayStartParams) || self.headGroupSpec.rayStartParams['redis-password'] == ''"}}})
 var rc056 = rule.New(rule.Rule{ID: "RC-056", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets REDIS_PASSWORD, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
-	CEL: []rule.CEL{cel.RedisVariable("REDIS_PASSWORD", "redisPassword")}})
+	CEL: []rule.CEL{cel.GCSVariable(cel.FTOptions, "REDIS_PASSWORD", ".redisPassword")}})
 var rc057 = rule.New(rule.Rule{ID: "RC-057", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_REDIS_ADDRESS, with gcsFaultToleranceOptions", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions"},
-	CEL: []rule.CEL{cel.RedisVariable("RAY_REDIS_ADDRESS", "redisAddress")}})
+	CEL: []rule.CEL{cel.GCSVariable(cel.FTOptions, "RAY_REDIS_ADDRESS", ".redisAddress")}})
 var rc069 = rule.New(rule.Rule{ID: "RC-069", Field: "headGroupSpec.rayStartParams[redis-username], headGroupSpec.template.spec.containers[0].env", Condition: "redis-username or REDIS_USERNAME is set", Peer: rule.BySpec,
 	CEL: []rule.CEL{
 		{Node: "headGroupSpec", Field: ".rayStartParams", Reason: rule.Forbidden, Valid: "self.?rayStartParams[?'redis-username'].orValue('') == ''",
@@ -107,10 +104,7 @@ func checkRedisOnHead(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 var rc539 = rule.New(rule.Rule{ID: "RC-539", Field: "gcsFaultToleranceOptions.redisUsername, .redisPassword", Condition: "both value and valueFrom (error), or neither (warning)", Tier: rule.Kubernetes, Mixed: true,
-	CEL: []rule.CEL{
-		cel.Credential("redisUsername"),
-		cel.Credential("redisPassword"),
-	}})
+	CEL: []rule.CEL{cel.Credential("redisUsername"), cel.Credential("redisPassword")}})
 
 func checkCredential(out *rule.Report, credential *rayv1.RedisCredential, path *field.Path) {
 	switch {
@@ -142,10 +136,7 @@ func checkRocksDB(out *rule.Report, c *Spec, o *rayv1.GcsFaultToleranceOptions, 
 }
 
 var rc065 = rule.New(rule.Rule{ID: "RC-065", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_gcs_storage or RAY_gcs_storage_path, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
-	CEL: []rule.CEL{
-		cel.RocksVariable("RAY_gcs_storage"),
-		cel.RocksVariable("RAY_gcs_storage_path"),
-	}})
+	CEL: []rule.CEL{cel.GCSVariable(cel.RocksDB, "RAY_gcs_storage", ""), cel.GCSVariable(cel.RocksDB, "RAY_gcs_storage_path", "")}})
 var rc066 = rule.New(rule.Rule{ID: "RC-066", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts gcs-storage or at /data/gcs, with backend rocksdb", Peer: rule.BySpec, Reads: []string{"gcsFaultToleranceOptions.backend"},
 	Remedy: "the operator mounts gcs-storage at /data/gcs; use gcsFaultToleranceOptions.storage",
 	CEL:    []rule.CEL{{Field: cel.ContainersField, Reason: rule.Forbidden, When: cel.RocksDB, Valid: "!" + cel.HeadMount("m.name == 'gcs-storage' || m.mountPath == '/data/gcs'")}}})

@@ -21,7 +21,9 @@ func checkHeadGroup(out *rule.Report, c *Spec, path *field.Path) {
 	h := &c.Spec.HeadGroupSpec
 	checkNodeGroup(out, c, headGroup(h), path)
 	checkHeadPorts(out, c, headGroup(h), path)
-	checkServiceType(out, h, path.Child("serviceType"))
+	if h.ServiceType != "" && (h.HeadService == nil || h.HeadService.Spec.Type == "") { // headService may have a type of its own
+		rc557.Check(out, path.Child("serviceType"), h.ServiceType)
+	}
 	checkHeadService(out, c, path.Child("headService"))
 	checkIngress(out, h, path.Child("ingressOptions"))
 }
@@ -30,14 +32,6 @@ var rc561 = rule.New(rule.Rule{ID: "RC-561", Field: "headGroupSpec.ingressOption
 	Policies: []rule.Policy{{Field: ".headGroupSpec.ingressOptions", Valid: "!has(cluster.headGroupSpec.ingressOptions) || cluster.headGroupSpec.?enableIngress.orValue(false)"}}})
 var rc557 = rule.NewEnum(rule.Rule{ID: "RC-557", Field: "headGroupSpec.serviceType", Condition: "not \"\", ClusterIP, NodePort, LoadBalancer, ExternalName, unless headService has a type", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{{Node: "headGroupSpec", Field: ".serviceType", Valid: "!has(self.serviceType) || (" + cel.Present("self", "headService.spec.type") + " && self.headService.spec.type != '') || self.serviceType in ['', 'ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']"}}}, ServiceTypes...)
-
-// checkServiceType looks at the type of the head Service, unless headService has one of its own.
-func checkServiceType(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
-	if h.ServiceType == "" || h.HeadService != nil && h.HeadService.Spec.Type != "" {
-		return
-	}
-	rc557.Check(out, path, h.ServiceType)
-}
 
 // ServiceTypes are the types of Services.
 var ServiceTypes = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}

@@ -9,18 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
-
-func networkMode(p *rayv1.NetworkPolicyConfig) rayv1.NetworkPolicyMode {
-	if p.Mode == nil {
-		return rayv1.NetworkPolicyDenyAll
-	}
-	return *p.Mode
-}
 
 var rc097 = rule.New(rule.Rule{ID: "RC-097", Field: "networkPolicy", Condition: "set and gate RayClusterNetworkPolicy off (warning where that is not known)", Peer: rule.BySpec, Mixed: true, Depends: "gate RayClusterNetworkPolicy"})
 var rc013 = rule.NewEnum(rule.Rule{ID: "RC-013", Field: "networkPolicy.mode", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.NetworkPolicyDenyAll, rayv1.NetworkPolicyDenyAllIngress, rayv1.NetworkPolicyDenyAllEgress)
@@ -43,8 +37,8 @@ func checkNetworkPolicy(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	policyPath := path.Child("networkPolicy")
 	out.Without(rule.GateNetworkPolicy, c.Options).Forbidden(rc097, policyPath, rule.GateNetworkPolicy.Missing())
-	checkDNS(out, c, policyPath)
-	mode := networkMode(p)
+	mode := ptr.Deref(p.Mode, rayv1.NetworkPolicyDenyAll)
+	checkDNS(out, c, mode, policyPath)
 	rc013.Check(out, policyPath.Child("mode"), mode)
 	if p.Head != nil {
 		checkPolicyRules(out, p.Head, mode, policyPath.Child("head"), rc098, rc099)
@@ -96,9 +90,9 @@ func checkPolicyRules(out *rule.Report, r *rayv1.NetworkPolicyRules, mode rayv1.
 var rc566 = rule.New(rule.Rule{ID: "RC-566", Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)"})
 
 // checkDNS tells of Pods that cannot resolve names: workers find the head by its name.
-func checkDNS(out *rule.Report, c *Spec, path *field.Path) {
+func checkDNS(out *rule.Report, c *Spec, mode rayv1.NetworkPolicyMode, path *field.Path) {
 	p := c.Spec.NetworkPolicy
-	if networkMode(p) == rayv1.NetworkPolicyDenyAllIngress {
+	if mode == rayv1.NetworkPolicyDenyAllIngress {
 		return
 	}
 	const remedy = "no rule lets the Pods reach DNS; allow port 53, UDP and TCP"
@@ -117,18 +111,9 @@ func checkDNS(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 func reachesDNS(r *rayv1.NetworkPolicyRules) bool {
-	if r == nil {
-		return false
-	}
-	for _, rule := range r.EgressRules {
-		if len(rule.Ports) == 0 {
-			return true
-		}
-		if slices.ContainsFunc(rule.Ports, coversDNS) {
-			return true
-		}
-	}
-	return false
+	return r != nil && slices.ContainsFunc(r.EgressRules, func(e networkingv1.NetworkPolicyEgressRule) bool {
+		return len(e.Ports) == 0 || slices.ContainsFunc(e.Ports, coversDNS)
+	})
 }
 
 func coversDNS(p networkingv1.NetworkPolicyPort) bool {

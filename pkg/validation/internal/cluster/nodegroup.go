@@ -76,10 +76,7 @@ func checkResourcesOnce(out *rule.Report, g nodeGroup, path *field.Path) {
 			both = append(both, param)
 		}
 	}
-	if len(both) == 0 {
-		return
-	}
-	out.Forbidden(g.rule(rc034, rc043), path, "rayStartParams gives "+strings.Join(both, ", ")+" already; keep one of the two")
+	out.When(len(both) > 0).Forbidden(g.rule(rc034, rc043), path, "rayStartParams gives "+strings.Join(both, ", ")+" already; keep one of the two")
 }
 
 var rc035 = rule.New(rule.Rule{ID: "RC-035", Field: "headGroupSpec.rayStartParams", Condition: "key labels present, even with an empty value", Peer: rule.BySpec,

@@ -32,11 +32,11 @@ func CheckOwnedCluster(out *rule.Report, c *Spec, managedBy *string, ids OwnedRu
 // findsDashboard reports whether the head Service has a port named dashboard, from the container or from headService, by which
 // the operator finds Ray.
 func findsDashboard(h *rayv1.HeadGroupSpec) bool {
-	if h.HeadService != nil && slices.ContainsFunc(h.HeadService.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }) {
-		return true
-	}
 	container := RayContainer(&h.Template)
-	return container == nil || len(container.Ports) == 0 || slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard))
+	return container == nil || len(container.Ports) == 0 || slices.ContainsFunc(container.Ports, named(rayv1.PortDashboard)) ||
+		h.HeadService != nil && slices.ContainsFunc(h.HeadService.Spec.Ports, func(p corev1.ServicePort) bool {
+			return p.Name == rayv1.PortDashboard
+		})
 }
 
 func named(name string) func(corev1.ContainerPort) bool {
@@ -44,18 +44,7 @@ func named(name string) func(corev1.ContainerPort) bool {
 }
 
 var rc022 = rule.NewEnum(rule.Rule{ID: "RC-022", Field: "managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
-
-func checkManagedBy(out *rule.Report, c *Spec, path *field.Path) {
-	rc022.CheckGiven(out, path, c.Spec.ManagedBy)
-}
-
 var rc015 = rule.NewEnum(rule.Rule{ID: "RC-015", Field: "upgradeStrategy.type", Peer: rule.BySchemaAndSpec, Same: []string{"RC-116"}, Marker: rule.InSchema}, rayv1.RayClusterRecreate, rayv1.RayClusterUpgradeNone)
-
-func checkUpgradeType(out *rule.Report, c *Spec, path *field.Path) {
-	if s := c.Spec.UpgradeStrategy; s != nil {
-		rc015.CheckGiven(out, path.Child("type"), s.Type)
-	}
-}
 
 var rc117 = rule.New(rule.Rule{ID: "RC-117", Kind: "RayCluster", Field: "spec.upgradeStrategy.type", Condition: "set, and label ray.io/originated-from-crd is RayJob or RayService", Peer: rule.BySpec,
 	Policies: []rule.Policy{{Field: "spec.upgradeStrategy.type", Valid: "!has(cluster.upgradeStrategy) || !has(cluster.upgradeStrategy.type) || !(" + cel.LabelOrigin + " in labels) || !(labels[" + cel.LabelOrigin + "] in ['RayJob', 'RayService'])",

@@ -82,11 +82,11 @@ func checkTLS(out *rule.Report, c *Spec, path *field.Path) {
 }
 
 var rc107 = rule.New(rule.Rule{ID: "RC-107", Field: "headGroupSpec.template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadEnv("e.name in "+cel.TLSNames), cel.TLSVariables)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadEnv("e.name in "+cel.TLSNames), cel.TLSVariables)}})
 var rc108 = rule.New(rule.Rule{ID: "RC-108", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts ray-tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.name == 'ray-tls'"), cel.TLSMountName)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadMount("m.name == 'ray-tls'"), cel.TLSMountName)}})
 var rc109 = rule.New(rule.Rule{ID: "RC-109", Field: "headGroupSpec.template.spec.containers[0].volumeMounts", Condition: "mounts at /etc/ray/tls with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
-	CEL: []rule.CEL{cel.TLSOnHead(cel.HeadMount("m.mountPath == '/etc/ray/tls'"), cel.TLSMountPath)}})
+	CEL: []rule.CEL{cel.OnHead(cel.TLSOn, cel.HeadMount("m.mountPath == '/etc/ray/tls'"), cel.TLSMountPath)}})
 var rc110 = rule.New(rule.Rule{ID: "RC-110", Field: "workerGroupSpecs[i].template.spec.containers[0].env", Condition: "sets RAY_USE_TLS, RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY or RAY_TLS_CA_CERT with TLS on", Peer: rule.BySpec, Reads: []string{"tlsOptions.enabled"},
 	Policies: []rule.Policy{{EachGroup: true, Field: ".template.spec.containers[0].env", Valid: "!" + cel.ClusterTLS + " || g.template.?spec.?containers[?0].?env.orValue([]).all(e, !(e.name in " + cel.TLSNames + "))",
 		Says: cel.TLSVariables}}})
@@ -119,5 +119,38 @@ func checkTLSReserved(out *rule.Report, path *field.Path, env []corev1.EnvVar, m
 		p := path.Child("volumeMounts").Index(i)
 		out.When(mounts[i].Name == rayv1.VolumeTLS).Forbidden(ids.mountName, p.Child("name"), cel.TLSMountName)
 		out.When(mounts[i].MountPath == rayv1.VolumeTLSPath).Forbidden(ids.mountPath, p.Child("mountPath"), cel.TLSMountPath)
+	}
+}
+
+// taken says why something cannot be used, and by which rule. The zero value stands for what is free.
+type taken struct {
+	by  *rule.Rule
+	why string
+}
+
+// forbidVariables refuses the variables in a list at the path that are taken.
+func forbidVariables(out *rule.Report, env []corev1.EnvVar, path *field.Path, names map[string]taken) {
+	for i := range env {
+		if t := names[env[i].Name]; t.by != nil {
+			out.Forbidden(t.by, path.Index(i).Child("name"), env[i].Name+" "+t.why)
+		}
+	}
+}
+
+// allTaken are names that are taken for one reason.
+func allTaken(by *rule.Rule, why string, names ...string) map[string]taken {
+	all := make(map[string]taken, len(names))
+	for _, name := range names {
+		all[name] = taken{by, why}
+	}
+	return all
+}
+
+// refuseVolume refuses a volume of the user's with the name of one that the operator adds.
+func refuseVolume(out *rule.Report, by *rule.Rule, pod *corev1.PodSpec, name string, path *field.Path) {
+	for i := range pod.Volumes {
+		if pod.Volumes[i].Name == name {
+			out.Invalid(by, path.Child("volumes").Index(i).Child("name"), name)
+		}
 	}
 }

@@ -31,12 +31,11 @@ var secretParams = map[string]bool{"redis-password": true, "redis-username": tru
 // keepsCommand reports whether the user's own command runs instead of the generated `ray start`: an annotation says so, or
 // the command starts Ray itself.
 func keepsCommand(c *Spec, g nodeGroup) bool {
-	if metadata.LowerTrue(c.meta.Annotations[rayv1.AnnotationOverwriteContainerCmd]) || metadata.LowerTrue(g.template.Annotations[rayv1.AnnotationOverwriteContainerCmd]) {
-		return true
-	}
+	byAnnotation := func(of map[string]string) bool { return metadata.LowerTrue(of[rayv1.AnnotationOverwriteContainerCmd]) }
 	container := RayContainer(g.template)
 	startsRay := func(word string) bool { return strings.Contains(word, "ray start") }
-	return container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
+	return byAnnotation(c.meta.Annotations) || byAnnotation(g.template.Annotations) ||
+		container != nil && (slices.ContainsFunc(container.Command, startsRay) || slices.ContainsFunc(container.Args, startsRay))
 }
 
 // notChecked are the numbers that the rules leave alone.

@@ -1,12 +1,207 @@
 package cluster
 
 import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/validation/internal/jsonfield"
+	"github.com/raygate/raygate/pkg/validation/internal/metadata"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
+
+// CheckTransition looks at an update of a RayCluster.
+func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options) {
+	path := field.NewPath("spec")
+	CheckSpecTransition(out, &rc.Spec, &old.Spec, path)
+	checkStorageChange(out, &rc.Spec, &old.Spec, path.Child("gcsFaultToleranceOptions"))
+	checkGroupChanges(out, rc, &old.Spec, path)
+	checkGroupsKept(out, rc, old, path.Child("workerGroupSpecs"))
+	suspended := meta.IsStatusConditionTrue(old.Status.Conditions, string(rayv1.RayClusterSuspended))
+	out.When(suspended && rc.Spec.Suspend == nil && old.Spec.Suspend != nil).Required(rc575, path.Child("suspend"))
+	checkSecurityChange(out, &rc.Spec, &old.Spec, path)
+	checkOwnedEdit(out, rc, old)
+	metadata.CheckLostFields(out, rc, old, o)
+}
+
+func recreates(s *rayv1.RayClusterSpec) bool {
+	return s.UpgradeStrategy != nil && ptr.Deref(s.UpgradeStrategy.Type, "") == rayv1.RayClusterRecreate
+}
+
+var rc546 = rule.New(rule.Rule{ID: "RC-546", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.storage.size, .storageClassName, .accessModes, .claimName, .deletionPolicy", Condition: "changed", Transition: true})
+var rc571 = rule.New(rule.Rule{ID: "RC-571", Kind: "RayCluster", Field: "spec.gcsFaultToleranceOptions.externalStorageNamespace", Condition: "changed on a live cluster", Transition: true,
+	Remedy: "the metadata under the old name stays behind, and the cluster starts without it; go back to the old name to keep it"})
+
+func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
+	n, o := new.GcsFaultToleranceOptions, old.GcsFaultToleranceOptions
+	if n == nil || o == nil {
+		return
+	}
+	out.When(n.ExternalStorageNamespace != o.ExternalStorageNamespace).Forbidden(rc571, path.Child("externalStorageNamespace"))
+	if n.Storage == nil || o.Storage == nil {
+		return
+	}
+	const remedy = "has no effect on a volume claim that exists; make the cluster anew"
+	for _, name := range jsonfield.Changed(n.Storage, o.Storage) {
+		out.When(name != "subPath").Forbidden(rc546, path.Child("storage", name), remedy)
+	}
+}
+
+var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None", Transition: true,
+	Remedy: "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"})
+var rc554 = rule.New(rule.Rule{ID: "RC-554", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].numOfHosts", Condition: "changed", Transition: true,
+	Remedy: "replicas of the old size are deleted and made anew"})
+
+// checkGroupChanges compares groups by name. Every loop is over one of the two lists, with a map for the other.
+func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClusterSpec, path *field.Path) {
+	groups := path.Child("workerGroupSpecs")
+	before := make(map[string]*rayv1.WorkerGroupSpec, len(old.WorkerGroupSpecs))
+	for i := range old.WorkerGroupSpecs {
+		before[old.WorkerGroupSpecs[i].GroupName] = &old.WorkerGroupSpecs[i]
+	}
+	if !recreates(&rc.Spec) {
+		checkHeadChange(out, &rc.Spec, old, path)
+	}
+	for i := range rc.Spec.WorkerGroupSpecs {
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		was := before[g.GroupName]
+		if was == nil {
+			continue
+		}
+		out.When(!recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was))).Forbidden(rc551, groups.Index(i))
+		out.When(g.NumOfHosts != was.NumOfHosts).Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
+	}
+	if recreates(&rc.Spec) {
+		checkGroupOrder(out, rc.Spec.WorkerGroupSpecs, old.WorkerGroupSpecs, groups)
+	}
+}
+
+var rc552 = rule.New(rule.Rule{ID: "RC-552", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "a group of the old object is missing, strategy not Recreate, cluster not of a RayService (error where the operator runs with --webhook-refuse-group-removal)", OptIn: true, Transition: true,
+	Remedy: "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"})
+
+// checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator is configured so,
+// and a warning elsewhere. Recreate deletes all Pods anyway, and a RayService makes a new cluster for other groups.
+func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Path) {
+	if recreates(&rc.Spec) || rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {
+		return
+	}
+	kept := make(map[string]bool, len(rc.Spec.WorkerGroupSpecs))
+	for i := range rc.Spec.WorkerGroupSpecs {
+		kept[rc.Spec.WorkerGroupSpecs[i].GroupName] = true
+	}
+	for i := range old.Spec.WorkerGroupSpecs {
+		name := old.Spec.WorkerGroupSpecs[i].GroupName
+		out.When(!kept[name]).Invalid(rc552, path, name)
+	}
+}
+
+// checkHeadChange tells of changes of what the head Pod is made from.
+func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
+	differ := func(name string, a, b any) {
+		out.When(!equality.Semantic.DeepEqual(a, b)).Forbidden(rc551, path.Child(name))
+	}
+	scales := metadata.IsTrue(new.EnableInTreeAutoscaling)
+	out.When(podsDiffer(headGroup(&new.HeadGroupSpec), headGroup(&old.HeadGroupSpec))).Forbidden(rc551, path.Child("headGroupSpec"))
+	differ("enableInTreeAutoscaling", scales, metadata.IsTrue(old.EnableInTreeAutoscaling))
+	if scales {
+		differ("autoscalerOptions", autoscalerContainer(new), autoscalerContainer(old))
+	}
+	differ("gcsFaultToleranceOptions", gcsConnection(new), gcsConnection(old))
+	differ("historyServerOptions", new.HistoryServerOptions, old.HistoryServerOptions)
+}
+
+// autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.
+func autoscalerContainer(spec *rayv1.RayClusterSpec) rayv1.AutoscalerOptions {
+	o := ptr.Deref(spec.AutoscalerOptions, rayv1.AutoscalerOptions{})
+	o.IdleTimeoutSeconds, o.UpscalingMode = nil, nil
+	return o
+}
+
+// gcsConnection leaves out what other rules tell of.
+func gcsConnection(spec *rayv1.RayClusterSpec) *rayv1.GcsFaultToleranceOptions {
+	if spec.GcsFaultToleranceOptions == nil {
+		return nil
+	}
+	o := *spec.GcsFaultToleranceOptions
+	o.Storage, o.ExternalStorageNamespace = nil, ""
+	return &o
+}
+
+// podsDiffer compares what Pods are made from, without what the hash of the peer leaves out.
+func podsDiffer(a, b nodeGroup) bool {
+	return !equality.Semantic.DeepEqual(a.rayStartParams, b.rayStartParams) ||
+		!equality.Semantic.DeepEqual(a.resources, b.resources) ||
+		!equality.Semantic.DeepEqual(a.labels, b.labels) ||
+		!equality.Semantic.DeepEqual(HashedTemplate(a.template), HashedTemplate(b.template))
+}
+
+// HashedTemplate is the part of a template that makes Pods differ, as the hash of the peer has it.
+func HashedTemplate(t *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	c := *t
+	c.Spec.Tolerations, c.Spec.SchedulingGates = nil, nil
+	return c
+}
+
+var rc553 = rule.New(rule.Rule{ID: "RC-553", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "order changed or a group inserted before old ones, with Recreate", Transition: true,
+	Remedy: "a change of the order restarts the whole cluster with Recreate; keep the order and add groups at the end"})
+
+// checkGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
+func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *field.Path) {
+	for i := range min(len(old), len(new)) {
+		if new[i].GroupName != old[i].GroupName {
+			out.Invalid(rc553, path.Index(i).Child("groupName"), new[i].GroupName)
+			return
+		}
+	}
+}
+
+var rc575 = rule.New(rule.Rule{ID: "RC-575", Kind: "RayCluster", Field: "spec.suspend", Condition: "removed (nil) while Suspended", Transition: true,
+	Remedy: "the cluster stays suspended; set false to resume it"})
+var rc580 = rule.New(rule.Rule{ID: "RC-580", Kind: "RayCluster", Field: "spec.authOptions.mode, spec.tlsOptions.enabled", Condition: "changed on a live cluster with strategy other than Recreate", Transition: true})
+
+func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
+	if recreates(new) {
+		return
+	}
+	const remedy = "old and new Pods cannot talk to each other; set upgradeStrategy.type to Recreate"
+	n, o := New(new, nil, rule.Options{}), New(old, nil, rule.Options{})
+	out.When(n.tokenAuth != o.tokenAuth).Forbidden(rc580, path.Child("authOptions", "mode"), remedy)
+	out.When(n.tls != o.tls).Forbidden(rc580, path.Child("tlsOptions", "enabled"), remedy)
+}
+
+var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited although a RayJob or a RayService owns the cluster, but for what the autoscaler writes; the webhook does not see the operator's own writes", Transition: true})
+
+// checkOwnedEdit tells that a RayJob or a RayService will overwrite the edit, or never sees it. What the autoscaler writes is for
+// everyone. The match conditions of the webhook know the operator by its user name and leave its requests out.
+func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
+	owner := metav1.GetControllerOf(rc)
+	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
+		return
+	}
+	edited := !equality.Semantic.DeepEqual(scalingAside(&rc.Spec), scalingAside(&old.Spec))
+	out.When(edited).Forbidden(x503, field.NewPath("spec"), "the cluster belongs to the "+owner.Kind+" "+owner.Name+", which may undo the change; edit that instead")
+}
+
+func scalingAside(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
+	return WithGroups(spec, func(g *rayv1.WorkerGroupSpec) { g.Replicas, g.ScaleStrategy = nil, rayv1.ScaleStrategy{} })
+}
+
+// WithGroups is a copy of the spec with another form of each worker group.
+func WithGroups(spec *rayv1.RayClusterSpec, change func(*rayv1.WorkerGroupSpec)) rayv1.RayClusterSpec {
+	c := *spec
+	c.WorkerGroupSpecs = slices.Clone(c.WorkerGroupSpecs)
+	for i := range c.WorkerGroupSpecs {
+		change(&c.WorkerGroupSpecs[i])
+	}
+	return c
+}
 
 // CheckSpecTransition holds the rules that need the old value. They are never ratcheted.
 func CheckSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
@@ -17,15 +212,11 @@ func CheckSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 	}
 }
 
-// managerKept is what all kinds say of a managedBy that changes.
-const managerKept = "cannot change, since another controller would take over half-way; make the "
-
 // CheckManagerKept lets managedBy appear and go away, but not change.
 func CheckManagerKept(out *rule.Report, by *rule.Rule, new, old *string, path *field.Path) {
-	if new == nil || old == nil || *new == *old {
-		return
+	if new != nil && old != nil && *new != *old {
+		out.Invalid(by, path, *new, "cannot change, since another controller would take over half-way; make the object anew")
 	}
-	out.Invalid(by, path, *new, managerKept+"object anew")
 }
 
 var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
@@ -34,19 +225,16 @@ var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "add
 
 // checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
 func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
-	if new != nil && old != nil {
-		CheckManagerKept(out, rc021, new, old, path)
-		return
-	}
-	if Manager(new) == Manager(old) {
-		return
-	}
 	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
-	if new == nil {
+	switch {
+	case new != nil && old != nil:
+		CheckManagerKept(out, rc021, new, old, path)
+	case Manager(new) == Manager(old):
+	case new == nil:
 		out.Invalid(rc550, path, field.OmitValueType{}, "is removed, which "+handed)
-		return
+	default:
+		out.Invalid(rc550, path, *new, handed)
 	}
-	out.Invalid(rc550, path, *new, handed)
 }
 
 var rc023 = rule.New(rule.Rule{ID: "RC-023", Field: "gcsFaultToleranceOptions.backend", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
@@ -55,20 +243,10 @@ var rc547 = rule.New(rule.Rule{ID: "RC-547", Field: "gcsFaultToleranceOptions.ba
 
 func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBackend, path *field.Path) {
 	const remedy = "cannot change without losing the metadata; make the cluster anew"
-	effective := func(b rayv1.GcsFaultToleranceBackend) rayv1.GcsFaultToleranceBackend {
-		if b == "" {
-			return rayv1.GcsFTBackendRedis
-		}
-		return b
-	}
-	if effective(new) == effective(old) {
-		return
-	}
-	if new != "" && old != "" {
-		out.Invalid(rc023, path, string(new), remedy)
-		return
-	}
-	out.Invalid(rc547, path, string(new), remedy)
+	changes := cmp.Or(new, rayv1.GcsFTBackendRedis) != cmp.Or(old, rayv1.GcsFTBackendRedis)
+	given := new != "" && old != ""
+	out.When(changes && given).Invalid(rc023, path, string(new), remedy)
+	out.When(changes && !given).Invalid(rc547, path, string(new), remedy)
 }
 
 // Manager is who looks after an object with this managedBy.

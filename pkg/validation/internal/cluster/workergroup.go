@@ -176,11 +176,9 @@ var rc072 = rule.New(rule.Rule{ID: "RC-072", Field: "workerGroupSpecs[i].suspend
 		NoWorse: cel.NoMoreGroups(cel.NotSuspended)}}})
 
 func checkGroupSuspend(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
-	if !metadata.IsTrue(g.Suspend) {
-		return
-	}
-	out.When(!c.Options.Enabled(rule.GateDeletionPolicy)).Invalid(rc070, path, true, rule.GateDeletionPolicy.Missing())
-	out.When(c.Autoscaling).Invalid(rc072, path, true)
+	suspended := metadata.IsTrue(g.Suspend)
+	out.When(suspended && !c.Options.Enabled(rule.GateDeletionPolicy)).Invalid(rc070, path, true, rule.GateDeletionPolicy.Missing())
+	out.When(suspended && c.Autoscaling).Invalid(rc072, path, true)
 }
 
 var rc047 = rule.New(rule.Rule{ID: "RC-047", Field: "workerGroupSpecs[i].idleTimeoutSeconds", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0", CEL: []rule.CEL{cel.GroupAtLeast0("idleTimeoutSeconds")}})
@@ -219,10 +217,7 @@ var rc511 = rule.New(rule.Rule{ID: "RC-511", Field: "workerGroupSpecs[i].scaleSt
 
 func checkWorkersToDelete(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	names := g.ScaleStrategy.WorkersToDelete
-	if len(names) == 0 {
-		return
-	}
-	out.When(!c.Autoscaling).Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
+	out.When(len(names) > 0 && !c.Autoscaling).Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
 	pods.Repeats(out, rc511, path, names, func(name *string) string { return *name }, "", "name each Pod once")
 }
 
@@ -237,10 +232,8 @@ var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.wo
 
 // checkOwnSuspend tells users that a field belongs to the deletion policies of RayJob.
 func checkOwnSuspend(out *rule.Report, c *Spec, path *field.Path) {
-	if c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" {
-		return
-	}
+	byJob := c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob"
 	for i, g := range c.Spec.WorkerGroupSpecs {
-		out.When(g.Suspend != nil).Invalid(rc576, path.Index(i).Child("suspend"), metadata.IsTrue(g.Suspend))
+		out.When(!byJob && g.Suspend != nil).Invalid(rc576, path.Index(i).Child("suspend"), metadata.IsTrue(g.Suspend))
 	}
 }

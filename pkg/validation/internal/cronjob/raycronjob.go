@@ -44,17 +44,13 @@ func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 		return
 	}
 	checkJobTemplate(out, &cj.Spec.JobTemplate, templatePath)
-	job.CheckSpec(out, newCronJob(cj, o), templatePath)
-	metadata.CheckObjectSize(out, cj)
-}
-
-// newCronJob is the job in the template. The RayJobs do not get the annotations of the RayCronJob, so none count.
-func newCronJob(cj *rayv1.RayCronJob, o rule.Options) *job.Spec {
+	// The RayJobs do not get the annotations of the RayCronJob, so none count.
 	j := job.New(&cj.Spec.JobTemplate, nil, o)
 	if j.Cluster != nil {
 		j.Cluster.NameLength = metadata.NameLength(&cj.ObjectMeta) + cluster.AddedByCronJob + cluster.AddedByOwner
 	}
-	return j
+	job.CheckSpec(out, j, templatePath)
+	metadata.CheckObjectSize(out, cj)
 }
 
 // maxSchedule is far beyond any schedule that means something.
@@ -121,20 +117,16 @@ var cj014 = rule.New(rule.Rule{ID: "CJ-014", Field: "spec.timeZone", Condition: 
 var cj508 = rule.New(rule.Rule{ID: "CJ-508", Field: "spec.timeZone", Condition: "Local, or unset"})
 
 func checkTimeZone(out *rule.Report, zone *string, path *field.Path) {
-	const remedy = "must be the name of a time zone, as in UTC or Europe/Vienna"
 	switch {
 	case zone == nil:
 		out.Required(cj508, path, "unset means the zone of the operator, UTC usually; name one to be sure")
-		return
 	case *zone == "":
 		out.Required(cj003, path)
-		return
 	case *zone == "Local":
 		out.Invalid(cj508, path, *zone, "is the zone of the operator's container; name one to be sure, as in UTC or Europe/Vienna")
-		return
-	}
-	if _, err := time.LoadLocation(*zone); err != nil {
-		out.Invalid(cj014, path, *zone, remedy)
+	default:
+		_, err := time.LoadLocation(*zone)
+		out.When(err != nil).Invalid(cj014, path, *zone, "must be the name of a time zone, as in UTC or Europe/Vienna")
 	}
 }
 

@@ -35,22 +35,15 @@ func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
 		out.When(j.spec.Entrypoint != "").Forbidden(rj503, entrypoint)
 		return
 	}
-	out.When(strings.TrimSpace(j.spec.Entrypoint) == "" && !submitsByItself(j.spec.SubmitterPodTemplate)).Required(rj502, entrypoint)
+	// A submitter with a command knows by itself what to run.
+	submitter := cluster.RayContainer(j.spec.SubmitterPodTemplate)
+	out.When(strings.TrimSpace(j.spec.Entrypoint) == "" && (submitter == nil || len(submitter.Command) == 0)).Required(rj502, entrypoint)
 	switch operator, err := shell.Operator(strings.TrimSpace(j.spec.Entrypoint)); {
 	case err != nil:
 		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "cannot be read by a shell: "+err.Error())
 	case operator != "" && j.submits():
 		out.Invalid(rj504, entrypoint, j.spec.Entrypoint, "runs up to the first "+operator+" as the job, and the rest in the submitter; wrap it, as in bash -c '...'")
 	}
-}
-
-// submitsByItself reports whether the user's own submitter has a command, which then knows what to run.
-func submitsByItself(t *corev1.PodTemplateSpec) bool {
-	if t == nil {
-		return false
-	}
-	c := cluster.RayContainer(t)
-	return c != nil && len(c.Command) > 0
 }
 
 var rj503 = rule.New(rule.Rule{ID: "RJ-503", Field: "entrypoint", Condition: "set in InteractiveMode", Remedy: "is ignored in InteractiveMode, where the user submits the job; remove it",

@@ -2,7 +2,7 @@
 package job
 
 import (
-	"slices"
+	"cmp"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,9 +92,7 @@ type Spec struct {
 
 // New reads a spec. The metadata are those of the RayJob; nil stands for none.
 func New(spec *rayv1.RayJobSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
-	if meta == nil {
-		meta = &metav1.ObjectMeta{}
-	}
+	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	j := &Spec{spec: spec, meta: meta, options: o, selects: len(spec.ClusterSelector) > 0}
 	if spec.RayClusterSpec != nil {
 		j.Cluster = cluster.New(spec.RayClusterSpec, meta, o)
@@ -204,12 +202,6 @@ func onlyGroupSuspend(spec, old *rayv1.RayJobSpec, name string) bool {
 	if name != "rayClusterSpec" || spec.RayClusterSpec == nil || old.RayClusterSpec == nil {
 		return false
 	}
-	a, b := *spec.RayClusterSpec, *old.RayClusterSpec
-	for _, c := range []*rayv1.RayClusterSpec{&a, &b} {
-		c.WorkerGroupSpecs = slices.Clone(c.WorkerGroupSpecs)
-		for i := range c.WorkerGroupSpecs {
-			c.WorkerGroupSpecs[i].Suspend = nil
-		}
-	}
-	return equality.Semantic.DeepEqual(a, b)
+	aside := func(g *rayv1.WorkerGroupSpec) { g.Suspend = nil }
+	return equality.Semantic.DeepEqual(cluster.WithGroups(spec.RayClusterSpec, aside), cluster.WithGroups(old.RayClusterSpec, aside))
 }

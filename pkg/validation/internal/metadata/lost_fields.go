@@ -34,10 +34,9 @@ func CheckLostFields(out *rule.Report, object, old Object, o rule.Options) {
 		return
 	}
 	lost := lostFields(spec, member(generic(old), "spec"), member(generic(object), "spec"), "spec")
-	if len(lost) == 0 {
-		return
-	}
-	out.Forbidden(x501, field.NewPath("apiVersion"), "the write by "+rayv1alpha1.GroupVersion.String()+" removes "+strings.Join(slices.Compact(slices.Sorted(slices.Values(lost))), ", ")+"; use "+rayv1.GroupVersion.String())
+	names := strings.Join(slices.Compact(slices.Sorted(slices.Values(lost))), ", ")
+	out.When(names != "").Forbidden(x501, field.NewPath("apiVersion"),
+		"the write by "+rayv1alpha1.GroupVersion.String()+" removes "+names+"; use "+rayv1.GroupVersion.String())
 }
 
 func generic(object any) any {

@@ -175,7 +175,8 @@ var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.
 func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	labels := meta.Labels
 	gang, set := labels[rayv1.LabelGangSchedulingEnabled]
-	out.When(set && gang != "true" && !byValue(o.BatchScheduler)).Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), gang)
+	// False means no to one scheduler, that of Kubernetes.
+	out.When(set && gang != "true" && o.Scheduler() != "kubernetes-was").Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), gang)
 	checkForeignScheduler(out, labels, o.BatchScheduler, path)
 	if metav1.GetControllerOf(meta) == nil {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -183,9 +184,6 @@ func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path
 		}
 	}
 }
-
-// byValue reports whether gangs are made by the scheduler of Kubernetes, the only one to which false means no.
-func byValue(scheduler *string) bool { return scheduler != nil && *scheduler == "kubernetes-was" }
 
 // schedulerOf says which batch scheduler reads a label.
 var schedulerOf = []struct{ label, scheduler string }{

@@ -51,9 +51,6 @@ var rc565 = rule.New(rule.Rule{ID: "RC-565", Field: "containers[j].resources of 
 
 // CheckResourceRequirements finds resources that the API server always refuses.
 func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements, path *field.Path) {
-	if len(r.Limits) == 0 && len(r.Requests) == 0 {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
 		if limit := r.Limits[name]; limit.Sign() < 0 {
 			out.Invalid(rc565, path.Child("limits").Key(string(name)), limit.String(), "must be at least 0")

@@ -50,10 +50,7 @@ func newService(rs *rayv1.RayService, o rule.Options) *service {
 
 // upgradeType is empty when the operator decides.
 func (s *service) upgradeType() rayv1.RayServiceUpgradeType {
-	if s.Spec.UpgradeStrategy == nil {
-		return ""
-	}
-	return ptr.Deref(s.Spec.UpgradeStrategy.Type, "")
+	return ptr.Deref(ptr.Deref(s.Spec.UpgradeStrategy, rayv1.RayServiceUpgradeStrategy{}).Type, "")
 }
 
 func (s *service) incremental() bool {
@@ -120,16 +117,10 @@ var rs012 = rule.New(rule.Rule{ID: "RS-012", Field: "metadata.annotations[ray.io
 // checkInitializingTimeout takes a Go duration or whole seconds.
 func checkInitializingTimeout(out *rule.Report, annotations map[string]string, path *field.Path) {
 	text := annotations[rayv1.AnnotationInitializingTimeout]
-	if text == "" {
-		return
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return
-	}
-	if n, err := strconv.Atoi(text); err == nil && n > 0 {
-		return
-	}
-	out.Invalid(rs012, path.Key(rayv1.AnnotationInitializingTimeout), text)
+	duration, noDuration := time.ParseDuration(text)
+	seconds, noNumber := strconv.Atoi(text)
+	good := text == "" || noDuration == nil && duration > 0 || noNumber == nil && seconds > 0
+	out.When(!good).Invalid(rs012, path.Key(rayv1.AnnotationInitializingTimeout), text)
 }
 
 // isServePort reports whether the operator takes a port of this name for one of Ray Serve.
@@ -227,15 +218,9 @@ func checkNoEndpoint(out *rule.Report, s *service) {
 		c := cluster.RayContainer(&groups[i].Template)
 		ports = ports || c != nil && slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return isServePort(p.Name) })
 	}
-	if !workers {
-		out.Invalid(rs520, s.path.Child("excludeHeadPodFromServeSvc"), true)
-		return
-	}
-	if ports {
-		return
-	}
+	out.When(!workers).Invalid(rs520, s.path.Child("excludeHeadPodFromServeSvc"), true)
 	for i := range groups {
-		out.Required(rs518, path.Index(i).Child("template", "spec", "containers").Index(0).Child("ports"))
+		out.When(workers && !ports).Required(rs518, path.Index(i).Child("template", "spec", "containers").Index(0).Child("ports"))
 	}
 }
 

@@ -26,8 +26,9 @@ func checkServiceUpgrade(out *rule.Report, s *service) {
 	optionsPath := path.Child("clusterUpgradeOptions")
 	rs016.CheckGiven(out, path.Child("type"), u.Type)
 	enabled := s.cluster.Options.Enabled(rule.GateIncrementalUpgrade)
-	if !s.incremental() || !enabled {
-		checkUpgradeOptionsPresent(out, u.ClusterUpgradeOptions, optionsPath)
+	if o := u.ClusterUpgradeOptions; o != nil && (!s.incremental() || !enabled) { // the schema demands them of options that are not used, too
+		out.When(o.StepSizePercent == nil).Required(rs003, optionsPath.Child("stepSizePercent"), stepMissing)
+		out.When(o.IntervalSeconds == nil).Required(rs003, optionsPath.Child("intervalSeconds"), intervalMissing)
 	}
 	switch {
 	case s.incremental() && enabled:
@@ -52,14 +53,6 @@ const (
 	stepMissing     = "give the share of the traffic to move in one step, from 0 to 100"
 	intervalMissing = "give the seconds between two steps"
 )
-
-// checkUpgradeOptionsPresent repeats what the schema demands even of options that are not used.
-func checkUpgradeOptionsPresent(out *rule.Report, o *rayv1.ClusterUpgradeOptions, path *field.Path) {
-	if o != nil {
-		out.When(o.StepSizePercent == nil).Required(rs003, path.Child("stepSizePercent"), stepMissing)
-		out.When(o.IntervalSeconds == nil).Required(rs003, path.Child("intervalSeconds"), intervalMissing)
-	}
-}
 
 // inSteps is a rule on upgrades in steps. It warns where the gate is off, without which there are none.
 func inSteps(id, field, condition, remedy string) *rule.Rule {
@@ -139,15 +132,11 @@ var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Cond
 
 // hashedCluster is what a new cluster is made for: without what may change in place, as the hash of the peer has it.
 func hashedCluster(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
-	c := *spec
-	c.Suspend, c.UpgradeStrategy = nil, nil
-	c.HeadGroupSpec.Template = cluster.HashedTemplate(&c.HeadGroupSpec.Template)
-	c.WorkerGroupSpecs = make([]rayv1.WorkerGroupSpec, len(spec.WorkerGroupSpecs))
-	for i := range spec.WorkerGroupSpecs {
-		g := spec.WorkerGroupSpecs[i]
+	c := cluster.WithGroups(spec, func(g *rayv1.WorkerGroupSpec) {
 		g.Replicas, g.MinReplicas, g.MaxReplicas, g.ScaleStrategy = nil, nil, nil, rayv1.ScaleStrategy{}
 		g.Template = cluster.HashedTemplate(&g.Template)
-		c.WorkerGroupSpecs[i] = g
-	}
+	})
+	c.Suspend, c.UpgradeStrategy = nil, nil
+	c.HeadGroupSpec.Template = cluster.HashedTemplate(&c.HeadGroupSpec.Template)
 	return c
 }

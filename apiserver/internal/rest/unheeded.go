@@ -1,0 +1,39 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Unheeded refuses a write that asks for a dry run or sets a condition in a way that is not heeded: it would write all the same. heeded are the parameters
+// and headers that are.
+func Unheeded(r *http.Request, heeded ...string) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+		return nil
+	}
+	for _, name := range []string{"If-Match", "If-None-Match", "If-Unmodified-Since"} {
+		if r.Header.Values(name) != nil && !slices.Contains(heeded, name) {
+			return rpcstatus.BadField("", "the condition %s is not supported here: leave it out, for it would be ignored", name)
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return rpcstatus.BadField("", "the query string cannot be read: %v", err)
+	}
+	for name := range query {
+		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+		case "dryrun", "validateonly", "etag":
+			if !slices.Contains(heeded, name) {
+				return rpcstatus.BadField(rpcstatus.Quoted(name), "the query parameter is not supported here: leave it out, for it would be ignored")
+			}
+		}
+	}
+	return nil
+}
