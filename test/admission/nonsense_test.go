@@ -82,7 +82,7 @@ func TestNonsenseNamesTheField(t *testing.T) {
 		"a number beyond all":            {body: strings.Replace(asJSON(group("replicas: 7")), `"replicas":7`, `"replicas":1e999`, 1), code: 400, want: "1e999", json: true},
 		"no number at all":               {body: group("replicas: .nan"), code: 400, want: "NaN"},
 		"fewer than none, as KubeRay":    {body: group("replicas: -1"), code: 201},
-		"negative bounds":                {body: group("minReplicas: -2147483648"), code: 422, want: "spec.workerGroupSpecs: Invalid value: minReplicas must be at least 0"},
+		"negative bounds":                {body: group("minReplicas: -2147483648"), code: 422, want: "spec.workerGroupSpecs: minReplicas must be at least 0"},
 		"no hosts, as KubeRay":           {body: group("numOfHosts: 0"), code: 201},
 		"a quantity that is a word":      {body: container("resources: {limits: {cpu: lots}}"), code: 422, want: "spec.headGroupSpec.template.spec.containers[0].resources.limits.cpu"},
 		"a quantity of a thousand nines": {body: container("resources: {limits: {cpu: '" + strings.Repeat("9", 1000) + "x'}}"), code: 422, want: "containers[0].resources.limits.cpu"},
@@ -95,7 +95,7 @@ func TestNonsenseNamesTheField(t *testing.T) {
 		"many labels, as KubeRay":    {body: group("labels: {" + strings.Trim(repeat(129, "k#: v"), "[]") + "}"), code: 201},
 		"a version that is a novel":  {body: cluster("rayVersion: '" + strings.Repeat("2.", 5000) + "'"), code: 422, want: "spec.rayVersion: Too long"},
 		"more than the server takes": {body: cluster("rayVersion: '" + strings.Repeat("2", 4<<20) + "'"), code: 413, want: "too large"},
-		"a hundred wrong groups":     {body: cluster("workerGroupSpecs: " + repeat(100, "{groupName: g#, minReplicas: -1, "+pod+"}")), code: 422, want: "spec.workerGroupSpecs: Invalid value: minReplicas must be at least 0"},
+		"a hundred wrong groups":     {body: cluster("workerGroupSpecs: " + repeat(100, "{groupName: g#, minReplicas: -1, "+pod+"}")), code: 422, want: "spec.workerGroupSpecs: minReplicas must be at least 0"},
 		"a deep nest":                {body: strings.Replace(asJSON(cluster("suspend: false")), `"suspend":false`, `"x":`+strings.Repeat(`{"x":`, 500)+"1"+strings.Repeat("}", 500), 1), code: 400, want: `unknown field "spec.x"`, json: true},
 		"a bottomless nest":          {body: strings.Replace(asJSON(cluster("suspend: false")), `"suspend":false`, `"x":`+strings.Repeat(`[`, 20000)+strings.Repeat("]", 20000), 1), code: 400, want: "exceeded max depth", json: true},
 		"a nest of aliases": {body: "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n" +

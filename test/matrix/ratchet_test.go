@@ -129,8 +129,8 @@ func TestStoredBeforeTheRules(t *testing.T) {
 		t.Error(err)
 	}
 	for _, tc := range []struct{ name, patch, wantField string }{
-		{"a second wrong group", `[{"op": "replace", "path": "/spec/workerGroupSpecs/0/minReplicas", "value": 7}]`, "spec.workerGroupSpecs: Invalid value: minReplicas must not exceed maxReplicas"},
-		{"the wrong group, worse", `[{"op": "replace", "path": "/spec/workerGroupSpecs/1/maxReplicas", "value": -1}]`, "spec.workerGroupSpecs: Invalid value: maxReplicas must be at least 0"},
+		{"a second wrong group", `[{"op": "replace", "path": "/spec/workerGroupSpecs/0/minReplicas", "value": 7}]`, "spec.workerGroupSpecs: minReplicas must not exceed maxReplicas"},
+		{"the wrong group, worse", `[{"op": "replace", "path": "/spec/workerGroupSpecs/1/maxReplicas", "value": -1}]`, "spec.workerGroupSpecs: maxReplicas must be at least 0"},
 		{"another wrong annotation", `[{"op": "add", "path": "/metadata/annotations/ray.io~1external-storage-namespace", "value": "x"}]`, "metadata.annotations[ray.io/external-storage-namespace]"},
 	} {
 		err := apply(t.Context(), "RayCluster", ns, "old", change{kind: types.JSONPatchType, patch: tc.patch})
