@@ -35,14 +35,7 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 		return nil, rpcstatus.BadField("namespace", "required")
 	}
 	if matched != nil {
-		if err := matched.query.check(r.URL.RawQuery); err != nil {
-			return nil, err
-		}
-		heeded := []string{"validateOnly", "validate_only", "etag", "If-Match"}
-		if matched.method == http.MethodPost && matched.verb == "" { // what is created has no version yet
-			heeded = heeded[:3]
-		}
-		if err := rest.Unheeded(r, heeded...); err != nil {
+		if err := matched.check(r); err != nil {
 			return nil, err
 		}
 	}
@@ -62,6 +55,18 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 		return nil, err
 	}
 	return &body{data: data, contentType: contentType}, nil
+}
+
+// check refuses parameters and conditions that the method does not heed.
+func (m *route) check(r *http.Request) error {
+	if err := m.query.check(r.URL.RawQuery); err != nil {
+		return err
+	}
+	heeded := []string{"validateOnly", "validate_only", "etag", "If-Match"}
+	if m.method == http.MethodPost && m.verb == "" { // what is created has no version yet
+		heeded = heeded[:3]
+	}
+	return rest.Unheeded(r, heeded...)
 }
 
 // bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
