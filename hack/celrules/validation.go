@@ -28,7 +28,7 @@ func ValidationsOf(plural string) []Placed[Validation] {
 	for i, r := range RulesOf(plural) {
 		k := key{r.Node, r.Item.guard, r.Item.exempt}
 		switch {
-		case r.Item.wrong != "" && !sized.MatchString(r.Item.each):
+		case r.Item.guard == "" && r.Item.wrong != "" && !sized.MatchString(r.Item.each):
 			k.guard = "groups" // in one walk, without what costs too much for an expression that asks more
 		case k.guard == "":
 			k.guard = strconv.Itoa(i)
