@@ -214,13 +214,14 @@ func TestEdit(t *testing.T) {
 		return fmt.Errorf("no text to edit: %w", errorOr(err))
 	}))
 	u.looks("edit")
+	u.must(u.page.Run(`document.querySelector('textarea').focus()`, nil))
+	u.must(u.page.Run(`document.activeElement.select()`, nil))
+	u.must(u.page.Type(strings.Replace(text, "maxReplicas: 5", "maxReplicas: 7", 1)))
+	u.sees("No mistakes.") // or the check while one types would find the conflict, and there would be nothing to save
 	rc, err := getCluster(t.Context(), ns, "demo")
 	u.must(err)
 	rc.Labels = map[string]string{"team": "other"}
 	u.must(stage.Client.Update(t.Context(), rc))
-	u.must(u.page.Run(`document.querySelector('textarea').focus()`, nil))
-	u.must(u.page.Run(`document.activeElement.select()`, nil))
-	u.must(u.page.Type(strings.Replace(text, "maxReplicas: 5", "maxReplicas: 7", 1)))
 	u.click("button", "Save")
 	u.sees("changed")
 	u.looks("edit-conflict")
