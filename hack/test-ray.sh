@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests with real Ray on real nodes: hack/test-ray.sh core|all. Where there is no real node, as this is not Linux or not root, it says
-# so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
+# Runs the tests with real Ray on real nodes: hack/test-ray.sh core|all; or makes what they need: hack/test-ray.sh build. Where there is
+# no real node, as this is not Linux or not root, it says so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,7 @@ make --no-print-directory -j2 node ray-image # the image waits for the network, 
 make --no-print-directory images PLATFORMS="linux/$(go env GOARCH)" IMAGES=bin/node/images
 go -C hack/release build -o ../../bin/helm helm.sh/helm/v4/cmd/helm
 if [ "$suite" = all ]; then hack/build-localcluster.sh traefik; fi
+if [ "$suite" = build ]; then exit; fi
 
 # Each test has one cluster of Ray or two; more at a time would only make all of them slow.
 limit=25m
