@@ -89,6 +89,7 @@ func (s *Store) repeated(ctx context.Context, key types.NamespacedName, k reques
 	if item.Annotations[AnnotationRequestHash] != hash {
 		return nil, ErrRequestIDReused
 	}
+	s.note(&pendingWrite{key: item.key, item: item}) // whoever repeats a create reads what it made, also where the watch is behind
 	return item, nil
 }
 

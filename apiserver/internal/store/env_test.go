@@ -112,6 +112,16 @@ func TestOnAPIServer(t *testing.T) {
 		if _, err := s.Create(t.Context(), fresh("once"), CreateOptions{RequestID: "another"}); !apierrors.IsAlreadyExists(err) {
 			t.Errorf("other id: %v, want already exists", err)
 		}
+		// A cache that is behind, such as one whose watch broke when the first answer was lost, has not seen what the request made.
+		behind := New(configMaps, Options{Reader: s.opts.Reader, Writer: s.opts.Writer, FreshWait: time.Millisecond})
+		must(t, behind.cache.Replace(nil, "1"))
+		again, err := behind.Create(t.Context(), fresh("once"), o)
+		must(t, err)
+		got, err := behind.Get(t.Context(), first.key, ReadOptions{})
+		must(t, err)
+		if got.UID != again.UID {
+			t.Errorf("get after a repeated create: %s, want %s", got.UID, again.UID)
+		}
 		// A copy does not inherit the identity of the request.
 		copied := tree(first)
 		copied.SetName("copy")
