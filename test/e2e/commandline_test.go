@@ -45,7 +45,7 @@ func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	t.Parallel()
 	ns, dir := namespace(t), t.TempDir()
 	program := fmt.Sprintf(`test -e %s/first && n=second || n=first; echo $n; until test -e %[1]s/$n; do sleep 0.2; done; test $n = second`, dir)
-	kubectl(t, rayJob("demo", ns, rayv1.HTTPMode, program, "backoffLimit: 1"), "create", "-f", "-")
+	rest(t, "POST", jobsOf(ns), "application/yaml", rayJob("demo", ns, rayv1.HTTPMode, program, "backoffLimit: 1")).want(t, 201)
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), "--server", "http://"+product.grpc, "-n", ns, "logs", "-f", "demo")

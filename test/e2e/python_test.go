@@ -68,7 +68,7 @@ func TestPythonClient(t *testing.T) {
 // The same with TLS, and with the token of a ServiceAccount, in a file. It is the caller's rights that count.
 func TestPythonClientWithTokens(t *testing.T) {
 	ns, dir := namespace(t), t.TempDir()
-	token := raycli.Caller(t, product.client, ns, "python", "get")
+	token := raycli.Caller(t, product.env.Config, ns, "python", "get")
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ func TestRayJobSDK(t *testing.T) {
 	flags, authority := raycli.Certificate(t)
 	gateway, _ := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
 	address := raycli.Address(gateway, ns, "demo")
-	user := raycli.Caller(t, product.client, ns, "user", "get", "create", "update", "delete")
+	user := raycli.Caller(t, product.env.Config, ns, "user", "get", "create", "update", "delete")
 	raycli.Replay(t, address, user, authority)
 
-	reader := raycli.Caller(t, product.client, ns, "reader", "get")
-	stranger := raycli.Caller(t, product.client, namespace(t), "stranger", "get", "create", "update", "delete")
+	reader := raycli.Caller(t, product.env.Config, ns, "reader", "get")
+	stranger := raycli.Caller(t, product.env.Config, namespace(t), "stranger", "get", "create", "update", "delete")
 	for method, path := range map[string]string{"POST": "/api/jobs/", "PUT": "/api/packages/gcs/_ray_pkg_0.zip", "DELETE": "/api/jobs/long"} {
 		raycli.Refused(t, address, reader, authority, http.StatusForbidden, method, path)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raygate/raygate/test/docs"
 	"github.com/raygate/raygate/test/programs"
@@ -42,11 +43,18 @@ func TestReadme(t *testing.T) {
 		if strings.HasSuffix(line, " -w") { // a watch ends when its reader has seen enough
 			line = "timeout 5 " + line + " || test $? -eq 124"
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), settle)
-		cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", settings+line)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), path)
-		out, err := cmd.CombinedOutput()
-		cancel()
+		run := func() ([]byte, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), settle)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", settings+line)
+			cmd.Dir, cmd.Env = root, append(os.Environ(), path)
+			return cmd.CombinedOutput()
+		}
+		out, err := run()
+		// The API server's proxy learns of a Service's endpoints a moment later than the operator, and no reader is so quick.
+		for begin := time.Now(); err != nil && strings.Contains(line, "get --raw") && time.Since(begin) < settle; time.Sleep(100 * time.Millisecond) {
+			out, err = run()
+		}
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}

@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +20,8 @@ func TestGetPipedToKubectlApply(t *testing.T) {
 	waitReady(t, ns, "demo", 0)
 	for _, accept := range []string{"application/json", "application/yaml"} {
 		before := stored(t, ns, "demo")
-		got := rest(t, "GET", clustersOf(ns)+"/demo", accept, nil).want(t, 200)
-		kubectl(t, got.body, "apply", "-f", "-")
+		got := shownAs(t, before, accept)
+		kubectl(t, got, "apply", "-f", "-")
 		if diff := cmp.Diff(before.Spec, stored(t, ns, "demo").Spec); diff != "" {
 			t.Errorf("apply of GET's answer changed the spec (-before +after):\n%s", diff)
 		}
@@ -34,9 +37,9 @@ func TestPutOfWhatGetReturned(t *testing.T) {
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
 	waitReady(t, ns, "demo", 0)
 	for _, contentType := range []string{"application/json", "application/yaml"} {
-		got := rest(t, "GET", clustersOf(ns)+"/demo", contentType, nil).want(t, 200)
 		before := stored(t, ns, "demo")
-		rest(t, "PUT", clustersOf(ns)+"/demo?allow_overwrite=true", contentType, []byte(got.body)).want(t, 200)
+		got := shownAs(t, before, contentType)
+		rest(t, "PUT", clustersOf(ns)+"/demo?allow_overwrite=true", contentType, got).want(t, 200)
 		if after := stored(t, ns, "demo").Generation; after != before.Generation {
 			t.Errorf("PUT of GET's %s raised the generation from %d to %d", contentType, before.Generation, after)
 		}
@@ -63,6 +66,20 @@ func TestKubectlGetPostedElsewhere(t *testing.T) {
 	if diff := cmp.Diff(stored(t, from, "demo").Spec, stored(t, to, "demo").Spec); diff != "" {
 		t.Errorf("the copy differs (-original +copy):\n%s", diff)
 	}
+}
+
+// shownAs is what the gateway shows of a cluster once it has seen this version, which reaches it by a watch.
+func shownAs(t *testing.T, rc *rayv1.RayCluster, mediaType string) []byte {
+	t.Helper()
+	var shown []byte
+	eventually(t, "the gateway to show version "+rc.ResourceVersion, func(context.Context) error {
+		shown = rest(t, "GET", clustersOf(rc.Namespace)+"/"+rc.Name, mediaType, nil).want(t, 200).body
+		if !bytes.Contains(shown, []byte(rc.ResourceVersion)) {
+			return fmt.Errorf("it shows %s", shown)
+		}
+		return nil
+	})
+	return shown
 }
 
 func stored(t *testing.T, ns, name string) *rayv1.RayCluster {

@@ -90,7 +90,7 @@ func helloRuns(t *testing.T, manifest []byte) {
 	t.Helper()
 	ns := namespace(t)
 	rest(t, "POST", jobsOf(ns), "application/yaml", manifest).want(t, 201)
-	rest(t, "GET", jobsOf(ns)+"/hello:wait?for=complete&timeout=120s", "", nil).want(t, 200)
+	rest(t, "GET", jobsOf(ns)+"/hello:wait?for=complete&timeout=150s", "", nil).want(t, 200)
 	got := string(rest(t, "GET", jobsOf(ns)+"/hello/logs?follow=true", "", nil).want(t, 200).body)
 	if want := "hello 1 from Ray\nhello 2 from Ray\nhello 3 from Ray\n"; got != want {
 		t.Errorf("the log is %q, want %q", got, want)
@@ -103,17 +103,19 @@ func modelIsServed(t *testing.T, manifest []byte) {
 	t.Helper()
 	ns := namespace(t)
 	rest(t, "POST", servicesOf(ns), "application/yaml", manifest).want(t, 201)
-	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=120s", "", nil).want(t, 200)
+	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=150s", "", nil).want(t, 200)
 	path := "/api/v1/namespaces/" + ns + "/services/minimal-serve-svc:serve/proxy/"
-	if got := kubectl(t, nil, "get", "--raw", path); !strings.Contains(got, `"application":"hello"`) {
-		t.Errorf("answer %s", got)
+	answer := func(context.Context) error { // the API server's proxy reads Endpoints, which another controller writes than the slices of the operator
+		if stdout, stderr, _ := command(t, nil, "k8s/kubectl", "get", "--raw", path); !strings.Contains(stdout, `"application":"hello"`) {
+			return fmt.Errorf("answer %s%s", stdout, stderr)
+		}
+		return nil
 	}
+	eventually(t, "an answer", answer)
 	kubectl(t, nil, "patch", "rayservice", "minimal", "-n", ns, "--type=json", "-p",
 		`[{"op": "replace", "path": "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/image", "value": "rayproject/ray:2.53.0"}]`)
-	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=120s", "", nil).want(t, 200)
-	if got := kubectl(t, nil, "get", "--raw", path); !strings.Contains(got, `"application":"hello"`) {
-		t.Errorf("answer %s", got)
-	}
+	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=150s", "", nil).want(t, 200)
+	eventually(t, "an answer during the upgrade", answer)
 }
 
 func wantState(state rayv1.ClusterState) func(*rayv1.RayCluster) error {

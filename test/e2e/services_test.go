@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -170,7 +171,7 @@ func TestService(t *testing.T) {
 	requests.noneLost(t)
 
 	rest(t, "POST", servicesOf(ns)+"/demo:suspend", "", nil).want(t, 200)
-	rest(t, "GET", servicesOf(ns)+"/demo:wait?for=suspended&timeout=60s", "", nil).want(t, 200)
+	rest(t, "GET", servicesOf(ns)+"/demo:wait?for=suspended&timeout=150s", "", nil).want(t, 200)
 	if left := strings.Fields(kubectl(t, nil, "get", "rayclusters,services", "-n", ns, "-o", "name")); len(left) > 0 {
 		t.Errorf("left of a suspended service: %v", left)
 	}
@@ -291,7 +292,13 @@ func TestServiceLosesItsHead(t *testing.T) {
 			kubectl(t, rayService("demo", ns, "one", tc.spec, tc.cluster), "create", "-f", "-")
 			before := awaitService(t, ns, "demo", "is ready", isServing)
 			answers(t, ns, "demo-serve-svc", "one")
-			sent := sentConfigs(t, ns)
+			var sent int
+			eventually(t, "the event of the configuration", func(context.Context) error { // events come later than what they tell
+				if sent = sentConfigs(t, ns); sent == 0 {
+					return errors.New("there is none")
+				}
+				return nil
+			})
 			requests := sendRequests(t, ns, func() string { return "demo-serve-svc" })
 			head := headPod(t, ns, activeOf(before))
 			kubectl(t, nil, "delete", "pod", head.Name, "-n", ns, "--force", "--grace-period=0")

@@ -11,7 +11,7 @@ func TestVerbs(t *testing.T) {
 	ns := namespace(t)
 	one := clustersOf(ns) + "/demo"
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 1)).want(t, 201)
-	rest(t, "GET", one+":wait?for=ready&timeout=60s", "", nil).want(t, 200)
+	rest(t, "GET", one+":wait?for=ready&timeout=150s", "", nil).want(t, 200)
 	waitReady(t, ns, "demo", 1)
 
 	rest(t, "POST", one+":scale", "application/json", []byte(`{"replicas":3}`)).want(t, 200)
@@ -34,7 +34,7 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("a cluster that is ready is diagnosed with %+v", d)
 	}
 	rest(t, "POST", one+":suspend", "", nil).want(t, 200)
-	rest(t, "GET", one+":wait?for=suspended&timeout=60s", "", nil).want(t, 200)
+	rest(t, "GET", one+":wait?for=suspended&timeout=150s", "", nil).want(t, 200)
 	if d := diagnose(); d.Ready || len(d.Findings) != 1 || d.Findings[0].Reason != "Suspended" {
 		t.Errorf("a suspended cluster is diagnosed with %+v", d)
 	}
@@ -56,5 +56,5 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("events are about %v, want RayCluster and Pod", seen)
 	}
 	rest(t, "DELETE", one, "", nil).want(t, 200)
-	rest(t, "GET", one+":wait?for=deleted&timeout=60s", "", nil).want(t, 200)
+	rest(t, "GET", one+":wait?for=deleted&timeout=150s", "", nil).want(t, 200)
 }

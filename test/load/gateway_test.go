@@ -33,6 +33,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/programs"
 )
 
@@ -252,7 +253,8 @@ func (c *control) user(t *testing.T, ns, name string) string {
 	if _, err := kube.CoreV1().ServiceAccounts(ns).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kube.RbacV1().Roles(ns).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"ray.io"}, Resources: []string{"*"}}}}, metav1.CreateOptions{}); err != nil {
+	rule := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"ray.io"}, Resources: []string{"*"}}
+	if _, err := kube.RbacV1().Roles(ns).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kube.RbacV1().RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{
@@ -260,6 +262,7 @@ func (c *control) user(t *testing.T, ns, name string) string {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	envtest.AwaitRule(t, kube.AuthorizationV1(), ns, name, rule)
 	var token string
 	eventually(t, "a token that the role goes with", func() error {
 		request, err := kube.CoreV1().ServiceAccounts(ns).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

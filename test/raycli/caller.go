@@ -13,9 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/test/envtest"
 	"github.com/raygate/raygate/test/programs"
 )
 
@@ -72,17 +75,26 @@ func Certificate(t *testing.T) (flags []string, authority string) {
 }
 
 // Caller makes a ServiceAccount that may use the dashboards of a namespace with these verbs, and returns a token of it.
-func Caller(t *testing.T, c client.Client, ns, name string, verbs ...string) string {
+func Caller(t *testing.T, config *rest.Config, ns, name string, verbs ...string) string {
 	t.Helper()
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviews, err := authorizationclient.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	meta := metav1.ObjectMeta{Name: name, Namespace: ns}
 	account := &corev1.ServiceAccount{ObjectMeta: meta}
+	rules := []rbacv1.PolicyRule{
+		{APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}, // the cluster asks for its token
+		{APIGroups: []string{""}, Resources: []string{"services/proxy"}, Verbs: verbs},
+	}
 	objects := []client.Object{
 		account,
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}, Verbs: []string{"get"}},
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}, // the cluster asks for its token
-			{APIGroups: []string{""}, Resources: []string{"services/proxy"}, Verbs: verbs},
-		}},
+		&rbacv1.Role{ObjectMeta: meta, Rules: rules},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: name}},
@@ -93,6 +105,7 @@ func Caller(t *testing.T, c client.Client, ns, name string, verbs ...string) str
 			t.Fatalf("creating %T: %v", o, err)
 		}
 	}
+	envtest.AwaitRule(t, reviews, ns, name, rules[0])
 	request := &authenticationv1.TokenRequest{}
 	if err := c.SubResource("token").Create(context.WithoutCancel(t.Context()), account, request); err != nil {
 		t.Fatalf("asking for a token: %v", err)

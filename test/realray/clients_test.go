@@ -31,7 +31,7 @@ func TestCoreClients(t *testing.T) {
 	w.ready(rc)
 	gateway := raycli.StartGateway(t, product.kubeconfig)
 	address := raycli.Address(gateway, w.ns, "demo")
-	token := raycli.Caller(t, product.client, w.ns, "user", "get", "create", "update", "delete")
+	token := raycli.Caller(t, product.config, w.ns, "user", "get", "create", "update", "delete")
 	w.run("command line of Ray", func(w *world) { raycli.Use(w.t, raycli.Find(w.t, false), address, token, "") })
 	w.run("pages of the dashboard", func(w *world) {
 		w.page("Authorization: Bearer "+token, address, "/", "<title>Ray Dashboard</title>")

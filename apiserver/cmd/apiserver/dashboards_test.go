@@ -151,6 +151,7 @@ func allow(t *testing.T, kube kubernetes.Interface, user string, rules ...rbacv1
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	envtest.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
 }
 
 var submissionMethods = raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0).Methods()

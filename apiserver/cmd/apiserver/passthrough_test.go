@@ -24,7 +24,8 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 	}
 	if len(verbs) > 0 {
 		meta := metav1.ObjectMeta{Name: name}
-		if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}}}}, metav1.CreateOptions{}); err != nil {
+		rule := rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}}
+		if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := kube.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
@@ -33,6 +34,7 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 		}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		envtest.AwaitRule(t, kube.AuthorizationV1(), "default", name, rule)
 	}
 	token, err := kube.CoreV1().ServiceAccounts("default").CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {

@@ -308,9 +308,10 @@ func tokenWith(t *testing.T, kube kubernetes.Interface, user string, has []strin
 	if _, err := kube.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{Verbs: has, APIGroups: []string{"ray.io"}, Resources: []string{"*"}}, {Verbs: []string{"list", "get", "watch"}, APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events", "pods"}},
-	}}, metav1.CreateOptions{}); err != nil {
+	rules := []rbacv1.PolicyRule{
+		{Verbs: []string{"list", "get", "watch"}, APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events", "pods"}}, {Verbs: has, APIGroups: []string{"ray.io"}, Resources: []string{"*"}},
+	}
+	if _, err := kube.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kube.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
@@ -319,6 +320,7 @@ func tokenWith(t *testing.T, kube kubernetes.Interface, user string, has []strin
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	envtest.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
 	token, err := kube.CoreV1().ServiceAccounts("default").CreateToken(ctx, user, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

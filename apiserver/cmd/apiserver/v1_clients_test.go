@@ -29,6 +29,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
+	"github.com/raygate/raygate/test/envtest"
 )
 
 // TestV1Wire looks at bytes: what is accepted, how it is answered, and what an error is.
@@ -203,9 +204,10 @@ func TestV1Identity(t *testing.T) {
 		t.Fatal(err)
 	}
 	meta := metav1.ObjectMeta{Name: account, Namespace: w.namespace}
-	if _, err := w.kube.RbacV1().Roles(w.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{Verbs: []string{"get", "list", "create"}, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}}, {Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
-	}}, metav1.CreateOptions{}); err != nil {
+	}
+	if _, err := w.kube.RbacV1().Roles(w.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.kube.RbacV1().RoleBindings(w.namespace).Create(ctx, &rbacv1.RoleBinding{
@@ -213,6 +215,7 @@ func TestV1Identity(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	envtest.AwaitRule(t, w.kube.AuthorizationV1(), w.namespace, account, rules[0])
 	token, err := w.kube.CoreV1().ServiceAccounts(w.namespace).CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
