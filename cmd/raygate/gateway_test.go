@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/raygate/raygate/test/envtest"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -225,30 +222,22 @@ func TestWait(t *testing.T) {
 	g := startGateway(t, "none")
 	ns := g.namespace(t)
 	raygateWith(manifest("demo"), "create", "-f", "-", "-n", ns).want(t, 0)
-	later := func(do func()) (join func()) {
-		var wg sync.WaitGroup
-		wg.Go(func() { time.Sleep(300 * time.Millisecond); do() })
-		return wg.Wait
-	}
 
-	join := later(func() {
-		g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"desiredWorkerReplicas": int64(2), "readyWorkerReplicas": int64(1)})
-		time.Sleep(300 * time.Millisecond)
-		g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"state": "ready", "observedGeneration": int64(1), "desiredWorkerReplicas": int64(2), "readyWorkerReplicas": int64(2)})
-	})
-	raygate("wait", "cluster/demo", "-n", ns, "--timeout", "1m").want(t, 0, "provisioning, 1/2 workers ready", "raycluster/demo is ready")
-	join()
+	said, end := startWith("", "wait", "cluster/demo", "-n", ns, "--timeout", "1m")
+	g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"desiredWorkerReplicas": int64(2), "readyWorkerReplicas": int64(1)})
+	said.eventually(t, "provisioning, 1/2 workers ready", 1)
+	g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"state": "ready", "observedGeneration": int64(1), "desiredWorkerReplicas": int64(2), "readyWorkerReplicas": int64(2)})
+	end().want(t, 0, "raycluster/demo is ready")
 
 	raygate("wait", "cluster/demo", "-n", ns, "--for", "suspended", "--timeout", "1s").want(t, 3, "WAIT_TIMEOUT", "raycluster/demo is ")
 
 	job := "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: train}\nspec: {entrypoint: 'false', clusterSelector: {ray.io/cluster: demo}}\n"
-	join = later(func() {
-		g.setStatus(t, "rayjobs", ns, "train", map[string]any{"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "rayClusterName": "demo", "observedGeneration": int64(1)})
-		time.Sleep(300 * time.Millisecond)
-		g.setStatus(t, "rayjobs", ns, "train", map[string]any{"jobDeploymentStatus": "Failed", "jobStatus": "FAILED", "reason": "AppFailed", "message": "exit code 1", "rayClusterName": "demo", "observedGeneration": int64(1)})
-	})
-	raygateWith(job, "create", "-f", "-", "-n", ns, "--wait").want(t, 4, "rayjob.ray.io/train created", "Running, Ray says RUNNING", "WILL_NOT_HAPPEN", "exit code 1")
-	join()
+	said, end = startWith(job, "create", "-f", "-", "-n", ns, "--wait")
+	said.eventually(t, "rayjob.ray.io/train created", 1)
+	g.setStatus(t, "rayjobs", ns, "train", map[string]any{"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "rayClusterName": "demo", "observedGeneration": int64(1)})
+	said.eventually(t, "Running, Ray says RUNNING", 1)
+	g.setStatus(t, "rayjobs", ns, "train", map[string]any{"jobDeploymentStatus": "Failed", "jobStatus": "FAILED", "reason": "AppFailed", "message": "exit code 1", "rayClusterName": "demo", "observedGeneration": int64(1)})
+	end().want(t, 4, "WILL_NOT_HAPPEN", "exit code 1")
 
 	// Deletion waits for the finalizer of somebody.
 	patch := []byte(`{"metadata":{"finalizers":["example.com/hold"]}}`)
@@ -256,13 +245,11 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	raygate("delete", "cluster/demo", "-n", ns, "--timeout", "1s").want(t, 3, "deleted", "held by example.com/hold")
-	join = later(func() {
-		if _, err := g.of("rayclusters", ns).Patch(context.Background(), "demo", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-	raygate("wait", "cluster/demo", "-n", ns, "--for", "deleted").want(t, 0, "raycluster/demo is deleted")
-	join()
+	_, end = startWith("", "wait", "cluster/demo", "-n", ns, "--for", "deleted")
+	if _, err := g.of("rayclusters", ns).Patch(t.Context(), "demo", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+	}
+	end().want(t, 0, "raycluster/demo is deleted")
 }
 
 // TestWatch watches while the gateway is restarted, as the program that people run, which Ctrl-C ends.

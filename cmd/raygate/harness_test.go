@@ -121,6 +121,13 @@ func raygateWith(stdin string, args ...string) result {
 }
 
 // want fails the test unless the command ended so and said all the texts.
+// startWith runs a command beside the test, which reads what it says, and waits for its end.
+func startWith(stdin string, args ...string) (said *syncBuffer, end func() result) {
+	said, ended := &syncBuffer{}, make(chan int, 1)
+	go func() { ended <- cli.Run(args, strings.NewReader(stdin), said, said) }()
+	return said, func() result { return result{code: <-ended, out: said.String()} }
+}
+
 func (r result) want(t *testing.T, code int, texts ...string) result {
 	t.Helper()
 	if r.code != code {
