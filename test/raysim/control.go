@@ -70,6 +70,13 @@ func (c *Cluster) Forget() {
 	c.order = nil
 }
 
+// Tails is how many log tails are open.
+func (c *Cluster) Tails() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.tails)
+}
+
 // CutTails breaks all open log tails without a closing handshake, which the other end sees as an abnormal closure.
 func (c *Cluster) CutTails() {
 	c.mu.Lock()

@@ -249,13 +249,21 @@ func TestTokenOfTheCluster(t *testing.T) {
 	}
 }
 
+// followed returns when a log is followed, and what it has so far has come.
+func (w *world) followed() {
+	for w.ray.Tails() == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+}
+
 // By REST a log that breaks off has no last chunk, and no line that is none of the log.
 func TestBrokenLogByREST(t *testing.T) {
 	w := newWorld(t)
 	w.job(running, rayv1.JobStatusRunning)
 	w.record(t, "train-1", raysim.Running, "one\n")
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		w.followed()
 		w.change(func() { delete(w.objects, "RayCluster/demo") })
 		w.ray.CutTails()
 	}()
@@ -271,7 +279,7 @@ func TestFollowEndsWithTheRight(t *testing.T) {
 	w.job(running, rayv1.JobStatusRunning)
 	w.record(t, "train-1", raysim.Running, "one\n")
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		w.followed()
 		w.change(func() { w.denied["get services/proxy"] = true })
 		w.ray.AppendLog("train-1", "two\n")
 	}()
