@@ -141,12 +141,7 @@ func parseBearer(header string) (*Caller, error) {
 
 // isTokenText reports whether text has only visible ASCII: anything else would break the header it is put in.
 func isTokenText(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // Proven identifies callers by what others have proven: the mode impersonate.

@@ -66,11 +66,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 }
 
 func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, err := r.find(ctx, req, "get")
-	if err != nil {
-		return false, nil, err
-	}
-	typed, err := r.typedOf(item.JSON())
+	item, typed, err := r.subject(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
@@ -81,6 +77,16 @@ func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findin
 	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
 	e.look()
 	return ready, e.findings, nil
+}
+
+// subject returns the object that a diagnosis is about, as it is stored and as rules look at it.
+func (r *Resource) subject(ctx context.Context, req target) (*store.Item, validation.Object, error) {
+	item, err := r.find(ctx, req, "get")
+	if err != nil {
+		return nil, nil, err
+	}
+	typed, err := r.typedOf(item.JSON())
+	return item, typed, err
 }
 
 // gather reads the evidence about an object that is, or has, a cluster.
@@ -245,9 +251,11 @@ func (e *evidence) lookAtEvents() {
 }
 
 func (e *evidence) podIsReady(name string) bool {
-	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool {
-		return p.Name == name && conditionOf(&p, corev1.PodReady).Status == corev1.ConditionTrue
-	})
+	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return p.Name == name && isReady(&p) })
+}
+
+func isReady(p *corev1.Pod) bool {
+	return conditionOf(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // dashboardTime bounds the one question to a dashboard.
@@ -18,22 +17,15 @@ const dashboardTime = 3 * time.Second
 // lookAtDashboard finds a dashboard that does not answer although its head is ready; without it no job is submitted and no service deployed.
 func (e *evidence) lookAtDashboard() {
 	service := e.cluster.Status.Head.ServiceName
-	if service == "" || e.item.DeletionTimestamp != nil || e.dashboard == nil || !e.headIsReady() {
+	if service == "" || e.item.DeletionTimestamp != nil || e.dashboard == nil {
+		return
+	}
+	if !slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return isHead(&p) && isReady(&p) }) {
 		return
 	}
 	if err := e.dashboard(service); err != nil {
 		e.add(severityWarning, "DashboardUnreachable", "Service", service, "see the log of the head's Ray container, and network policies", "the dashboard behind Service %s does not answer: %v", service, err)
 	}
-}
-
-func (e *evidence) headIsReady() bool {
-	for i := range e.pods {
-		p := &e.pods[i]
-		if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) && conditionOf(p, corev1.PodReady).Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
 }
 
 // askDashboard asks for its version, through the API server and with the caller's rights. A dashboard that refuses is there; a caller who may

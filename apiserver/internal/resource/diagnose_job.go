@@ -30,11 +30,7 @@ type jobEvidence struct {
 // DiagnoseJob says whether a RayJob runs or has ended well, and why not: the most decisive finding first. clusters are asked about the cluster that
 // it waits for or runs on.
 func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, err := r.find(ctx, req, "get")
-	if err != nil {
-		return false, nil, err
-	}
-	typed, err := r.typedOf(item.JSON())
+	item, typed, err := r.subject(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
@@ -188,11 +184,7 @@ const late = 2 * time.Minute
 
 // DiagnoseCronJob says whether a RayCronJob will make RayJobs, and why not. jobs are asked about the last one.
 func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, err := r.find(ctx, req, "get")
-	if err != nil {
-		return false, nil, err
-	}
-	typed, err := r.typedOf(item.JSON())
+	item, typed, err := r.subject(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
@@ -24,11 +25,7 @@ type serviceEvidence struct {
 // DiagnoseService says whether a RayService serves requests, and why not or what its upgrade waits for: the most decisive finding first. clusters are
 // asked about the clusters that it uses.
 func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, err := r.find(ctx, req, "get")
-	if err != nil {
-		return false, nil, err
-	}
-	typed, err := r.typedOf(item.JSON())
+	item, typed, err := r.subject(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
@@ -212,17 +209,10 @@ func shares(st *rayv1.RayServiceStatuses) string {
 	var parts []string
 	for _, of := range []*rayv1.RayServiceStatus{&st.ActiveServiceStatus, &st.PendingServiceStatus} {
 		if of.TrafficRoutedPercent != nil || of.TargetCapacity != nil {
-			parts = append(parts, fmt.Sprintf("cluster %s has %d%% of the traffic and %d%% of the capacity", of.RayClusterName, orZero(of.TrafficRoutedPercent), orZero(of.TargetCapacity)))
+			parts = append(parts, fmt.Sprintf("cluster %s has %d%% of the traffic and %d%% of the capacity", of.RayClusterName, ptr.Deref(of.TrafficRoutedPercent, 0), ptr.Deref(of.TargetCapacity, 0)))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func orZero(n *int32) int32 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // lookAtSilence says so when a service is not ready and nothing else says why.

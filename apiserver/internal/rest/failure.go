@@ -25,10 +25,7 @@ var reasonHTTP = map[string]int{
 // Failure prepares the answer that an error is: it sets the headers that every API version sends, and returns the status, complete with its details, and the
 // HTTP status. The status of a call is complete and passes as it is.
 func Failure(table *rpcstatus.Table, header http.Header, err error) (st *status.Status, code int) {
-	st, ok := status.FromError(err)
-	if !ok || rpcstatus.Detail[*errdetails.ErrorInfo](st) == nil {
-		st, _ = table.Status(err, header.Get("X-Request-Id"))
-	}
+	st, _ = table.Status(err, header.Get("X-Request-Id"))
 	code = runtime.HTTPStatusFromCode(st.Code())
 	if special, ok := reasonHTTP[rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason()]; ok {
 		code = special

@@ -35,9 +35,7 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 	switch {
 	case apierrors.IsInvalid(err):
 		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
-	case apierrors.IsRequestEntityTooLargeError(err):
-		p.Code, p.Reason = codes.ResourceExhausted, "TOO_LARGE"
-	case strings.Contains(st.Message, "etcdserver: request is too large"):
+	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(st.Message, "etcdserver: request is too large"):
 		p.Code, p.Reason = codes.ResourceExhausted, "TOO_LARGE"
 	case apierrors.IsUnauthorized(err):
 		p.Code, p.Reason, p.Message = codes.Unauthenticated, "UNAUTHENTICATED", "Kubernetes does not accept the token: it is unknown or has expired"
@@ -68,11 +66,9 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
 	case st.Code == http.StatusMethodNotAllowed:
 		p.Code, p.Reason = codes.Unimplemented, "METHOD_NOT_SUPPORTED"
+	case st.Code >= 400:
+		p.Code, p.Reason = codes.FailedPrecondition, "REFUSED"
 	default:
-		if st.Code >= 400 && st.Code < 500 {
-			p.Code, p.Reason = codes.FailedPrecondition, "REFUSED"
-			break
-		}
 		return nil
 	}
 	return p

@@ -41,12 +41,10 @@ var _ runtime.Delimited = marshaler{}
 
 // ContentType implements runtime.Marshaler.
 func (m marshaler) ContentType(any) string {
-	switch m.contentType {
-	case typeYAML:
+	if m.contentType == typeYAML {
 		return typeYAML
-	default:
-		return typeJSON
 	}
+	return typeJSON
 }
 
 // StreamContentType implements runtime.StreamContentType.

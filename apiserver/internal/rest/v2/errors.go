@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -38,10 +37,6 @@ func (a *API) writeError(w http.ResponseWriter, m runtime.Marshaler, err error) 
 	_, _ = w.Write(data)
 }
 
-func errorInfo(st *status.Status) *errdetails.ErrorInfo {
-	return rpcstatus.Detail[*errdetails.ErrorInfo](st)
-}
-
 // noRoute answers a request that no route fits: 404, or 405 with the methods that do fit.
 func (a *API) noRoute(w http.ResponseWriter, r *http.Request, m runtime.Marshaler) {
 	path := rpcstatus.Quoted(r.URL.Path)
@@ -69,10 +64,7 @@ func (a *API) methodsOf(r *http.Request) []string {
 // streamError passes the status of a stream on. A stream that fails before its first message gets an error like any other call's; the mux,
 // which would wrap it as the end of a stream, is kept from writing.
 func (a *API) streamError(ctx context.Context, err error) *status.Status {
-	st, ok := status.FromError(err)
-	if !ok || errorInfo(st) == nil {
-		st, _ = a.Table.Status(err, interceptor.RequestIDFrom(ctx))
-	}
+	st, _ := a.Table.Status(err, interceptor.RequestIDFrom(ctx))
 	if c := callFrom(ctx); c != nil && !c.begun {
 		a.WriteError(c, st.Err())
 		c.ended = true

@@ -70,9 +70,8 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 		}
 	}
 	if err != nil {
-		st, _ := a.Table.Status(err, r.Header.Get("X-Request-Id"))
 		w.Header().Set("Connection", "close") // what there is of a body is not read
-		a.WriteError(w, st.Err())
+		a.WriteError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -90,8 +89,7 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 	}
 	cluster, authorization, expires, err := a.Pages.Open(ticket)
 	if err != nil {
-		st, _ := a.Table.Status(err, r.Header.Get("X-Request-Id"))
-		a.WriteError(w, st.Err())
+		a.WriteError(w, err)
 		return
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), expires) // ends what is still open
