@@ -123,7 +123,7 @@ var All = []Failure{
 	{Code: codes.Unimplemented, Reason: "METHOD_NOT_SUPPORTED", When: "Kubernetes does not know the verb for the kind", of: nothing},
 	{Code: codes.AlreadyExists, Reason: "ALREADY_EXISTS", When: "there is an object of the name", of: verbs("Create", "Trigger")},
 	{Code: codes.AlreadyExists, Reason: "REQUEST_ID_REUSED", When: "the request id belongs to another body", of: verbs("Create")},
-	{Code: codes.Aborted, Reason: "CONFLICT", When: "the object is not the version that the etag names, another field manager owns a field, or it changed too often meanwhile", of: func(m Method) bool { return m.Mutates && !m.is("Create") }},
+	{Code: codes.Aborted, Reason: "CONFLICT", When: "the object is not the version that the etag names, or not the one of metadata.uid, another field manager owns a field, or it changed too often meanwhile", of: func(m Method) bool { return m.Mutates && !m.is("Create") }},
 	{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", When: "the body is longer than the gateway or Kubernetes takes", of: mutates},
 	{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", When: "the content type is neither application/json nor application/yaml, or the body is compressed", of: body, restOnly: true},
 	{Code: codes.ResourceExhausted, Reason: "RATE_LIMITED", When: "the caller sends more calls a second than one may", Retry: true},

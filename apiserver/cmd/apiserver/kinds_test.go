@@ -90,6 +90,12 @@ func testMethods(t *testing.T, env *envtest.Env, s served, c caller, name string
 		t.Errorf("update changed the spec:\n%s", diff)
 	}
 	refused("update of an old version", "Update", "", one(object{"etag": at(got, "metadata", "resourceVersion"), s.body: object{"metadata": object{"labels": object{"team": "z"}}}}), codes.Aborted)
+	another := object{"metadata": object{"uid": "another", "labels": object{"team": "z"}}}
+	refused("update of another object of the name", "Update", "", one(object{s.body: another}), codes.Aborted)
+	refused("apply to another object of the name", "Apply", "", one(object{s.body: another}), codes.Aborted)
+	other := s.example(t, name)
+	other["metadata"].(object)["uid"] = "another"
+	refused("replacement of another object of the name", "Replace", "", one(object{"allow_overwrite": true, s.body: other}), codes.Aborted)
 	refused("update of the status", "Update", "", one(object{"update_mask": "status", s.body: object{}}), codes.InvalidArgument)
 	removed := s.must(t, c, s.method(t, "Update", ""), one(object{"update_mask": "metadata.labels", s.body: object{}}))
 	if at(removed, "metadata", "labels") != nil {

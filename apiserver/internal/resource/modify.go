@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -107,7 +108,7 @@ func (r *Resource) change(ctx context.Context, in *input, do func(tree map[strin
 		if err != nil {
 			return nil, err
 		}
-		if err := r.checkVersion(old, in.version); err != nil {
+		if err := r.checkSame(old, in); err != nil {
 			return nil, err
 		}
 		before, after, err := r.changed(ctx, in, old, do)
@@ -234,14 +235,35 @@ func (r *Resource) replace(stored map[string]any, in *input) {
 func (r *Resource) old(ctx context.Context, in *input) (*store.Item, error) {
 	if in.version != "" {
 		if item := in.store.Version(in.key, in.version); item != nil {
-			return item, nil
+			return item, r.checkSame(item, in)
 		}
 	}
 	item, err := in.store.Read(ctx, in.key)
 	if err != nil {
 		return nil, err
 	}
-	return item, r.checkVersion(item, in.version)
+	return item, r.checkSame(item, in)
+}
+
+// checkSame refuses a write to another object than the one that the client names by its uid or version.
+func (r *Resource) checkSame(item *store.Item, in *input) error {
+	if in.typed != nil {
+		if err := r.checkUID(item, in.typed.GetUID()); err != nil {
+			return err
+		}
+	}
+	return r.checkVersion(item, in.version)
+}
+
+// checkUID says of an object what the API server says of a PUT to it that carries the uid of another. Trying again is no use.
+func (r *Resource) checkUID(item *store.Item, uid types.UID) error {
+	if uid == "" || uid == item.UID {
+		return nil
+	}
+	return &rpcstatus.Error{
+		Code: codes.Aborted, Reason: "CONFLICT",
+		Message: fmt.Sprintf("%s %s has the uid %s and not %s: it is another object of the same name; leave out metadata.uid to change it", r.Checks.Kind, item.Name, item.UID, uid),
+	}
 }
 
 // checkVersion says of an object what the API server would say of a write to it that names another version.

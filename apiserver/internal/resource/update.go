@@ -262,6 +262,9 @@ func (r *Resource) decideApplied(ctx context.Context, in *input, made *store.Ite
 			return err
 		}
 	}
+	if err := r.checkUID(old, in.typed.GetUID()); err != nil {
+		return err
+	}
 	was, err := r.typedOf(old.JSON())
 	if err != nil {
 		return err
