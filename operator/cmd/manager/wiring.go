@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -41,6 +42,9 @@ const (
 	eventSource = "raycluster-controller"
 	// shutdownLimit is how long running reconciles may take to end. It is below the usual grace period of the Pod.
 	shutdownLimit = 8 * time.Second
+	// reconcileLimit is how long one look at an object may take: twice what the API server gives a request. A request that nobody answers, as when what stands
+	// before the API server loses it, would otherwise leave its object alone for good.
+	reconcileLimit = 2 * time.Minute
 )
 
 // newCommand makes the command line; start is called with options that are complete and valid.
@@ -145,6 +149,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after, so nothing of ours still runs then
 		GracefulShutdownTimeout:       new(shutdownLimit),
+		Controller:                    ctrlconfig.Controller{ReconciliationTimeout: reconcileLimit},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
