@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -347,7 +347,7 @@ func (g *gateway) reader(t *testing.T, ns string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	envtest.AwaitRule(t, g.kube.AuthorizationV1(), ns, "reader", rule)
+	controlplane.AwaitRule(t, g.kube.AuthorizationV1(), ns, "reader", rule)
 	token, err := g.kube.CoreV1().ServiceAccounts(ns).CreateToken(ctx, "reader", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

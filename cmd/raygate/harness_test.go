@@ -19,18 +19,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/cli"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // The built gateway on a real control plane. There is no operator: the tests set what statuses say.
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 
 // gateway is a running gateway and what looks at it from the side.
 type gateway struct {
-	env     *envtest.Env
+	env     *controlplane.Env
 	program *programs.Program
 	address string
 	dynamic dynamic.Interface
@@ -183,7 +183,7 @@ func (s *syncBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 
 func (s *syncBuffer) eventually(t *testing.T, what string, times int) {
 	t.Helper()
-	for deadline := time.Now().Add(envtest.WaitTimeout); strings.Count(s.String(), what) < times; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(controlplane.WaitTimeout); strings.Count(s.String(), what) < times; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q is not there %d times:\n%s", what, times, s)
 		}

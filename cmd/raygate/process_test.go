@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // process is the built program.
@@ -52,7 +52,7 @@ func (p *process) wait(t *testing.T) int {
 			t.Fatal(err)
 		}
 		return 0
-	case <-time.After(envtest.WaitTimeout):
+	case <-time.After(controlplane.WaitTimeout):
 		t.Fatal("raygate does not end")
 	}
 	return 0

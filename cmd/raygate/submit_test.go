@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // local starts the whole product with simulated Ray, as `make up` does, and points raygate at it.

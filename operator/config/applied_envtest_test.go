@@ -29,7 +29,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 // webhooks on and changes the source of certificates. Then it lets the certificates be made and rotated.
 func TestBookG1G3G7Applied(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -198,7 +198,7 @@ func bundles(t *testing.T, c client.Client) map[string][]byte {
 }
 
 // testRotation makes certificates where there is no Secret yet, then loses the CA.
-func testRotation(t *testing.T, env *envtest.Env, c client.Client) {
+func testRotation(t *testing.T, env *controlplane.Env, c client.Client) {
 	key := client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

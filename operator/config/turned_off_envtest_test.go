@@ -19,14 +19,14 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // Webhooks can be turned off as docs/webhooks.md says, although the operator, or cert-manager, has written a CA into the conversion of the CRDs: server-side apply
 // takes out what it has put in, and the CA without the rest is refused, so that the patch comes first.
 func TestWebhooksAreTurnedOff(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 	"github.com/raygate/raygate/pkg/raydevices"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func program(t testing.TB) *plan.Program {

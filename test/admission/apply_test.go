@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 var rayclusters = schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}

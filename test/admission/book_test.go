@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -206,7 +206,7 @@ func TestBookH5StrictFieldValidation(t *testing.T) {
 }
 
 func TestBookI1UnknownFieldsAreDropped(t *testing.T) {
-	warnings := &envtest.Warnings{}
+	warnings := &controlplane.Warnings{}
 	cfg := rest.CopyConfig(server.Config)
 	cfg.WarningHandler = warnings
 	client, err := dynamic.NewForConfig(cfg)

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // BenchmarkCRDLoad takes the CRDs as they are and without any CEL, each to an API server of its own, and prints how long it takes from applying
@@ -112,7 +112,7 @@ type loadServer struct {
 
 func newLoadServer(b *testing.B) *loadServer {
 	b.Helper()
-	env := envtest.Start(b, envtest.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+	env := controlplane.Start(b, controlplane.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	s := &loadServer{objects: map[string]*unstructured.Unstructured{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(env.Config); err != nil {

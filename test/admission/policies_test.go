@@ -23,7 +23,7 @@ import (
 	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // installPolicies applies the bundle for the time of the test.
@@ -76,7 +76,7 @@ func installPolicies(t *testing.T) {
 }
 
 // warnedRules returns the rules of the warnings since the last call.
-func warnedRules(w *envtest.Warnings) []string {
+func warnedRules(w *controlplane.Warnings) []string {
 	var ids []string
 	for _, text := range w.Take() {
 		if m := ruleSuffix.FindStringSubmatch(text); m != nil {
@@ -92,7 +92,7 @@ var deniedFor = regexp.MustCompile(`ValidatingAdmissionPolicy .* denied request:
 // TestExamplesAgainstPolicies holds the policies to the Go rules, for objects that the CRDs let pass.
 func TestExamplesAgainstPolicies(t *testing.T) {
 	installPolicies(t)
-	warnings := &envtest.Warnings{}
+	warnings := &controlplane.Warnings{}
 	cfg := rest.CopyConfig(server.Config)
 	cfg.WarningHandler = warnings
 	client, err := dynamic.NewForConfig(cfg)

@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/hack/celrules"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // server is the API server of all tests of the package. It has the CRDs and neither webhooks nor controllers.
 var server struct {
-	*envtest.Env
+	*controlplane.Env
 	dynamic dynamic.Interface
 	quiet   dynamic.Interface // prints no warnings
 	core    kubernetes.Interface
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := envtest.StartForMain(envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	if err != nil {
 		return 0, err
 	}

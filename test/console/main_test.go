@@ -11,9 +11,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/console/internal/browser"
 	"github.com/raygate/raygate/test/console/internal/product"
-	"github.com/raygate/raygate/test/programs"
 )
 
 var pictures = flag.String("screenshots", "", "folder for a picture of every page that the tests look at")

@@ -21,7 +21,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // right is a verb on a resource that a program has.
@@ -52,7 +52,7 @@ const atStart = "start"
 var requestInfo = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
 // kubeconfig returns the path of one by which a program reaches the API server as its ServiceAccount, and is watched.
-func (a *audit) kubeconfig(env *envtest.Env, folder, program, direct string) (path string, stop func(), err error) {
+func (a *audit) kubeconfig(env *controlplane.Env, folder, program, direct string) (path string, stop func(), err error) {
 	config, err := clientcmd.LoadFromFile(direct)
 	if err != nil {
 		return "", nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // raygate runs the command-line tool against the gateway.

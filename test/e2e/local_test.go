@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // What `make up`, `make down`, `make run` and `make reset` do, in a folder of the test's own and beside the cluster that the

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
@@ -35,7 +35,7 @@ const operatorGates = sampleGates + ",RayCronJob=true"
 
 // product is what all tests share: one control plane, one operator, one gateway.
 var product struct {
-	env      *envtest.Env
+	env      *controlplane.Env
 	client   client.Client
 	operator *programs.Program
 	gateway  *programs.Program
@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := envtest.StartForMain(envtest.Options{})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{})
 	if err != nil {
 		return 0, err
 	}

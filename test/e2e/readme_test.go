@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/docs"
-	"github.com/raygate/raygate/test/programs"
 )
 
 // TestReadme runs the commands that README.md gives to try, in their order and as they stand there, on a local cluster of its own.

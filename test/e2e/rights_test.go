@@ -15,7 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 var updateRights = flag.Bool("update-rights", false, "write the tables of docs/rbac.md by the tests that are run")

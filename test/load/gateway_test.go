@@ -32,9 +32,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // gateway is the built program with passthrough and TLS.
@@ -262,7 +262,7 @@ func (c *control) user(t *testing.T, ns, name string) string {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	envtest.AwaitRule(t, kube.AuthorizationV1(), ns, name, rule)
+	controlplane.AwaitRule(t, kube.AuthorizationV1(), ns, name, rule)
 	var token string
 	eventually(t, "a token that the role goes with", func() error {
 		request, err := kube.CoreV1().ServiceAccounts(ns).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

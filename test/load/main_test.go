@@ -16,8 +16,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var long = flag.Bool("long", false, "run for as long, and with as many objects, as the aims of the project say")
@@ -25,7 +25,7 @@ var long = flag.Bool("long", false, "run for as long, and with as many objects, 
 // settle bounds every wait. It is generous, for slow machines: no test depends on speed.
 const settle = 3 * time.Minute
 
-var shared = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var shared = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
@@ -42,7 +42,7 @@ func pick[T any](short, full T) T {
 
 // control is the control plane, its client and what is made there for a test.
 type control struct {
-	*envtest.Env
+	*controlplane.Env
 	client client.Client
 }
 

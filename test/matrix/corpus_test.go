@@ -18,8 +18,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/corpus"
-	"github.com/raygate/raygate/test/programs"
 )
 
 // What runs under KubeRay, through every entry point. See package corpus.

@@ -23,9 +23,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var update = flag.Bool("update", false, "write verdicts.md")
@@ -65,7 +65,7 @@ var settings = []*setting{
 
 // lab is what all tests share.
 var lab struct {
-	*envtest.Env
+	*controlplane.Env
 	dynamic dynamic.Interface
 	core    kubernetes.Interface
 	cases   []*testCase
@@ -83,7 +83,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := envtest.StartForMain(envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
 	if err != nil {
 		return 0, err
 	}

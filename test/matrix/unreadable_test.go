@@ -13,8 +13,8 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/test/programs"
 )
 
 // unreadableEntryPoints are those that read JSON of any form. The webhooks, policies and the controller come after the schema, and

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 	"github.com/raygate/raygate/test/docs"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 // cluster is a control plane on which KubeRay was installed.
 type cluster struct {
 	t         *testing.T
-	env       *envtest.Env
+	env       *controlplane.Env
 	client    client.Client
 	namespace string
 	crds      string
@@ -107,8 +107,8 @@ func TestMoveAndBack(t *testing.T) {
 }
 
 func newCluster(t *testing.T) *cluster {
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
-	kube, err := client.New(env.Config, client.Options{Scheme: envtest.Scheme(t)})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
+	kube, err := client.New(env.Config, client.Options{Scheme: controlplane.Scheme(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

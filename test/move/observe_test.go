@@ -22,7 +22,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // deploy sends a configuration to Ray Serve, as KubeRay did.
@@ -114,7 +114,7 @@ type seen struct {
 func (p *production) watch() *seen {
 	p.t.Helper()
 	s := &seen{}
-	w, err := client.NewWithWatch(p.env.Config, client.Options{Scheme: envtest.Scheme(p.t)})
+	w, err := client.NewWithWatch(p.env.Config, client.Options{Scheme: controlplane.Scheme(p.t)})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const (
@@ -29,8 +29,8 @@ const (
 // TestCRDsOverKubeRay puts our CRDs over those of KubeRay, and these back, whoever installed them, each in another way here: all fields are ours after
 // that, and theirs again, and objects stay what they are. TestMoveAndBack does so with what kubectl create installed.
 func TestCRDsOverKubeRay(t *testing.T) {
-	c := &cluster{t: t, env: envtest.Start(t, envtest.Options{Nodes: -1, WithoutCRDs: true}), namespace: "default", work: t.TempDir()}
-	scheme := envtest.Scheme(t)
+	c := &cluster{t: t, env: controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutCRDs: true}), namespace: "default", work: t.TempDir()}
+	scheme := controlplane.Scheme(t)
 	err := apiextensionsv1.AddToScheme(scheme)
 	if err != nil {
 		t.Fatal(err)

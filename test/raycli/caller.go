@@ -18,8 +18,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // StartGateway starts a gateway that acts with the tokens of its callers, until the test ends, and returns its URL.
@@ -105,7 +105,7 @@ func Caller(t *testing.T, config *rest.Config, ns, name string, verbs ...string)
 			t.Fatalf("creating %T: %v", o, err)
 		}
 	}
-	envtest.AwaitRule(t, reviews, ns, name, rules[0])
+	controlplane.AwaitRule(t, reviews, ns, name, rules[0])
 	request := &authenticationv1.TokenRequest{}
 	if err := c.SubResource("token").Create(context.WithoutCancel(t.Context()), account, request); err != nil {
 		t.Fatalf("asking for a token: %v", err)

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
@@ -35,7 +35,7 @@ const (
 
 // product is what all tests share: one control plane, one operator, one gateway.
 var product struct {
-	env  *envtest.Env
+	env  *controlplane.Env
 	kube client.Client
 	rest *goClient
 	conn *grpc.ClientConn
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	log.SetLogger(klog.Background())
-	env, stop, err := envtest.StartForMain(envtest.Options{})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{})
 	if err != nil {
 		return 0, err
 	}

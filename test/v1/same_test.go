@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
-	"github.com/raygate/raygate/test/programs"
 )
 
 // TestOneObject stores the object that V1 makes of a message through v2, kubectl and the Kubernetes-shaped path as well: one object is stored by all, and one

@@ -15,7 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/internal/testing/golden"
 )
 
 // kinds that have this version, by plural.

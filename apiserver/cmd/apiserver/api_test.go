@@ -32,7 +32,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // object is the JSON of a request, a response or an object.
@@ -248,7 +248,7 @@ func dropNulls(v any) {
 }
 
 // kubernetes is the resource on the API server.
-func (s served) kubernetes(t *testing.T, env *envtest.Env) dynamic.ResourceInterface {
+func (s served) kubernetes(t *testing.T, env *controlplane.Env) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(env.Config)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestDashboards uses dashboards behind the Service proxy of a real API server, as users with different rights.
@@ -30,7 +30,7 @@ func TestDashboards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := envtest.Start(t, envtest.Options{Nodes: 1})
+	env := controlplane.Start(t, controlplane.Options{Nodes: 1})
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestDashboards(t *testing.T) {
 }
 
 // head makes a cluster as the operator would, on simulated nodes.
-func head(t *testing.T, env *envtest.Env, kube kubernetes.Interface, name, token string) {
+func head(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, name, token string) {
 	t.Helper()
 	ctx := t.Context()
 	pod := &corev1.Pod{
@@ -151,7 +151,7 @@ func allow(t *testing.T, kube kubernetes.Interface, user string, rules ...rbacv1
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	envtest.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
+	controlplane.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
 }
 
 var submissionMethods = raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0).Methods()
@@ -244,7 +244,7 @@ func testHostileSubmissions(t *testing.T, c caller) {
 	}
 }
 
-func testJobLogs(t *testing.T, env *envtest.Env, kube kubernetes.Interface, transport string, as func(user string) caller) {
+func testJobLogs(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, transport string, as func(user string) caller) {
 	jobs := allServed()[1]
 	for _, cluster := range []string{"open", "guarded"} {
 		name := "job-" + cluster + "-" + transport

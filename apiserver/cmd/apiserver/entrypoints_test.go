@@ -30,8 +30,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/clients/go/convert"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/test/raytest"
 
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestKinds holds every method of every kind to a real API server, by gRPC and by REST.
@@ -28,7 +28,7 @@ func TestKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuditPolicy: auditPolicy(t)})
+	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuditPolicy: auditPolicy(t)})
 	p := startProcess(t, env.Config, authn.None)
 	callers := map[string]caller{"grpc": newGRPCCaller(t, p.grpc, ""), "rest": restCaller{base: p.http}}
 	for _, s := range allServed() {
@@ -48,7 +48,7 @@ func TestKinds(t *testing.T) {
 	t.Run("away", func(t *testing.T) { testAway(t, env, p) })
 }
 
-func testMethods(t *testing.T, env *envtest.Env, s served, c caller, name string) {
+func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name string) {
 	one := func(more object) object {
 		req := object{"namespace": "default", "name": name}
 		maps.Copy(req, more)
@@ -204,7 +204,7 @@ func lowerFirst(field string) string { // cron_job becomes cronJob
 }
 
 // waitForStatus waits for what only a status can tell, set while the wait runs.
-func waitForStatus(t *testing.T, env *envtest.Env, s served, c caller, name string) {
+func waitForStatus(t *testing.T, env *controlplane.Env, s served, c caller, name string) {
 	type step struct {
 		what string
 		set  object
@@ -269,7 +269,7 @@ func conditionOf(kind, status, reason string) object {
 }
 
 // testServiceDiagnosis diagnoses a service in the middle of an upgrade whose new cluster is stuck, and reads both clusters from its status.
-func testServiceDiagnosis(t *testing.T, env *envtest.Env, callers map[string]caller) {
+func testServiceDiagnosis(t *testing.T, env *controlplane.Env, callers map[string]caller) {
 	clusters, services := allServed()[0], allServed()[2]
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -336,7 +336,7 @@ func testServiceDiagnosis(t *testing.T, env *envtest.Env, callers map[string]cal
 	}
 }
 
-func testEvents(t *testing.T, env *envtest.Env, callers map[string]caller) {
+func testEvents(t *testing.T, env *controlplane.Env, callers map[string]caller) {
 	s := allServed()[0]
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var shared = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var shared = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { shared.Main(m) }
 
@@ -118,7 +118,7 @@ func (f files) serving(t *testing.T, ca *authority) func(*Options) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(envtest.WaitTimeout); !ok(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(controlplane.WaitTimeout); !ok(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)
 		}

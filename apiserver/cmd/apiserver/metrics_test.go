@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/test/metricnames"
+	"github.com/raygate/raygate/internal/testing/metricnames"
 )
 
 var update = flag.Bool("update", false, "write observability/metrics/gateway.txt")

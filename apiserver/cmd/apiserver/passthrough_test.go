@@ -12,7 +12,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // userToken makes a ServiceAccount with the verbs on Ray objects of the namespace default, and returns its token.
@@ -34,7 +34,7 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 		}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		envtest.AwaitRule(t, kube.AuthorizationV1(), "default", name, rule)
+		controlplane.AwaitRule(t, kube.AuthorizationV1(), "default", name, rule)
 	}
 	token, err := kube.CoreV1().ServiceAccounts("default").CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
@@ -44,7 +44,7 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 }
 
 // testPassthrough checks that Kubernetes decides what each caller may do, and that a caller without rights learns nothing.
-func testPassthrough(t *testing.T, env *envtest.Env) {
+func testPassthrough(t *testing.T, env *controlplane.Env) {
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var loops = flag.Int("loops", 100, "how many objects are created, changed and deleted to find a stale read")
@@ -69,7 +69,7 @@ func testNeverStale(t *testing.T, callers map[string]caller) {
 }
 
 // testUnknownFields gives the API server a schema that is newer than the gateway.
-func testUnknownFields(t *testing.T, env *envtest.Env, callers map[string]caller) {
+func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]caller) {
 	client, err := dynamic.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func (s served) verbOf(m protoreflect.MethodDescriptor) string {
 }
 
 // testRights calls every method of every service as users with different rights, and has kubectl do the same.
-func testRights(t *testing.T, env *envtest.Env) {
+func testRights(t *testing.T, env *controlplane.Env) {
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func auditPolicy(t *testing.T) string {
 
 // testAuditLog looks who made the changes of testRights according to the API server: none but the callers of the gateway. What is to be changed was
 // created by the test.
-func testAuditLog(t *testing.T, env *envtest.Env) {
+func testAuditLog(t *testing.T, env *controlplane.Env) {
 	file, err := os.Open(filepath.Join(env.Dir, "logs", "audit.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func tokenWith(t *testing.T, kube kubernetes.Interface, user string, has []strin
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	envtest.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
+	controlplane.AwaitRule(t, kube.AuthorizationV1(), "default", user, rules[0])
 	token, err := kube.CoreV1().ServiceAccounts("default").CreateToken(ctx, user, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -373,7 +373,7 @@ func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescri
 }
 
 // kubectlAllows does with kubectl what a method does.
-func kubectlAllows(t *testing.T, env *envtest.Env, s served, token, verb, name string, stored *unstructured.Unstructured) bool {
+func kubectlAllows(t *testing.T, env *controlplane.Env, s served, token, verb, name string, stored *unstructured.Unstructured) bool {
 	t.Helper()
 	what := "raycluster/" + name
 	one := asUnstructured(s.example(t, name))
@@ -434,7 +434,7 @@ func asJSON(u *unstructured.Unstructured) []byte {
 }
 
 // testAway ends the API server: watches and reads go on, and say how old they are; a version of the future ends nothing.
-func testAway(t *testing.T, env *envtest.Env, p *process) {
+func testAway(t *testing.T, env *controlplane.Env, p *process) {
 	s := allServed()[0]
 	c := restCaller{base: p.http}
 	s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, "away")})

@@ -29,7 +29,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestV1Wire looks at bytes: what is accepted, how it is answered, and what an error is.
@@ -215,7 +215,7 @@ func TestV1Identity(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	envtest.AwaitRule(t, w.kube.AuthorizationV1(), w.namespace, account, rules[0])
+	controlplane.AwaitRule(t, w.kube.AuthorizationV1(), w.namespace, account, rules[0])
 	token, err := w.kube.CoreV1().ServiceAccounts(w.namespace).CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

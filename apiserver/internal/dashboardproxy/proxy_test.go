@@ -30,8 +30,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/pkg/dashboard"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // world is a cluster with a token, its dashboard, and an API server that leads to it.

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // serviceOn is a RayService that is served by the cluster demo, changed by edits.

@@ -37,9 +37,9 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/raysim"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // world is a gateway behind which stand an API server of a few paths and a simulated Ray.

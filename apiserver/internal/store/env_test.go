@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestOnAPIServer runs what only a real API server can tell, on one control plane.
@@ -25,7 +25,7 @@ func TestOnAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := envtest.Start(t, envtest.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
 	start := func(t *testing.T) *Store {
 		t.Helper()
 		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})

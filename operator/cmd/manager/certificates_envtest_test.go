@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // certificateKey is the Secret that the Pods of the operator mount.

@@ -21,7 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // hooks are webhooks without a network.
@@ -73,7 +73,7 @@ func TestRegistryWithoutWebhooks(t *testing.T) {
 
 // TestD34DeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
 func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true})
 	w := env.World(t, "devices-")
 	file := filepath.Join(t.TempDir(), "registry.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: a.io/x}}\n"), 0o600); err != nil {
@@ -86,7 +86,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 		}
 		o.Config, o.Webhook.Namespace = env.Config, w.Namespace
 		mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
-			Scheme: envtest.Scheme(t), Metrics: metricsserver.Options{BindAddress: "0"}, LeaderElection: true, LeaderElectionID: "lease", LeaderElectionNamespace: w.Namespace,
+			Scheme: controlplane.Scheme(t), Metrics: metricsserver.Options{BindAddress: "0"}, LeaderElection: true, LeaderElectionID: "lease", LeaderElectionNamespace: w.Namespace,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
 }
 
 // badRegistryEvent breaks the file of running replicas, whose own Pod has the event of it then. The test plays its kubelet.
-func badRegistryEvent(t *testing.T, w *envtest.World, file string) {
+func badRegistryEvent(t *testing.T, w *controlplane.World, file string) {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/webhook/registration"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // deviceGroup is a worker group that asks for "name=amount name=amount".
@@ -48,10 +48,10 @@ func TestR1R2R3Process(t *testing.T) {
 	registerDevices(ctx, t, admin, lb.port())
 	replica := startReplica(ctx, t, admin, operatorKubeconfig(ctx, t, env, admin), append(slices.Clone(selfManaged), "--device-registry=shipped", "--device-autoscaler-facts")...)
 	lb.add(replica.port)
-	warnings := &envtest.Warnings{}
+	warnings := &controlplane.Warnings{}
 	config := rest.CopyConfig(env.Config)
 	config.WarningHandler = warnings
-	c, err := client.New(config, client.Options{Scheme: envtest.Scheme(t)})
+	c, err := client.New(config, client.Options{Scheme: controlplane.Scheme(t)})
 	must(err)
 	eventually(ctx, t, "Pods to be completed", func() bool {
 		probe := &corev1.Pod{

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // shared is the control plane of the tests that need one.
-var shared = envtest.Share(envtest.Options{})
+var shared = controlplane.Share(controlplane.Options{})
 
 // actAsOperator makes this test program be the operator, so that exit codes and output are those of a real process.
 const actAsOperator = "RAYGATE_TEST_ACT_AS_OPERATOR"

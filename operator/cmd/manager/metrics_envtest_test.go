@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/cert"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/raygate/raygate/test/metricnames"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/metricnames"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // TestMetricNames holds observability/metrics/operator.txt, which dashboards and alerts go by, to what the operator registers with everything on;

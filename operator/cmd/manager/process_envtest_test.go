@@ -30,9 +30,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const systemNamespace = "raygate-system" // that of the manifests
@@ -161,7 +161,7 @@ func body(ctx context.Context, url string) string {
 }
 
 // installed is an API server with what the operator needs there, a context that ends with the time, and what fails the test.
-func installed(t *testing.T, limit time.Duration) (context.Context, *envtest.Env, client.Client, func(error)) {
+func installed(t *testing.T, limit time.Duration) (context.Context, *controlplane.Env, client.Client, func(error)) {
 	t.Helper()
 	env := shared.Env(t)
 	c := newClient(t, env)
@@ -202,7 +202,7 @@ func installComponent(ctx context.Context, t *testing.T, c client.Client, name s
 	}
 }
 
-func newClient(t *testing.T, env *envtest.Env) client.Client {
+func newClient(t *testing.T, env *controlplane.Env) client.Client {
 	t.Helper()
 	ctrllog.SetLogger(logr.Discard()) // warnings of deprecated versions
 	scheme := runtime.NewScheme()
@@ -232,7 +232,7 @@ func manifest(t *testing.T, path string) *unstructured.Unstructured {
 }
 
 // operatorKubeconfig is that of the operator's ServiceAccount.
-func operatorKubeconfig(ctx context.Context, t *testing.T, env *envtest.Env, c client.Client) string {
+func operatorKubeconfig(ctx context.Context, t *testing.T, env *controlplane.Env, c client.Client) string {
 	t.Helper()
 	var bindings rbacv1.ClusterRoleBindingList
 	if err := c.List(ctx, &bindings); err != nil {

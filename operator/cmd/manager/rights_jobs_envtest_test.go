@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/programs"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 // TestJobsWithTheRightsOfTheManifests runs jobs on simulated Ray by an operator that has the rights of operator/config and no more:

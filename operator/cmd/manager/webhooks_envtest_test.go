@@ -32,9 +32,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
-	"github.com/raygate/raygate/test/programs"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // TestBookF10G3G5Replicas runs two replicas as the overlay with self-managed certificates does: from an empty installation,

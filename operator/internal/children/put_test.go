@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // served is the Service as an API server gives it back: with defaults and allocated values.

@@ -11,8 +11,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/overlay"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 type pods = overlay.Overlay[*corev1.Pod]

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 var kind = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()

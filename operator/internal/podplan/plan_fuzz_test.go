@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 // FuzzFor plays a random cluster forward: carry out the plan, look again. After a few rounds nothing is left to do, the

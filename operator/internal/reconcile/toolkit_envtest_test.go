@@ -23,10 +23,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 var kind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}

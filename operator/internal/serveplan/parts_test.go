@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/randfill"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func TestStrategyOf(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // story is a service and all around it, without an API server. Whatever is asked for happens a moment later.

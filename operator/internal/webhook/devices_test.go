@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // TestR3Warnings: whoever writes a cluster is warned of devices, people and tools such as those of GitOps, and nobody is refused. Who changes nothing about

@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // shared has no Pods: nothing runs from the objects.
-var shared = envtest.Share(envtest.Options{Nodes: -1})
+var shared = controlplane.Share(controlplane.Options{Nodes: -1})
 
 func TestMain(m *testing.M) { shared.Main(m) }
 
@@ -49,7 +49,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // reader is a client with the rights of testdata/reader.yaml and no others, and what it asks for.
-func reader(t *testing.T, w *envtest.World, env *envtest.Env) (*rest.Config, *recorded) {
+func reader(t *testing.T, w *controlplane.World, env *controlplane.Env) (*rest.Config, *recorded) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/reader.yaml")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/internal/testing/golden"
 )
 
 // TestText shows what people read.

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 const ownsOfGroup = `{"f:spec":{"f:workerGroupSpecs":{"k:{\"groupName\":\"gpu\"}":{"f:rayStartParams":{%s}}}}}`

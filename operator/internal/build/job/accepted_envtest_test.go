@@ -14,14 +14,14 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestAcceptedWithoutWarnings hands what is built from all golden inputs, here and of package pod, to a real API server.
 func TestAcceptedWithoutWarnings(t *testing.T) {
 	env := controlPlane.Env(t)
 	config := rest.CopyConfig(env.Config)
-	warnings := &envtest.Warnings{}
+	warnings := &controlplane.Warnings{}
 	config.WarningHandler = warnings
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

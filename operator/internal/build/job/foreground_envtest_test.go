@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // TestForegroundDeletionSparesTheJob lets the garbage collector delete what belongs to a cluster while the clean-up is to

@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/test/golden"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func TestGolden(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 func TestGolden(t *testing.T) { golden.Run(t, Policies) }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
 	"github.com/raygate/raygate/pkg/devices/raycount"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // TestR4FactsOfTheAutoscaler: what Ray is started with because of devices and the autoscaler cannot see, and nothing else. With the facts it sees it.

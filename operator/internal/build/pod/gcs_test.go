@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/gcs"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func headEnv(vars ...corev1.EnvVar) raytest.ClusterOption {

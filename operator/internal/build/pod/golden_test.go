@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/internal/testing/golden"
 )
 
 var goldenOptions = Options{OperatorVersion: "raygate-test", MTLS: true, HistoryServer: true}

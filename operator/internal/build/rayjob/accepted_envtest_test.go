@@ -15,11 +15,11 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // controlPlane leaves Pods unscheduled.
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 

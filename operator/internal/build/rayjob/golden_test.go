@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/golden"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/test/golden"
 )
 
 // children are all that is made for a RayJob.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/internal/testing/golden"
 )
 
 func cronJob() *rayv1.RayCronJob {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 func build(rc *rayv1.RayCluster) []any {

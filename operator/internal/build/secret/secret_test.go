@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
+	"github.com/raygate/raygate/internal/testing/golden"
 )
 
 func build(rc *rayv1.RayCluster) []any {

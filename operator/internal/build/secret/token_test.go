@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 func TestNeeded(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/golden"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 // TestGolden builds all Services of every input.

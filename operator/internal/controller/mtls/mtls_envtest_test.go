@@ -13,19 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/served"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 
 // world is a namespace of a real control plane in which the controller runs.
-type world struct{ *envtest.World }
+type world struct{ *controlplane.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // autoscaler is what the Ray autoscaler of a cluster can do: a client with a token of its ServiceAccount.
@@ -31,7 +31,7 @@ func (w *world) autoscaler(cluster string) client.WithWatch {
 	}
 	config := rest.AnonymousClientConfig(w.config)
 	config.BearerToken = token.Status.Token
-	c, err := client.NewWithWatch(config, client.Options{Scheme: envtest.Scheme(w.T)})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: controlplane.Scheme(w.T)})
 	if err != nil {
 		w.T.Fatal(err)
 	}

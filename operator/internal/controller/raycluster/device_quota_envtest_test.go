@@ -21,12 +21,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // admitDevices has device admission look at the Pods of the namespace, as its component registers it.
@@ -38,7 +38,7 @@ func (w *world) admitDevices() *devicequota.Engine {
 	}
 	live := load.NewLive(p)
 	known, err := cache.New(w.config, cache.Options{
-		Scheme: envtest.Scheme(w.T), DefaultNamespaces: w.Namespaces(), ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: devicequota.Slim}},
+		Scheme: controlplane.Scheme(w.T), DefaultNamespaces: w.Namespaces(), ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: devicequota.Slim}},
 	})
 	if err != nil {
 		w.T.Fatal(err)

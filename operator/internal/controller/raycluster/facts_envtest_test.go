@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // withNetworkPolicies turns the feature gate on.

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
 )
 
 // stalled returns the condition Stalled if it is True.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // problem is the message of the condition BatchSchedulerProblem, empty if there is none.

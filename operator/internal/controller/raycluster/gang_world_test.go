@@ -23,7 +23,7 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var (
@@ -144,7 +144,7 @@ func (w *world) startAPIServer(flags ...string) *world {
 	})
 	config := rest.CopyConfig(w.config)
 	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
-	other := &world{World: &envtest.World{T: w.T, Namespace: w.Namespace}, config: config}
+	other := &world{World: &controlplane.World{T: w.T, Namespace: w.Namespace}, config: config}
 	w.Eventually("the second API server", func() bool {
 		select {
 		case err := <-ended:
@@ -164,7 +164,7 @@ func (w *world) startAPIServer(flags ...string) *world {
 		_ = answer.Body.Close()
 		return answer.StatusCode == 200
 	})
-	other.Client, err = client.New(config, client.Options{Scheme: envtest.Scheme(w.T)})
+	other.Client, err = client.New(config, client.Options{Scheme: controlplane.Scheme(w.T)})
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/volume"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func embedded(c *Config) {

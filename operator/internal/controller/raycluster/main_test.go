@@ -3,9 +3,9 @@ package raycluster
 import (
 	"testing"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = envtest.Share(envtest.Options{})
+var controlPlane = controlplane.Share(controlplane.Options{})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // measured lets the reconciler of the bench count, and returns a function that reads one family: the sum of its values.

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func (w *world) fenced(name string) *rayv1.RayCluster {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // TestPoliciesOfOneReconcile shows what one look at a cluster of one group writes and says about policies.

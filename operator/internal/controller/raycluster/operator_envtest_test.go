@@ -18,12 +18,12 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/served"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // world is a namespace of a real control plane, seen by a user.
 type world struct {
-	*envtest.World
+	*controlplane.World
 	config   *rest.Config
 	operator string                      // the user that the operator acts as; empty for an administrator
 	beside   func(ctrl.Manager, *Config) // sets up what runs beside the controller; nil for nothing

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/route"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // valve holds back some requests until it is opened.

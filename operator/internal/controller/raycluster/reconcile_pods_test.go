@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // replicasIn counts the Pods by the name of their replica.

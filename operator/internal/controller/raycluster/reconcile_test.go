@@ -19,14 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // bench is a reconciler over a fake API server.
@@ -50,7 +50,7 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
-	builder := raytest.FakeClient(envtest.Scheme(t))
+	builder := raytest.FakeClient(controlplane.Scheme(t))
 	for _, kind := range indexed() {
 		builder = builder.WithIndex(kind, owned.IndexController, owned.ControllerUID)
 	}

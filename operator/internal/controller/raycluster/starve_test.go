@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 // queue serves one request at a time, in the order in which they come: an API server without any fairness of its own. Time

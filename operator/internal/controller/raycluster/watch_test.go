@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 func TestWhichUpdatesOfPodsMatter(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var midnight = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
@@ -50,7 +50,7 @@ func newWorld(t *testing.T, schedule string, opts ...func(*rayv1.RayCronJob)) *w
 		opt(cj)
 	}
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(midnight)}
-	w.client = raytest.FakeClient(envtest.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
+	w.client = raytest.FakeClient(controlplane.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
 	w.restart()
 	return w
 }

@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = envtest.Share(envtest.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 
 // served is a namespace of a control plane with one RayCronJob, whose operator goes by a clock of the test.
 type served struct {
-	*envtest.World
+	*controlplane.World
 	clock  *clocktesting.FakePassiveClock
 	r      *Reconciler
 	events recorded

@@ -21,14 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var errKilled = errors.New("the operator was killed")
@@ -57,7 +57,7 @@ func (*stage) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{}), killAt: killAt, made: map[string]int{}}
-	st.store = raytest.FakeClient(envtest.Scheme(t)).
+	st.store = raytest.FakeClient(controlplane.Scheme(t)).
 		WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
 	st.restart()
 	t.Cleanup(func() { st.cancel() })

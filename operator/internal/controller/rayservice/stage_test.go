@@ -24,6 +24,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/owned"
@@ -31,8 +32,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/raytest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 var errKilled = errors.New("the operator was killed")
@@ -104,7 +104,7 @@ func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 			st.name(o)
 		}
 	}
-	scheme := envtest.Scheme(t)
+	scheme := controlplane.Scheme(t)
 	if err := gatewayv1.Install(scheme); err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/test/golden"
-	"github.com/raygate/raygate/test/raytest"
 )
 
 const was = "" // the scheduler of Kubernetes has no name in settings

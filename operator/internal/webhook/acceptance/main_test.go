@@ -42,7 +42,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/pkg/validation"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const (
@@ -54,7 +54,7 @@ const (
 )
 
 var (
-	env   *envtest.Env
+	env   *controlplane.Env
 	hooks = &spoiler{}
 	// signer verifies the webhook server, whose certificate is in certDir.
 	signer  *authority
@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	e, stop, err := envtest.StartForMain(envtest.Options{})
+	e, stop, err := controlplane.StartForMain(controlplane.Options{})
 	if err != nil {
 		return 0, err
 	}
@@ -368,7 +368,7 @@ func awaitWebhooks(ctx context.Context) error {
 // client is a client that keeps warnings.
 type client struct {
 	dyn      dynamic.Interface
-	warnings envtest.Warnings
+	warnings controlplane.Warnings
 }
 
 // taken returns the warnings since the last call.

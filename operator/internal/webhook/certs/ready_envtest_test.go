@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const limit = 3 * time.Minute
 
 // TestReadyOnceMountedAndKnown: a new installation is not ready before its certificate is mounted, and then the API server knows the CA.
 func TestReadyOnceMountedAndKnown(t *testing.T) {
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true})
 	c, err := client.New(env.Config, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
 		t.Fatal(err)

@@ -36,11 +36,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // Pods stay pending: nothing is scheduled.
-var controlPlane = envtest.Share(envtest.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
+var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 
 // world is a namespace with the webhooks registered for it.
 type world struct {
-	*envtest.World
-	warnings *envtest.Warnings
+	*controlplane.World
+	warnings *controlplane.Warnings
 	registry *load.Live
 	replicas []*replica
 	next     map[string]*atomic.Int64 // by path
@@ -105,7 +105,7 @@ func newWorld(t *testing.T, s settings) *world {
 		s.live = load.NewLive(p)
 	}
 	env := controlPlane.Env(t)
-	w := &world{World: env.World(t, "devices-"), warnings: &envtest.Warnings{}, registry: s.live,
+	w := &world{World: env.World(t, "devices-"), warnings: &controlplane.Warnings{}, registry: s.live,
 		next: map[string]*atomic.Int64{deviceadmission.MutatePath: {}, deviceadmission.ValidatePath: {}, "/neighbour": {}}}
 	config := rest.CopyConfig(env.Config)
 	config.WarningHandler = w.warnings
@@ -127,7 +127,7 @@ func newWorld(t *testing.T, s settings) *world {
 }
 
 // startReplica starts one; it knows all Pods and quotas when this returns, if it has to.
-func (w *world) startReplica(env *envtest.Env, s settings, wait bool) *replica {
+func (w *world) startReplica(env *controlplane.Env, s settings, wait bool) *replica {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)
@@ -161,7 +161,7 @@ const (
 )
 
 // operator is a client with the rights that the component gives to the operator, and no others.
-func (w *world) operator(env *envtest.Env) client.Client {
+func (w *world) operator(env *controlplane.Env) client.Client {
 	w.T.Helper()
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}}
 	for _, file := range []string{"role.yaml", "role_binding.yaml", "reservations_role.yaml", "reservations_role_binding.yaml"} {

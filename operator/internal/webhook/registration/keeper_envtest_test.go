@@ -23,10 +23,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook/registration"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = envtest.Share(envtest.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
+var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 
@@ -38,7 +38,7 @@ const (
 var ca = []byte("-----BEGIN CERTIFICATE-----\nMIIBVjCB/qADAgECAgEBMAoGCCqGSM49BAMCMAAwHhcNMjYwMTAxMDAwMDAwWhcN\n-----END CERTIFICATE-----\n")
 
 // operator is a client with the rights that the component gives to the operator, and no others.
-func operator(t *testing.T, env *envtest.Env, w *envtest.World) client.Client {
+func operator(t *testing.T, env *controlplane.Env, w *controlplane.World) client.Client {
 	t.Helper()
 	for _, file := range []string{"role.yaml", "role_binding.yaml"} {
 		data, err := os.ReadFile(filepath.Join(component, file))
@@ -55,7 +55,7 @@ func operator(t *testing.T, env *envtest.Env, w *envtest.World) client.Client {
 	}
 	as := rest.CopyConfig(env.Config)
 	as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + system + ":raygate-operator"}
-	c, err := client.New(as, client.Options{Scheme: envtest.Scheme(t)})
+	c, err := client.New(as, client.Options{Scheme: controlplane.Scheme(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func webhook(t *testing.T, kind string, into any) {
 }
 
 // install registers the webhooks as the component does, with a CA, and next to a webhook of others in the same configurations.
-func install(t *testing.T, w *envtest.World) {
+func install(t *testing.T, w *controlplane.World) {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": "a"}, Annotations: map[string]string{registration.AnnotationScope: "RayPods", "note": "here"}}
@@ -103,7 +103,7 @@ func install(t *testing.T, w *envtest.World) {
 	}
 }
 
-func read(t *testing.T, w *envtest.World) *registrations {
+func read(t *testing.T, w *controlplane.World) *registrations {
 	t.Helper()
 	r := &registrations{}
 	r.mutating.Name, r.validating.Name = "raygate-mutating-webhook", "raygate-validating-webhook"

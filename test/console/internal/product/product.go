@@ -20,15 +20,15 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/test/envtest"
-	"github.com/raygate/raygate/test/programs"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const gates = "RayCronJob=true"
 
 // Product is a control plane with raygate in it.
 type Product struct {
-	Env    *envtest.Env
+	Env    *controlplane.Env
 	Client client.Client
 	// URL is the base URL of the gateway's REST server, without a slash at the end.
 	URL string
@@ -49,7 +49,7 @@ func Start(ctx context.Context) (_ *Product, err error) {
 			p.Stop()
 		}
 	}()
-	if p.Env, _, err = envtest.StartForMain(envtest.Options{}); err != nil {
+	if p.Env, _, err = controlplane.StartForMain(controlplane.Options{}); err != nil {
 		return nil, err
 	}
 	if err := rayv1.AddToScheme(clientgoscheme.Scheme); err != nil {

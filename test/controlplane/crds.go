@@ -1,4 +1,4 @@
-package envtest
+package controlplane
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func installCRDs(ctx context.Context, cfg *rest.Config, dir string) ([]schema.Gr
 // else to do.
 func createCRD(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
 	for {
-		_, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "envtest"})
+		_, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "controlplane"})
 		switch {
 		case err == nil || apierrors.IsAlreadyExists(err):
 			return nil

@@ -1,4 +1,4 @@
-package envtest_test
+package controlplane_test
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/raygate/raygate/test/envtest"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestEnv walks through the life of a control plane: Pods become Ready, a crash
 // of the API server loses nothing, and nothing is left behind.
 func TestEnv(t *testing.T) {
-	env := envtest.Start(t, envtest.Options{WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
 	client, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)

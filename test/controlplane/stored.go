@@ -1,4 +1,4 @@
-package envtest
+package controlplane
 
 import (
 	"encoding/base64"

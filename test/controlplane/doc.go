@@ -1,4 +1,4 @@
-// Package envtest gives tests a real control plane: etcd, API server, controller
+// Package controlplane gives tests a real control plane: etcd, API server, controller
 // manager, scheduler and simulated nodes on which Pods become Ready, with the
 // CustomResourceDefinitions of this repository installed. It runs the
 // control-plane command of bin/raygate-local, which `make localcluster` builds;
@@ -6,7 +6,7 @@
 //
 // A package starts one for all its tests, because a start takes seconds:
 //
-//	var controlPlane = envtest.Share(envtest.Options{})
+//	var controlPlane = controlplane.Share(controlplane.Options{})
 //
 //	func TestMain(m *testing.M) { controlPlane.Main(m) }
 //
@@ -14,4 +14,4 @@
 //
 // Tests keep apart by namespaces; a World is one. Nothing is left behind: the control plane ends
 // with the process that started it, however that ends.
-package envtest
+package controlplane

@@ -1,4 +1,4 @@
-package envtest
+package controlplane
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 		return nil, fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
 	}
 	client := dyn.Resource(crdResource)
-	if _, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "envtest"}); err != nil {
+	if _, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "controlplane"}); err != nil {
 		return nil, fmt.Errorf("installing %s: %w", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, restartLimit)

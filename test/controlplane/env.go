@@ -1,4 +1,4 @@
-package envtest
+package controlplane
 
 import (
 	"bytes"
@@ -84,7 +84,7 @@ func StartForMain(o Options) (env *Env, stop func(), err error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, nil, errors.New("bin/raygate-local is not built; run: make localcluster")
 	}
-	dir, err := os.MkdirTemp("", "raygate-envtest-")
+	dir, err := os.MkdirTemp("", "raygate-controlplane-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("making folder for the control plane: %w", err)
 	}
