@@ -41,7 +41,7 @@ const (
 // webhooks on and changes the source of certificates. Then it lets the certificates be made and rotated.
 func TestBookG1G3G7Applied(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
-	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -26,7 +26,7 @@ import (
 // takes out what it has put in, and the CA without the rest is refused, so that the patch comes first.
 func TestWebhooksAreTurnedOff(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
-	env := controlplane.Start(t, controlplane.Options{WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {

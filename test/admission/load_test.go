@@ -112,7 +112,7 @@ type loadServer struct {
 
 func newLoadServer(b *testing.B) *loadServer {
 	b.Helper()
-	env := controlplane.Start(b, controlplane.Options{WithoutCRDs: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+	env := controlplane.Start(b, controlplane.Options{CRDs: controlplane.NoCRDs, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	s := &loadServer{objects: map[string]*unstructured.Unstructured{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(env.Config); err != nil {

@@ -23,7 +23,7 @@ import (
 
 const (
 	startLimit   = 5 * time.Minute
-	restartLimit = time.Minute
+	restartLimit = 3 * time.Minute
 	stopLimit    = 15 * time.Second
 )
 
@@ -37,11 +37,27 @@ type Options struct {
 	// Jobs or ServiceAccounts work; Pods can then be created only in namespaces
 	// where the test makes the ServiceAccount "default" itself.
 	WithoutControllerManager bool
-	// WithoutCRDs installs none.
-	WithoutCRDs bool
+	// CRDs are the CustomResourceDefinitions that are installed; the zero value is FullCRDs.
+	CRDs CRDs
+	// Own: the package never uses a control plane that it shares with other packages. A test needs its own when it kills the API server, changes
+	// CRDs, registers webhooks, runs an operator or a gateway on all namespaces, or expects that a kind or an object does not exist.
+	Own bool
 	// AuditPolicy is the path of an audit policy, by which the API server writes Dir/logs/audit.log; empty means that it writes none.
 	AuditPolicy string
 }
+
+// CRDs name a set of CustomResourceDefinitions.
+type CRDs int
+
+const (
+	// FullCRDs are the generated ones: schemas, defaults and rules. The API server takes seconds of CPU to load them.
+	FullCRDs CRDs = iota
+	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
+	// are for tests that depend neither on defaults nor on refusals of the API server.
+	LightCRDs
+	// NoCRDs installs none.
+	NoCRDs
+)
 
 // Env is a running control plane.
 type Env struct {
@@ -63,9 +79,10 @@ type Env struct {
 	once   sync.Once
 }
 
-// Start runs a control plane until the end of the test and its subtests.
+// Start runs a control plane until the end of the test and its subtests. With -short it skips the test.
 func Start(tb testing.TB, o Options) *Env {
 	tb.Helper()
+	SkipShort(tb)
 	e, stop, err := StartForMain(o)
 	if err != nil {
 		tb.Fatal(err)
@@ -93,10 +110,10 @@ func StartForMain(o Options) (env *Env, stop func(), err error) {
 		e.Stop()
 		return nil, nil, err
 	}
-	if !o.WithoutCRDs {
+	if o.CRDs != NoCRDs {
 		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
-		kinds, err := installCRDs(ctx, e.Config, filepath.Join(root, "operator", "config", "crd", "bases"))
+		kinds, err := installCRDs(ctx, e.Config, filepath.Join(root, "operator", "config", "crd", "bases"), o.CRDs)
 		for _, kind := range kinds {
 			if err == nil {
 				err = e.awaitDiscovery(ctx, kind)

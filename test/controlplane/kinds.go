@@ -33,9 +33,7 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 			"versions": []any{map[string]any{
 				"name": kind.Version, "served": true, "storage": true,
 				"subresources": map[string]any{"status": map[string]any{}},
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{
-					"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-				}},
+				"schema":       anyObject(),
 			}},
 		},
 	}}

@@ -26,9 +26,10 @@ func Share(o Options) *Shared {
 	return s
 }
 
-// Env returns the control plane, and fails the test if it did not start.
+// Env returns the control plane, and fails the test if it did not start. With -short it skips the test.
 func (s *Shared) Env(tb testing.TB) *Env {
 	tb.Helper()
+	SkipShort(tb)
 	env, err := s.start()
 	if err != nil {
 		tb.Fatal(err)
@@ -41,4 +42,12 @@ func (s *Shared) Main(m *testing.M) {
 	code := m.Run()
 	s.stop()
 	os.Exit(code)
+}
+
+// SkipShort skips a test that needs a control plane when tests run with -short.
+func SkipShort(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs a control plane: run without -short, after make build")
+	}
 }

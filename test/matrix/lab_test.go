@@ -83,7 +83,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := controlplane.StartForMain(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
 	if err != nil {
 		return 0, err
 	}

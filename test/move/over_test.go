@@ -29,7 +29,7 @@ const (
 // TestCRDsOverKubeRay puts our CRDs over those of KubeRay, and these back, whoever installed them, each in another way here: all fields are ours after
 // that, and theirs again, and objects stay what they are. TestMoveAndBack does so with what kubectl create installed.
 func TestCRDsOverKubeRay(t *testing.T) {
-	c := &cluster{t: t, env: controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutCRDs: true}), namespace: "default", work: t.TempDir()}
+	c := &cluster{t: t, env: controlplane.Start(t, controlplane.Options{Nodes: -1, CRDs: controlplane.NoCRDs}), namespace: "default", work: t.TempDir()}
 	scheme := controlplane.Scheme(t)
 	err := apiextensionsv1.AddToScheme(scheme)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestOnAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
-	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, WithoutCRDs: true})
+	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
 	start := func(t *testing.T) *Store {
 		t.Helper()
 		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})

@@ -40,7 +40,7 @@ import (
 )
 
 // Pods stay pending: nothing is scheduled.
-var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
+var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, CRDs: controlplane.NoCRDs})
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())

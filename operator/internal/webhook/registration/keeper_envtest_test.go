@@ -26,7 +26,7 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, WithoutCRDs: true})
+var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, CRDs: controlplane.NoCRDs})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 

@@ -1,0 +1,9 @@
+# shellcheck shell=sh
+# The environment of every Go command in the scripts and the Makefile. The same flags everywhere let builds, tests and linters share one compile cache:
+# -trimpath makes it independent of the folder of a clone, and without cgo the programs need no C library.
+case " ${GOFLAGS:-} " in
+*" -trimpath "*) ;;
+*) GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" ;;
+esac
+CGO_ENABLED="${CGO_ENABLED:-0}"
+export GOFLAGS CGO_ENABLED
