@@ -2,7 +2,6 @@ package programs
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,9 @@ const (
 	startLimit = 3 * time.Minute
 	stopLimit  = 20 * time.Second
 )
+
+// probe asks a program whether it is ready. Its limit is for a listener that accepts connections and never answers.
+var probe = http.Client{Timeout: 2 * time.Second}
 
 // Program is one of the built programs as a child process. It ends with the process that started it, however that ends.
 type Program struct {
@@ -69,7 +71,7 @@ func (p *Program) waitReady(done <-chan struct{}) error {
 			return fmt.Errorf("%s ended; the end of its log:\n%s", p.Path, p.Tail(4000))
 		default:
 		}
-		if resp, err := http.Get(p.Ready); err == nil {
+		if resp, err := probe.Get(p.Ready); err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return nil
@@ -120,20 +122,6 @@ func (p *Program) Running() bool {
 func (p *Program) Tail(n int) []byte {
 	data, _ := os.ReadFile(p.Log)
 	return data[max(0, len(data)-n):]
-}
-
-// FreePorts returns n ports of the loopback interface that nobody listens on now, all different.
-func FreePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
 
 // Run starts the programs, runs the tests beside them, and returns the exit code of the tests. When a test fails, it prints the ends of the logs.
