@@ -16,55 +16,72 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 )
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// installCRDs applies the generated files, one CustomResourceDefinition each, and
-// waits until all are established. It returns the kinds in v1.
-func installCRDs(ctx context.Context, cfg *rest.Config, dir string, variant CRDs) ([]schema.GroupVersionKind, error) {
+// installCRDs applies the generated files, one CustomResourceDefinition each, and waits until all are established.
+func installCRDs(ctx context.Context, cfg *rest.Config, dir string, variant CRDs) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
-		return nil, fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+		return fmt.Errorf("finding CustomResourceDefinitions: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("finding CustomResourceDefinitions: none in %s; run: make generate", dir)
+		return fmt.Errorf("finding CustomResourceDefinitions: none in %s; run: make generate", dir)
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
+		return fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
 	}
 	client := dyn.Resource(crdResource)
 	var names []string
-	var kinds []schema.GroupVersionKind
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("reading CustomResourceDefinition: %w", err)
+			return fmt.Errorf("reading CustomResourceDefinition: %w", err)
 		}
 		crd := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
-			return nil, fmt.Errorf("decoding %s: %w", file, err)
+			return fmt.Errorf("decoding %s: %w", file, err)
 		}
 		if variant == LightCRDs {
 			lighten(crd)
 		}
 		if err := createCRD(ctx, client, crd); err != nil {
-			return nil, fmt.Errorf("applying %s: %w", file, err)
+			return fmt.Errorf("applying %s: %w", file, err)
 		}
 		names = append(names, crd.GetName())
-		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-		kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
 	}
 	for _, name := range names {
 		if err := awaitEstablished(ctx, client, name); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return kinds, nil
+	return nil
+}
+
+// awaitServed waits until clients can find the resources of all CustomResourceDefinitions.
+func (e *Env) awaitServed(ctx context.Context) error {
+	meta, err := metadata.NewForConfig(e.Config)
+	if err != nil {
+		return fmt.Errorf("making client for CustomResourceDefinitions: %w", err)
+	}
+	list, err := meta.Resource(crdResource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing CustomResourceDefinitions: %w", err)
+	}
+	for i := range list.Items {
+		resource := schema.ParseGroupResource(list.Items[i].Name)
+		if err := e.awaitDiscovery(ctx, resource.String(), func(group string, r *metav1.APIResource) bool {
+			return group == resource.Group && r.Name == resource.Resource
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lighten replaces the schema of each version by one that accepts every object.

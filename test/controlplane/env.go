@@ -27,6 +27,11 @@ const (
 	stopLimit    = 15 * time.Second
 )
 
+// crdFolder holds the generated CRDs, as seen from the root of the repository.
+const crdFolder = "operator/config/crd/bases"
+
+var errShared = errors.New("other packages use this control plane: set Options.Own")
+
 // Options say what to start. The zero value is everything, with two nodes.
 type Options struct {
 	// Nodes is the number of simulated nodes; 0 means 2, a negative number none.
@@ -72,6 +77,9 @@ type Env struct {
 	// Dir holds data and logs (Dir/logs/*.log); it is removed by Stop.
 	Dir string
 
+	// attached: other packages use it as well, and another process started it.
+	attached bool
+
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	output *lockedBuffer
@@ -93,38 +101,54 @@ func Start(tb testing.TB, o Options) *Env {
 
 // StartForMain runs a control plane; stop ends it and may be called more than once.
 func StartForMain(o Options) (env *Env, stop func(), err error) {
-	root, err := repositoryRoot()
-	if err != nil {
-		return nil, nil, err
-	}
-	program := filepath.Join(root, "bin", "raygate-local")
-	if _, err := os.Stat(program); err != nil {
-		return nil, nil, errors.New("bin/raygate-local is not built; run: make localcluster")
-	}
 	dir, err := os.MkdirTemp("", "raygate-controlplane-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("making folder for the control plane: %w", err)
 	}
-	e := &Env{Dir: dir, output: &lockedBuffer{}, ended: make(chan struct{})}
-	if err := e.start(program, o); err != nil {
-		e.Stop()
+	e, err := startIn(dir, o)
+	if err != nil {
 		return nil, nil, err
 	}
-	if o.CRDs != NoCRDs {
-		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
-		defer cancel()
-		kinds, err := installCRDs(ctx, e.Config, filepath.Join(root, "operator", "config", "crd", "bases"), o.CRDs)
-		for _, kind := range kinds {
-			if err == nil {
-				err = e.awaitDiscovery(ctx, kind)
-			}
-		}
-		if err != nil {
-			e.Stop()
-			return nil, nil, err
-		}
-	}
 	return e, e.Stop, nil
+}
+
+// startIn runs a control plane with its data in the folder, which Stop removes, as does an error.
+func startIn(dir string, o Options) (*Env, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	program := filepath.Join(root, "bin", "raygate-local")
+	if _, err := os.Stat(program); err != nil {
+		return nil, errors.New("bin/raygate-local is not built; run: make localcluster")
+	}
+	e := newEnv(dir)
+	if err := e.startSeeded(root, program, o); err != nil {
+		e.Stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+func newEnv(dir string) *Env {
+	return &Env{Dir: dir, output: &lockedBuffer{}, ended: make(chan struct{})}
+}
+
+// startSeeded starts on a copy of the seed for these options, and waits until the API server serves the CRDs.
+func (e *Env) startSeeded(repo, program string, o Options) error {
+	from, err := seed(repo, program, o.CRDs)
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(e.Dir, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copying the seed of the control plane: %w", err)
+	}
+	if err := e.start(program, o); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	return e.awaitServed(ctx)
 }
 
 func (e *Env) start(program string, o Options) error {
@@ -148,6 +172,11 @@ func (e *Env) start(program string, o Options) error {
 	if err != nil {
 		return err
 	}
+	return e.use(r)
+}
+
+// use takes the addresses of a control plane that is ready.
+func (e *Env) use(r ready) (err error) {
 	e.Kubeconfig, e.Server, e.Etcd = r.Kubeconfig, r.Server, r.Etcd
 	if e.Config, err = clientcmd.BuildConfigFromFlags("", r.Kubeconfig); err != nil {
 		return fmt.Errorf("reading kubeconfig of the control plane: %w", err)
@@ -220,6 +249,9 @@ func (e *Env) readReady() (ready, bool) {
 // KillAPIServer ends the API server as a crash would and leaves it down until
 // RestartAPIServer; it returns when the server does not answer any more.
 func (e *Env) KillAPIServer() error {
+	if e.attached {
+		return errShared
+	}
 	if err := e.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 		return fmt.Errorf("asking for the end of the API server: %w", err)
 	}
@@ -229,6 +261,9 @@ func (e *Env) KillAPIServer() error {
 // RestartAPIServer ends the API server as a crash would, if it runs, starts it on
 // the same port and returns when it is ready.
 func (e *Env) RestartAPIServer() error {
+	if e.attached {
+		return errShared
+	}
 	r, ok := e.readReady()
 	if !ok {
 		return errors.New("restarting the API server: the control plane is not ready")
@@ -240,20 +275,28 @@ func (e *Env) RestartAPIServer() error {
 	return err
 }
 
-// Stop ends everything and removes the data. It may be called more than once.
+// Stop ends everything and removes the data, unless the control plane is shared with other packages. It may be called more than once.
 func (e *Env) Stop() {
-	e.once.Do(func() {
-		if e.cmd != nil {
-			_ = e.cmd.Process.Signal(syscall.SIGTERM)
-			select {
-			case <-e.ended:
-			case <-time.After(stopLimit):
-				_ = e.cmd.Process.Kill()
-				<-e.ended
-			}
-			_ = e.stdin.Close()
-		}
+	e.end()
+	if !e.attached {
 		_ = os.RemoveAll(e.Dir)
+	}
+}
+
+// end ends everything and leaves the data.
+func (e *Env) end() {
+	e.once.Do(func() {
+		if e.cmd == nil {
+			return
+		}
+		_ = e.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-e.ended:
+		case <-time.After(stopLimit):
+			_ = e.cmd.Process.Kill()
+			<-e.ended
+		}
+		_ = e.stdin.Close()
 	})
 }
 

@@ -50,7 +50,9 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	if err := awaitEstablished(ctx, client, name); err != nil {
 		return nil, err
 	}
-	if err := e.awaitDiscovery(ctx, kind); err != nil {
+	if err := e.awaitDiscovery(ctx, kind.Kind, func(group string, r *metav1.APIResource) bool {
+		return group == kind.Group && r.Kind == kind.Kind
+	}); err != nil {
 		return nil, err
 	}
 	return func() error {
@@ -73,8 +75,8 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	}, nil
 }
 
-// awaitDiscovery waits until clients can find the kind, which is a moment after it is established.
-func (e *Env) awaitDiscovery(ctx context.Context, kind schema.GroupVersionKind) error {
+// awaitDiscovery waits until clients can find what is wanted, which is a moment after its definition is established.
+func (e *Env) awaitDiscovery(ctx context.Context, what string, wanted func(group string, r *metav1.APIResource) bool) error {
 	found, err := discovery.NewDiscoveryClientForConfig(e.Config)
 	if err != nil {
 		return fmt.Errorf("making client for discovery: %w", err)
@@ -82,11 +84,12 @@ func (e *Env) awaitDiscovery(ctx context.Context, kind schema.GroupVersionKind) 
 	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
 		_, all, _ := found.ServerGroupsAndResources() // what is missing is asked for again
 		return slices.ContainsFunc(all, func(l *metav1.APIResourceList) bool {
-			return l.GroupVersion == kind.GroupVersion().String() && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind })
+			version, err := schema.ParseGroupVersion(l.GroupVersion)
+			return err == nil && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return wanted(version.Group, &r) })
 		}), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for %s to be found: %w", kind.Kind, err)
+		return fmt.Errorf("waiting for %s to be found: %w", what, err)
 	}
 	return nil
 }

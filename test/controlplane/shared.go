@@ -13,10 +13,14 @@ type Shared struct {
 	stop  func()
 }
 
-// Share prepares a control plane with these options; Main of the result must end it.
+// Share prepares a control plane with these options; Main of the result must end it. Packages without Options.Own use the same control plane when
+// they run below the command test/controlplane/together.
 func Share(o Options) *Shared {
 	s := &Shared{stop: func() {}}
 	s.start = sync.OnceValues(func() (*Env, error) {
+		if env, err := attach(o); env != nil || err != nil {
+			return env, err
+		}
 		env, stop, err := StartForMain(o)
 		if err == nil {
 			s.stop = stop

@@ -1,0 +1,128 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// seedAge is how long the seed of other CRDs or another Kubernetes is kept: a branch that is left today may be back tomorrow.
+const seedAge = 24 * time.Hour
+
+// seeded are the folders of a control plane that a seed consists of: objects, and the keys that signed tokens among them.
+var seeded = []string{"etcd", "pki"}
+
+// seed returns a folder with the data of a control plane that has these CRDs, from an earlier start. A control plane that starts on a copy of it
+// neither validates and stores the CRDs nor makes the objects that each API server makes at its first start: BenchmarkStart shows the seconds.
+// The first call makes the seed; other processes wait for it.
+func seed(repo, program string, crds CRDs) (string, error) {
+	key, err := seedKey(repo, crds)
+	if err != nil {
+		return "", err
+	}
+	seeds := filepath.Join(repo, "bin", "k8s", "seeds")
+	if err := os.MkdirAll(seeds, 0o700); err != nil {
+		return "", fmt.Errorf("making folder for seeds: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(seeds, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("locking seeds: %w", err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("locking seeds: %w", err)
+	}
+	dir := filepath.Join(seeds, key)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := removeOld(seeds); err != nil {
+		return "", err
+	}
+	return dir, makeSeed(repo, program, dir, crds)
+}
+
+// seedKey is a hash of all that the data depends on: the programs, by the keys that the build leaves beside them, and the CRDs.
+func seedKey(repo string, crds CRDs) (string, error) {
+	files, err := filepath.Glob(filepath.Join(repo, "bin", "k8s", ".key*"))
+	if err != nil {
+		return "", fmt.Errorf("finding the keys of programs: %w", err)
+	}
+	if crds != NoCRDs {
+		generated, err := filepath.Glob(filepath.Join(repo, crdFolder, "*.yaml"))
+		if err != nil {
+			return "", fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+		}
+		files = append(files, generated...)
+	}
+	hash := sha256.New()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("reading what a seed depends on: %w", err)
+		}
+		fmt.Fprintf(hash, "%s %d\n%s", filepath.Base(file), len(data), data)
+	}
+	fmt.Fprintln(hash, crds)
+	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+func makeSeed(repo, program, dir string, crds CRDs) error {
+	work, err := os.MkdirTemp(filepath.Dir(dir), "new-")
+	if err != nil {
+		return fmt.Errorf("making seed: %w", err)
+	}
+	defer os.RemoveAll(work)
+	e := newEnv(work)
+	defer e.end()
+	if err := e.start(program, Options{Nodes: -1, WithoutScheduler: true}); err != nil {
+		return fmt.Errorf("making seed: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	if crds != NoCRDs {
+		if err := installCRDs(ctx, e.Config, filepath.Join(repo, crdFolder), crds); err != nil {
+			return fmt.Errorf("making seed: %w", err)
+		}
+	}
+	e.end()
+	entries, err := os.ReadDir(work)
+	if err != nil {
+		return fmt.Errorf("making seed: %w", err)
+	}
+	for _, entry := range entries {
+		if !slices.Contains(seeded, entry.Name()) {
+			if err := os.RemoveAll(filepath.Join(work, entry.Name())); err != nil {
+				return fmt.Errorf("making seed: %w", err)
+			}
+		}
+	}
+	if err := os.Rename(work, dir); err != nil {
+		return fmt.Errorf("making seed: %w", err)
+	}
+	return nil
+}
+
+// removeOld removes seeds that nobody made for a day.
+func removeOld(seeds string) error {
+	entries, err := os.ReadDir(seeds)
+	if err != nil {
+		return fmt.Errorf("reading seeds: %w", err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !entry.IsDir() || time.Since(info.ModTime()) < seedAge {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(seeds, entry.Name())); err != nil {
+			return fmt.Errorf("removing an old seed: %w", err)
+		}
+	}
+	return nil
+}

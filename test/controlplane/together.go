@@ -1,0 +1,62 @@
+package controlplane
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// togetherVariable names the folder of control planes that packages share, one in each subfolder.
+const togetherVariable = "RAYGATE_TEST_CONTROL_PLANES"
+
+// together are the control planes that packages share, by name.
+var together = map[string]Options{
+	"light": {CRDs: LightCRDs, Nodes: -1, WithoutScheduler: true},
+	"bare":  {CRDs: FullCRDs, Nodes: -1, WithoutScheduler: true},
+	"nodes": {CRDs: FullCRDs},
+}
+
+// attach returns the control plane that packages with these options share; nil when there is none.
+func attach(o Options) (*Env, error) {
+	root := os.Getenv(togetherVariable)
+	if root == "" || o.Own {
+		return nil, nil
+	}
+	for name, offered := range together {
+		if offered != o {
+			continue
+		}
+		e := newEnv(filepath.Join(root, name))
+		e.attached = true
+		r, ok := e.readReady()
+		if !ok {
+			return nil, fmt.Errorf("the control plane %s that packages share is not ready", e.Dir)
+		}
+		return e, e.use(r)
+	}
+	return nil, nil
+}
+
+// Together starts the control planes that packages share, and returns the environment variable, as NAME=VALUE, by which test processes find them.
+func Together() (variable string, stop func(), err error) {
+	root, err := os.MkdirTemp("", "raygate-controlplanes-")
+	if err != nil {
+		return "", nil, fmt.Errorf("making folder for control planes: %w", err)
+	}
+	var started []*Env
+	stop = func() {
+		for _, e := range started {
+			e.Stop()
+		}
+		_ = os.RemoveAll(root)
+	}
+	for name, o := range together {
+		e, err := startIn(filepath.Join(root, name), o)
+		if err != nil {
+			stop()
+			return "", nil, err
+		}
+		started = append(started, e)
+	}
+	return togetherVariable + "=" + root, stop, nil
+}
