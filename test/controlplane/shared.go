@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -54,4 +56,13 @@ func SkipShort(tb testing.TB) {
 	if testing.Short() {
 		tb.Skip("needs a control plane: run without -short, after make build")
 	}
+}
+
+// ShortMain reports whether a TestMain ends at once because tests run with -short and all tests of its package need a control plane. It says so.
+func ShortMain(name string) bool {
+	flag.Parse()
+	if testing.Short() {
+		fmt.Printf("%s: all tests skipped: they need a control plane; run without -short, after make build\n", name)
+	}
+	return testing.Short()
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 const (
@@ -24,6 +25,7 @@ const (
 
 // A crash of the operator or of the API server in the middle of creating clusters delays them and does nothing else.
 func TestCrashWhileCreating(t *testing.T) {
+	suite.All(t, "creates a hundred clusters")
 	crashes := map[string]func(t *testing.T){
 		"operator": func(t *testing.T) {
 			product.operator.Kill()
@@ -111,6 +113,7 @@ func owner(references []metav1.OwnerReference) string {
 
 // A client that repeats each create until it is answered, over crashes of the gateway, makes each object once.
 func TestGatewayCrashWhileCreating(t *testing.T) {
+	suite.All(t, "creates a thousand clusters")
 	const objects, clients = 1000, 16
 	ns := namespace(t)
 	body := manifestWithoutName(ns)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 // runs is a program that leaves a line in a file each time it starts, and does then what the rest says.
@@ -40,6 +42,9 @@ const (
 	failed   = rayv1.JobDeploymentStatusFailed
 )
 
+// faultsOfEachChange are the cases of TestJobFaults that run in `make test`, one for each way in which a job ends.
+var faultsOfEachChange = []string{"failing program", "retry that helps", "stop by hand", "suspension", "dashboard dies with its head"}
+
 // What goes wrong with a job ends as it should, with the program run as often as it should be and nothing left over.
 func TestJobFaults(t *testing.T) {
 	type ending struct {
@@ -61,7 +66,7 @@ func TestJobFaults(t *testing.T) {
 			`submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: s, image: x, command: [sh, -c, "ray job submit --address http://nobody:8265 -- echo"]}]}}`},
 			nil, ending{failed, "", rayv1.SubmissionFailed, 0, ""}},
 		"missing program": {rayv1.HTTPMode, `exec no-such-program`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no-such-program"}},
-		"deadline": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, []string{"activeDeadlineSeconds: 6", "backoffLimit: 2"}, nil,
+		"deadline": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, []string{"activeDeadlineSeconds: 30", "backoffLimit: 2"}, nil,
 			ending{failed, rayv1.JobStatusStopped, rayv1.DeadlineExceeded, 1, "begun"}},
 		"retry in vain": {rayv1.HTTPMode, `exit 1`, []string{"backoffLimit: 1"}, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 2, ""}},
 		"retry that helps": {rayv1.K8sJobMode, `test -e %s/again || { touch %[1]s/again; exit 1; }; echo better`, []string{"backoffLimit: 1"}, nil,
@@ -111,6 +116,9 @@ func TestJobFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if !slices.Contains(faultsOfEachChange, name) {
+				suite.All(t, "the tests of jobplan and of the controller have each of these cases")
+			}
 			t.Parallel()
 			ns, dir := namespace(t), t.TempDir()
 			file := filepath.Join(dir, "runs")
@@ -157,9 +165,11 @@ func childrenOf(t *testing.T, j *rayv1.RayJob) []string {
 
 // A dashboard that does not answer for a while after its head has started delays its own job and nothing else.
 func TestJobWithDashboardThatHangs(t *testing.T) {
+	suite.All(t, "waits a minute for the dashboard; the tests of package poll have it without waiting")
+	t.Parallel()
 	ns := namespace(t)
 	hanging := strings.Replace(string(rayJob("slow", ns, rayv1.HTTPMode, "echo late")), "      template:\n",
-		"      template:\n        metadata: {annotations: {raygate.io/sim-dashboard-hang: 20s}}\n", 1)
+		"      template:\n        metadata: {annotations: {raygate.io/sim-dashboard-hang: 60s}}\n", 1)
 	kubectl(t, []byte(hanging), "create", "-f", "-")
 	awaitJob(t, ns, "slow", "has a cluster", func(st *rayv1.RayJobStatus) bool { return st.DashboardURL != "" })
 	kubectl(t, rayJob("fast", ns, rayv1.HTTPMode, "echo early"), "create", "-f", "-")
@@ -175,6 +185,7 @@ func TestJobWithDashboardThatHangs(t *testing.T) {
 
 // Jobs go on while the operator is away, and each runs once however often it is killed.
 func TestJobsWhileTheOperatorIsKilled(t *testing.T) {
+	suite.All(t, "the kill stories of the controller of RayJobs cover each write of the operator")
 	const jobs, kills = 12, 4
 	ns, dir := namespace(t), t.TempDir()
 	modes := []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode}

@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/raycli"
 )
 
@@ -67,6 +68,7 @@ func TestPythonClient(t *testing.T) {
 
 // The same with TLS, and with the token of a ServiceAccount, in a file. It is the caller's rights that count.
 func TestPythonClientWithTokens(t *testing.T) {
+	suite.All(t, "clients/python has tests of its own for credentials")
 	ns, dir := namespace(t), t.TempDir()
 	token := raycli.Caller(t, product.env.Config, ns, "python", "get")
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {

@@ -1,4 +1,4 @@
-package e2e
+package local
 
 import (
 	"encoding/json"
@@ -12,19 +12,21 @@ import (
 	"time"
 
 	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 // What `make up`, `make down`, `make run` and `make reset` do, in a folder of the test's own and beside the cluster that the
 // other tests use, so that the usual ports may be taken.
 func TestLocalProduct(t *testing.T) {
+	suite.All(t, "starts the whole product twice")
 	dir := filepath.Join(t.TempDir(), "local")
 	local := func(wantCode int, args ...string) string {
 		t.Helper()
-		stdout, stderr, code := command(t, nil, "raygate-local", append(args, "--dir", dir)...)
+		printed, code := local(t, append(args, "--dir", dir)...)
 		if code != wantCode {
-			t.Fatalf("raygate-local %v: exit code %d, want %d:\n%s%s", args, code, wantCode, stdout, stderr)
+			t.Fatalf("raygate-local %v: exit code %d, want %d:\n%s", args, code, wantCode, printed)
 		}
-		return stdout + stderr
+		return printed
 	}
 
 	printed := local(0, "up")
@@ -57,6 +59,7 @@ func TestLocalProduct(t *testing.T) {
 
 // Ctrl-C ends the foreground run cleanly; the crash of a part ends the rest and shows its last words.
 func TestForegroundRunEnds(t *testing.T) {
+	suite.All(t, "starts the whole product twice")
 	ends := map[string]struct {
 		end      func(t *testing.T, supervisor *exec.Cmd, dir string)
 		wantCode int

@@ -1,4 +1,4 @@
-package e2e
+package local
 
 import (
 	"context"
@@ -10,18 +10,20 @@ import (
 	"time"
 
 	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/docs"
 )
 
 // TestReadme runs the commands that README.md gives to try, in their order and as they stand there, on a local cluster of its own.
 func TestReadme(t *testing.T) {
+	suite.All(t, "starts the whole product")
 	const root = "../.."
-	blocks, err := docs.RunBy(root, "test/e2e TestReadme")
+	blocks, err := docs.RunBy(root, "test/local TestReadme")
 	if err != nil || len(blocks) != 1 {
 		t.Fatalf("%d blocks of commands, want 1: %v", len(blocks), err)
 	}
 	dir := filepath.Join(t.TempDir(), "local")
-	if out, _, code := command(t, nil, "raygate-local", "up", "--dir", dir); code != 0 {
+	if out, code := local(t, "up", "--dir", dir); code != 0 {
 		t.Fatalf("raygate-local up: exit code %d\n%s", code, out)
 	}
 	t.Cleanup(func() { _ = exec.Command(programs.Binary("raygate-local"), "reset", "--dir", dir).Run() })
