@@ -4,6 +4,7 @@
 # MICRO=0 leaves out the micro-benchmarks, BENCHTIME sets how long each of them runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
 # Built, not `go run`: that one would answer signals in place of the program.
 work=$(mktemp -d)

@@ -11,6 +11,7 @@
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/hack/env.sh"
 src=$root/localcluster
 out=$root/bin
 k8s=$out/k8s
@@ -120,7 +121,7 @@ build_kube() {
 	rm -f "$k8s/.key"
 	# To a new name first: a running cluster keeps the old file, and an
 	# interrupted build leaves no half of a program behind.
-	ticking "Kubernetes" "of at most $total packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$k8s/kube.new" ./cmd/kube
+	ticking "Kubernetes" "of at most $total packages compiled" go build -v -ldflags "-s -w $flags" -o "$k8s/kube.new" ./cmd/kube
 	mv -f "$k8s/kube.new" "$k8s/kube"
 	for p in $programs; do ln -sf kube "$k8s/$p"; done
 	echo "$key" >"$k8s/.key"
@@ -134,7 +135,7 @@ build_supervisor() {
 	fi
 	rm -f "$k8s/.key-raygate-local"
 	count_packages ./cmd/raygate-local
-	ticking "raygate-local" "of at most $total packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$out/raygate-local.new" ./cmd/raygate-local
+	ticking "raygate-local" "of at most $total packages compiled" go build -v -ldflags "-s -w $flags" -o "$out/raygate-local.new" ./cmd/raygate-local
 	mv -f "$out/raygate-local.new" "$out/raygate-local"
 	echo "$key" >"$k8s/.key-raygate-local"
 }
@@ -144,7 +145,7 @@ build_standins() {
 	if ! up_to_date "$k8s/.key-standins" "$key" "$standins/ray"; then
 		rm -f "$k8s/.key-standins"
 		mkdir -p "$standins"
-		ticking "stand-ins for Ray's programs" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" -o "$standins/ray.new" ./cmd/ray
+		ticking "stand-ins for Ray's programs" "packages compiled" go build -v -ldflags "-s -w" -o "$standins/ray.new" ./cmd/ray
 		mv -f "$standins/ray.new" "$standins/ray"
 		echo "$key" >"$k8s/.key-standins"
 	fi
@@ -177,11 +178,11 @@ build_node() {
 	say "building kubelet, kube-proxy, containerd, runc and CoreDNS; some minutes the first time"
 	rm -f "$k8s/.key-node"
 	mkdir -p "$node"
-	ticking "kubelet and kube-proxy" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $flags" -o "$node/kube-node.new" ./cmd/node
+	ticking "kubelet and kube-proxy" "packages compiled" go build -v -ldflags "-s -w $flags" -o "$node/kube-node.new" ./cmd/node
 	mv -f "$node/kube-node.new" "$node/kube-node"
 	for p in kubelet kube-proxy; do ln -sf kube-node "$node/$p"; done
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$node/pause" ./cmd/pause
-	(cd node/dns && ticking "CoreDNS" "packages compiled" env CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" -o "$node/dns" .)
+	go build -ldflags "-s -w" -o "$node/pause" ./cmd/pause
+	(cd node/dns && ticking "CoreDNS" "packages compiled" go build -v -ldflags "-s -w" -o "$node/dns" .)
 	c=github.com/containerd/containerd/v2
 	module 0 containerd . "$c/cmd/containerd $c/cmd/containerd-shim-runc-v2 $c/cmd/ctr" -tags "no_btrfs no_devmapper no_zfs" \
 		-ldflags "-s -w -X $c/version.Version=$(version_of containerd $c)"

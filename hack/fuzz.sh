@@ -2,6 +2,7 @@
 # Runs every fuzz target of the module for FUZZTIME each; stops at the first finding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -2,6 +2,7 @@
 # Writes every generated file of the repository, in the order in which they depend on each other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
 step() { echo "generate: $1"; shift; "$@"; }
 step "API deep copies and CRDs" hack/generate-api.sh

@@ -2,6 +2,7 @@
 # Lints the modules beside the main one with the tools and rules of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 root=$PWD
 linter=$(go tool -modfile=go.tools.mod -n golangci-lint)
 

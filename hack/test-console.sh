@@ -3,6 +3,7 @@
 # Where there is no Chromium it says so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../test/console"
+. ../../hack/env.sh
 
 begin=$(date +%s)
 go test ./... -vet=off -count=1 -timeout 15m -parallel 4 "$@" # tests of pages mostly wait

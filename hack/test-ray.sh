@@ -3,6 +3,7 @@
 # no real node, as this is not Linux or not root, it says so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
 suite=${1:-core}
 leave_out() {

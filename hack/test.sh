@@ -1,13 +1,59 @@
 #!/usr/bin/env bash
-# Runs the tests of all modules. Packages that need a control plane start their own.
+# Runs the tests of all modules, several at a time as most of them wait: hack/test.sh for what a change needs, TESTS=all hack/test.sh for all of them.
+# `make build` must have been run. The output of each lane is kept in TEST_LOGS (a folder), if that is set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
-export GOFLAGS="${GOFLAGS:-} -vet=off" # the linters of `make verify` vet; to vet once more takes minutes where caches are cold
-go test -timeout 20m ./...
-# The release tools and the Helm chart: helm lint, what the chart renders, that it says the same as kustomize.
-(cd hack/release && go test -timeout 10m ./...)
-# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
-(cd localcluster && go test -timeout 10m ./internal/... ./cmd/ray/... ./cmd/raygate-local/...)
-(cd observability && go test ./...)
-(cd hack/site && go test ./...)
+export GOFLAGS="$GOFLAGS -vet=off" # the linters of `make verify` vet; to vet once more takes minutes where caches are cold
+logs=${TEST_LOGS:-$(mktemp -d)}
+mkdir -p "$logs"
+limit=20m
+if [ "${TESTS:-}" = all ]; then limit=60m; fi
+
+# The main module. Long packages come first, so that none of them is alone at the end.
+main() {
+	go build -o "$logs/together" ./test/controlplane/together
+	"$logs/together" go test -p 4 -parallel 8 -timeout "$limit" \
+		./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./...
+}
+
+# The race detector, where goroutines share memory. These packages need no control plane.
+race() {
+	CGO_ENABLED=1 go test -race -short -p 1 -timeout "$limit" ./apiserver/... ./clients/... ./cmd/... ./pkg/... \
+		./operator/cmd/... ./operator/internal/{backoff,byowner,children,controller,dashboards,devicequota,metrics,overlay,owned,podexec,poll,reconcile,report,served,webhook}/...
+}
+
+# The modules beside the main one.
+beside() {
+	local failed=0
+	# The release tools and the Helm chart: helm lint, what the chart renders, that it says the same as kustomize.
+	(cd hack/release && go test -timeout "$limit" ./...) || failed=1
+	# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
+	(cd localcluster && go test -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
+	for module in observability hack/site; do
+		(cd "$module" && go test -timeout "$limit" ./...) || failed=1
+	done
+	return "$failed"
+}
+
+begin=$(date +%s)
+trap 'kill $(jobs -p) 2>/dev/null || true; if [ -z "${TEST_LOGS:-}" ]; then rm -rf "$logs"; fi' EXIT
+race >"$logs/race.log" 2>&1 &
+racing=$!
+beside >"$logs/beside.log" 2>&1 &
+others=$!
+failed=()
+main 2>&1 | tee "$logs/main.log" | grep -v '\[no test files\]' || failed+=("main module")
+wait "$racing" || failed+=("race detector")
+wait "$others" || failed+=("other modules")
+for lane in race beside; do
+	grep -v '\[no test files\]' "$logs/$lane.log" | sed "s/^/$lane: /" || true
+done
+echo "test: the ten slowest packages, in seconds"
+hack/slowest.sh "$logs"
+if [ "${#failed[@]}" -gt 0 ]; then
+	printf 'test: failed: %s\n' "${failed[@]}" >&2
+	exit 1
+fi
+echo "test: passed in $(($(date +%s) - begin)) s"

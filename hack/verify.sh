@@ -3,6 +3,7 @@
 # The regenerated files are left in place, so that the remedy is to look at them and commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/env.sh
 
 generated=(api charts cmd/raygate/internal/migrate/roles observability operator/config proto third_party docs go.mod go.sum)
 before=$(mktemp -d)

@@ -13,7 +13,6 @@ const togetherVariable = "RAYGATE_TEST_CONTROL_PLANES"
 var together = map[string]Options{
 	"light": {CRDs: LightCRDs, Nodes: -1, WithoutScheduler: true},
 	"bare":  {CRDs: FullCRDs, Nodes: -1, WithoutScheduler: true},
-	"nodes": {CRDs: FullCRDs},
 }
 
 // attach returns the control plane that packages with these options share; nil when there is none.

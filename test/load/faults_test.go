@@ -100,7 +100,7 @@ func TestAPIServerAway(t *testing.T) {
 	if age := g.metric(t, `raygate_apiserver_cache_age_seconds{resource="rayclusters"}`); age < 5 || age > time.Since(begin).Seconds()+60 {
 		t.Errorf("the metric says that the cache is %f s old, after %s", age, time.Since(begin))
 	}
-	if resp, err := http.Get(g.Ready); err != nil || resp.StatusCode != http.StatusOK {
+	if resp, err := probe.Get(g.Ready); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("readiness is withdrawn: %v %v", resp, err)
 	}
 	got, err := send(ctx, web, "unknown", http.MethodGet, g.url(ns, "/c0"), nil)

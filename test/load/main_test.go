@@ -17,6 +17,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -25,7 +26,7 @@ var long = flag.Bool("long", false, "run for as long, and with as many objects, 
 // settle bounds every wait. It is generous, for slow machines: no test depends on speed.
 const settle = 3 * time.Minute
 
-var shared = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
+var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
@@ -48,9 +49,7 @@ type control struct {
 
 func controlPlane(t *testing.T) *control {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
+	suite.All(t, "takes both cores for many seconds, which makes other tests slow")
 	env := shared.Env(t)
 	utilruntime.Must(rayv1.AddToScheme(clientgoscheme.Scheme))
 	c, err := client.New(env.Config, client.Options{Scheme: clientgoscheme.Scheme})

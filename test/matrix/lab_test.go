@@ -73,7 +73,9 @@ var lab struct {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	if controlplane.ShortMain("test/matrix") {
+		return
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "preparing:", err)

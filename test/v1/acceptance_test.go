@@ -45,8 +45,7 @@ func rule(m protoreflect.MethodDescriptor) (verb, path, body string) {
 	return "", "", ""
 }
 
-// TestAcceptance is what has to be so for existing clients to work unchanged. Of the list, round trips (3) and clusterState with the endpoint of the dashboard (8)
-// are in TestClusters, TestJobs and TestServices, HTTP statuses (4) in all tests, and pages (5) in TestLists.
+// TestAcceptance shows what existing clients depend on. TestClusters, TestJobs and TestServices have the round trips, and TestV1Pages of the gateway the pages.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +58,7 @@ func TestAcceptance(t *testing.T) {
 		}
 		return code, string(answer), header
 	}
-	t.Run("1 paths, verbs and bodies of every method", func(t *testing.T) {
+	t.Run("paths, verbs and bodies of every method", func(t *testing.T) {
 		for _, s := range services() {
 			for i := range s.Methods().Len() {
 				m := s.Methods().Get(i)
@@ -76,7 +75,7 @@ func TestAcceptance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("1 JSON", func(t *testing.T) {
+	t.Run("JSON", func(t *testing.T) {
 		for name, tc := range map[string]struct {
 			body string
 			code int
@@ -92,7 +91,7 @@ func TestAcceptance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("1 routing", func(t *testing.T) {
+	t.Run("routing", func(t *testing.T) {
 		for _, tc := range []struct {
 			method, path string
 			want         int
@@ -116,7 +115,7 @@ func TestAcceptance(t *testing.T) {
 			t.Errorf("a method in a header counts: %d", code)
 		}
 	})
-	t.Run("2 reply style", func(t *testing.T) {
+	t.Run("reply style", func(t *testing.T) {
 		sent := w.cluster("style")
 		sent.ClusterSpec.HeadGroupSpec.Volumes = []*kuberay.Volume{{Name: "claim", MountPath: "/claim", Source: "claim"}}
 		sent.ClusterSpec.WorkerGroupSpec[0].RayStartParams = nil
@@ -134,7 +133,7 @@ func TestAcceptance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("4 errors have a code and a message and nothing else", func(t *testing.T) {
+	t.Run("errors have a code and a message and nothing else", func(t *testing.T) {
 		for _, path := range []string{w.path("clusters", "none"), w.path("clusters", ""), "/apis/v1/unknown", w.path("clusters") + "?limit=abc"} {
 			_, answer, header := send(t, "GET", path, "")
 			var members map[string]any
@@ -143,16 +142,16 @@ func TestAcceptance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("6 labels, annotations and ConfigMaps", func(t *testing.T) { testStoredForm(w.in(t)) })
-	t.Run("7 unknown members", func(t *testing.T) {
+	t.Run("labels, annotations and ConfigMaps", func(t *testing.T) { testStoredForm(w.in(t)) })
+	t.Run("unknown members", func(t *testing.T) {
 		body := `{"name":"unknown","namespace":"` + w.namespace + `","cpu":1,"memory":1,"gpu accelerator":"x","memory_unit":"Mi","new":{"a":[1]}}`
 		code, answer, header := send(t, "POST", w.path("compute_templates"), body)
 		if code != 200 || !strings.Contains(answer, `"memoryUnit":"Mi"`) || len(header.Values("Warning")) != 2 {
 			t.Errorf("%d %s, warnings %v", code, answer, header.Values("Warning"))
 		}
 	})
-	t.Run("9 gRPC", func(t *testing.T) { testGRPC(w.in(t)) })
-	t.Run("10 endpoints", func(t *testing.T) {
+	t.Run("gRPC", func(t *testing.T) { testGRPC(w.in(t)) })
+	t.Run("endpoints", func(t *testing.T) {
 		for path, want := range map[string]string{
 			"/healthz": "ok", "/metrics": `grpc_server_handled_total{grpc_code="OK",grpc_method="CreateComputeTemplate",grpc_service="proto.ComputeTemplateService"`, "/swagger-ui/": "/swagger/",
 			"/swagger/cluster.swagger.json": `"/apis/v1/clusters"`, "/swagger/config.swagger.json": `"/apis/v1/compute_templates"`, "/swagger/job.swagger.json": `"/apis/v1/jobs"`,

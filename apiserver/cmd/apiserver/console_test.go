@@ -65,9 +65,6 @@ type consoleRights struct {
 
 // Kubernetes decides what the pages show: who calls by a session, what they may do, and whose Pods they see.
 func TestConsole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -200,9 +197,6 @@ func TestConsole(t *testing.T) {
 }
 
 func TestConsoleOff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	for _, on := range []bool{true, false} {
 		p := startProcess(t, env.Config, authn.None, func(o *Options) { o.EnableConsole = on })

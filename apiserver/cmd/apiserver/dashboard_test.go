@@ -13,9 +13,6 @@ import (
 
 // A head that is ready with nothing behind its Service: what the API server says of that is a finding, and no failure of the diagnosis.
 func TestDiagnoseOfADashboardThatDoesNotAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

@@ -27,9 +27,6 @@ import (
 
 // TestDashboards uses dashboards behind the Service proxy of a real API server, as users with different rights.
 func TestDashboards(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := controlplane.Start(t, controlplane.Options{Nodes: 1})
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

@@ -336,9 +336,6 @@ func (d restEntry) watch(ctx context.Context, req *raygatev2.WatchClustersReques
 }
 
 func TestEntryPoints(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	p := startProcess(t, env.Config, authn.None)
 	for name, d := range map[string]entryPoint{

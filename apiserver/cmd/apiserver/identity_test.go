@@ -69,9 +69,6 @@ func (c *tlsCaller) codes(ctx context.Context, namespace string) (codes.Code, in
 }
 
 func TestImpersonate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -129,9 +126,6 @@ func TestImpersonate(t *testing.T) {
 
 // Certificates and client CAs are replaced under a running process; connections that there are go on.
 func TestTLSRotation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -173,9 +167,6 @@ func TestTLSRotation(t *testing.T) {
 
 // Reads and watches died 10 s after the API server.
 func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -253,9 +244,6 @@ func reads(ctx context.Context, t *testing.T, what string, d entryPoint) {
 
 // What Kubernetes refuses the gateway was shown to the caller as if it had been refused to them.
 func TestGatewayWithoutRights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -297,9 +285,6 @@ func isRefused(err error) bool {
 }
 
 func TestNamespaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

@@ -25,9 +25,6 @@ import (
 
 // TestKinds holds every method of every kind to a real API server, by gRPC and by REST.
 func TestKinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuditPolicy: auditPolicy(t)})
 	p := startProcess(t, env.Config, authn.None)
 	callers := map[string]caller{"grpc": newGRPCCaller(t, p.grpc, ""), "rest": restCaller{base: p.http}}
@@ -45,7 +42,6 @@ func TestKinds(t *testing.T) {
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
 	t.Run("unknown fields", func(t *testing.T) { testUnknownFields(t, env, callers) })
 	t.Run("rights", func(t *testing.T) { testRights(t, env) })
-	t.Run("away", func(t *testing.T) { testAway(t, env, p) })
 }
 
 func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name string) {

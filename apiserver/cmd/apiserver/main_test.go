@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var shared = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
+var shared = controlplane.Share(controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { shared.Main(m) }
 

@@ -189,9 +189,6 @@ func reached(t *testing.T, d *appsv1.Deployment, policy *networkingv1.NetworkPol
 // The API server takes what default and namespaced consist of, the Pod security standard of the namespace lets the Pod in, and the rights that they grant are
 // all that the gateway needs.
 func TestManifestsOnTheAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

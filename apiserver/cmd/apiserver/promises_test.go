@@ -432,32 +432,3 @@ func asJSON(u *unstructured.Unstructured) []byte {
 	data, _ := json.Marshal(u.Object)
 	return data
 }
-
-// testAway ends the API server: watches and reads go on, and say how old they are; a version of the future ends nothing.
-func testAway(t *testing.T, env *controlplane.Env, p *process) {
-	s := allServed()[0]
-	c := restCaller{base: p.http}
-	s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, "away")})
-	_, err := restCaller{base: p.http}.call(t.Context(), s.method(t, "Get", ""), object{"namespace": "default", "name": "away"})
-	wantCode(t, "get", err, codes.OK)
-	if err := env.KillAPIServer(); err != nil {
-		t.Fatal(err)
-	}
-	var warned bool
-	for deadline := time.Now().Add(time.Minute); !warned; time.Sleep(100 * time.Millisecond) {
-		resp, err := (restEntry{base: p.http, contentType: "application/json"}).send(t.Context(), "GET", collection("default")+"/away", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		warned = strings.Contains(resp.Header.Get("Warning"), "no contact")
-		_ = resp.Body.Close()
-		if resp.StatusCode != 200 || time.Now().After(deadline) {
-			t.Fatalf("answer %d, warning %q", resp.StatusCode, resp.Header.Get("Warning"))
-		}
-	}
-	_, err = c.call(t.Context(), s.method(t, "Suspend", ""), object{"namespace": "default", "name": "away"})
-	wantCode(t, "a write", err, codes.Unavailable)
-	if err := env.RestartAPIServer(); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -80,9 +80,6 @@ func TestKubeRayManifests(t *testing.T) {
 
 // TestKubeRayManifestsOnTheAPIServer has clients without a token do all that V1 has with the rights of that installation, and nothing else.
 func TestKubeRayManifestsOnTheAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {

@@ -22,9 +22,6 @@ import (
 
 // TestOnAPIServer runs what only a real API server can tell, on one control plane.
 func TestOnAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
 	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
 	start := func(t *testing.T) *Store {
 		t.Helper()

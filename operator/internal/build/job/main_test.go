@@ -7,6 +7,6 @@ import (
 )
 
 // controlPlane leaves Pods unscheduled.
-var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }

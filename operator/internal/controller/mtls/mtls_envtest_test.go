@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
+var controlPlane = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 

@@ -6,6 +6,6 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = controlplane.Share(controlplane.Options{})
+var controlPlane = controlplane.Share(controlplane.Options{Own: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }

@@ -62,6 +62,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if controlplane.ShortMain("operator/internal/webhook/acceptance") {
+		return
+	}
 	ctrllog.SetLogger(logr.Discard())
 	code, err := run(m)
 	if err != nil {
