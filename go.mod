@@ -43,17 +43,9 @@ require (
 	k8s.io/cli-runtime v0.37.2
 )
 
-require (
-	github.com/dlclark/regexp2/v2 v2.5.2 // indirect
-	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
-	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
-	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
-)
+require github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
 
-require (
-	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b
-	sigs.k8s.io/gateway-api v1.6.3
-)
+require sigs.k8s.io/gateway-api v1.6.3
 
 require (
 	github.com/bufbuild/protocompile v0.14.1 // indirect
@@ -113,7 +105,7 @@ require (
 	github.com/google/cel-go v0.29.2
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/jhump/protoreflect/v2 v2.0.0-beta.2
+	github.com/jhump/protoreflect/v2 v2.0.0-beta.2 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/compress v1.20.2
 	github.com/moby/term v0.5.2 // indirect

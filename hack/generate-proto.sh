@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-go run ./hack/thirdparty
+go -C hack/thirdparty run . -dir "$PWD/third_party" # a module of its own, for its printer of protos
 go tool -modfile=go.tools.mod buf lint
 # The plugins write over what is there but never delete, so what has lost its source has to go first.
 rm -rf proto/gen/go proto/gen/openapi/kuberay

@@ -12,6 +12,6 @@ lint() {
 }
 # Not cmd/kube: loading it means compiling all of Kubernetes again, for a dispatcher of two files.
 lint localcluster ./internal/... ./cmd/ray/... ./cmd/raygate-local/...
-for module in hack/release hack/site observability test/console; do
+for module in hack/release hack/site hack/thirdparty observability test/console; do
 	lint "$module" ./...
 done

@@ -1,4 +1,4 @@
-package console
+package scripts
 
 import (
 	"strings"
@@ -9,8 +9,6 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/validation"
 )
-
-type object = map[string]any
 
 func TestProblems(t *testing.T) {
 	s := scriptOf(t, "problems")

@@ -1,4 +1,4 @@
-package console
+package scripts
 
 import "testing"
 
@@ -25,7 +25,7 @@ func TestLogsThatNeverCome(t *testing.T) {
 		"never ran, nor may one see": {object{"jobDeploymentStatus": "Failed"}, object{"code": 7}, "The RayJob ended as Failed before its job ran", "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			why := s.get("whyNone({status})", object{"status": tc.status, "error": tc.error})
+			why := s.get("whyNone({status: of})", object{"of": tc.status, "error": tc.error}) // a page has a status of its own
 			if tc.status == nil {
 				why = s.get("whyNone({})", nil)
 			}
