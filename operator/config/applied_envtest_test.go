@@ -37,9 +37,9 @@ const (
 	limit     = 2 * time.Minute
 )
 
-// TestBookG1G3G7Applied installs every overlay on a real API server, one over the other, as an administrator does who turns
+// TestManifestsApply installs every overlay on a real API server, one over the other, as an administrator does who turns
 // webhooks on and changes the source of certificates. Then it lets the certificates be made and rotated.
-func TestBookG1G3G7Applied(t *testing.T) {
+func TestManifestsApply(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
 	scheme := runtime.NewScheme()

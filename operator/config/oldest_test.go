@@ -11,9 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// TestBookL5PoliciesOnOldestKubernetes compiles the policies, and the conditions of the webhooks, as Kubernetes 1.30 does,
+// TestPoliciesOnOldestKubernetes compiles the policies, and the conditions of the webhooks, as Kubernetes 1.30 does,
 // the first in which policies are there by default. It lets new expressions use the libraries of the release before.
-func TestBookL5PoliciesOnOldestKubernetes(t *testing.T) {
+func TestPoliciesOnOldestKubernetes(t *testing.T) {
 	libraries := environment.MustBaseEnvSet(version.MajorMinor(1, 29))
 	compiled := 0
 	compiler := func() *cel.CompositedCompiler {

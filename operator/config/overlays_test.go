@@ -127,8 +127,8 @@ var (
 	withWebhooks = []string{"MutatingWebhookConfiguration raygate-mutating-webhook", "Service raygate-system/raygate-webhook", "ValidatingWebhookConfiguration raygate-validating-webhook"}
 )
 
-// TestBookG1Overlays: what each installation consists of.
-func TestBookG1Overlays(t *testing.T) {
+// TestOverlays: what each installation consists of.
+func TestOverlays(t *testing.T) {
 	cases := map[string][]string{
 		"default":       always,
 		"with-policies": always, // and the policies, which the next test counts
@@ -174,8 +174,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestBookF1F2F5F6Registrations: every path that is registered is served, with the settings that admission needs.
-func TestBookF1F2F5F6Registrations(t *testing.T) {
+// TestRegistrationsOfOverlays: every path that is registered is served, with the settings that admission needs.
+func TestRegistrationsOfOverlays(t *testing.T) {
 	objects := build(t, "with-webhooks-self-managed", nil)
 	validating := find[admissionregistrationv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")[0]
 	mutating := find[admissionregistrationv1.MutatingWebhookConfiguration](t, objects, "MutatingWebhookConfiguration")[0]
@@ -214,8 +214,8 @@ func TestBookF1F2F5F6Registrations(t *testing.T) {
 	}
 }
 
-// TestBookA3ConversionOfServedVersions: with webhooks, every CRD with two versions converts by webhook; without, none does.
-func TestBookA3ConversionOfServedVersions(t *testing.T) {
+// TestConversionOfServedVersions: with webhooks, every CRD with two versions converts by webhook; without, none does.
+func TestConversionOfServedVersions(t *testing.T) {
 	for _, overlay := range overlays {
 		var converted []string
 		for _, crd := range find[apiextensionsv1.CustomResourceDefinition](t, build(t, overlay, nil), "CustomResourceDefinition") {
@@ -300,8 +300,8 @@ func namespaceFollows(t *testing.T, overlay string, objects []*unstructured.Unst
 	}
 }
 
-// TestBookF8RightsOnConfigurations: the operator may change only its own configurations and CRDs, by name.
-func TestBookF8RightsOnConfigurations(t *testing.T) {
+// TestRightsOnConfigurations: the operator may change only its own configurations and CRDs, by name.
+func TestRightsOnConfigurations(t *testing.T) {
 	for _, overlay := range overlays {
 		for _, role := range find[rbacv1.ClusterRole](t, build(t, overlay, nil), "ClusterRole") {
 			for _, rule := range role.Rules {

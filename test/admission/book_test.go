@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,8 +79,9 @@ func wantRefusal(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// TestBookFixtures are CRDs that the API server takes or refuses.
-func TestBookFixtures(t *testing.T) {
+// TestFixtureCRDs are CRDs that the API server takes or refuses.
+func TestFixtureCRDs(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	const list = "{type: object, properties: {items: {type: array, %s items: {type: object, properties: {name: {type: string%s}}}}}, " +
 		"x-kubernetes-validations: [{rule: 'self.items.all(a, self.items.exists_one(b, a.name == b.name))'}]}"
 	for name, tc := range map[string]struct{ schema, want string }{
@@ -97,7 +99,8 @@ func TestBookFixtures(t *testing.T) {
 	}
 }
 
-func TestBookL5RootRulesSeeNoLabels(t *testing.T) {
+func TestRootRulesSeeNoLabels(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	crd := fixture(t, "roots", "{type: object}")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	version := versions[0].(map[string]any)
@@ -113,8 +116,9 @@ func TestBookL5RootRulesSeeNoLabels(t *testing.T) {
 	}
 }
 
-// TestBookObjects are objects of fixtures: what is pruned, refused and compared.
-func TestBookObjects(t *testing.T) {
+// TestFixtureObjects are objects of fixtures: what is pruned, refused and compared.
+func TestFixtureObjects(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	t.Parallel() // a CRD of its own takes seconds, most of them waiting
 	client := install(t, "papers", `{type: object, required: [fixed], properties: {
 free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object, properties: {a: {type: string}}}}},
@@ -159,7 +163,7 @@ x-kubernetes-validations: [{rule: '!has(self.min) || self.min <= self.max', mess
 	})
 }
 
-func TestBookH1CRDsAreStructural(t *testing.T) {
+func TestCRDsAreStructural(t *testing.T) {
 	for _, plural := range plurals {
 		crd, err := crds().Get(t.Context(), plural+".ray.io", metav1.GetOptions{})
 		if err != nil {
@@ -188,7 +192,7 @@ func ray(t *testing.T, name, more string) *unstructured.Unstructured {
 	return u
 }
 
-func TestBookH5StrictFieldValidation(t *testing.T) {
+func TestStrictFieldValidation(t *testing.T) {
 	body, err := server.core.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/ray.io/v1").DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +209,7 @@ func TestBookH5StrictFieldValidation(t *testing.T) {
 	wantRefusal(t, "a typo", err, `unknown field "spec.suspendd"`)
 }
 
-func TestBookI1UnknownFieldsAreDropped(t *testing.T) {
+func TestUnknownFieldsAreDropped(t *testing.T) {
 	warnings := &controlplane.Warnings{}
 	cfg := rest.CopyConfig(server.Config)
 	cfg.WarningHandler = warnings
@@ -233,7 +237,7 @@ func TestBookI1UnknownFieldsAreDropped(t *testing.T) {
 	}
 }
 
-func TestBookJ1IntOrString(t *testing.T) {
+func TestIntOrString(t *testing.T) {
 	for value, want := range map[string]string{"1": "", `"1"`: "", "true": "must be of type"} {
 		u := ray(t, "quantity", ", autoscalerOptions: {resources: {limits: {cpu: "+value+"}}}")
 		_, err := resourceOf("rayclusters").Create(t.Context(), u, dryRun)
@@ -241,8 +245,8 @@ func TestBookJ1IntOrString(t *testing.T) {
 	}
 }
 
-// TestBookL2ManagedByIsImmutable: one value cannot become another. It may come and go, as under KubeRay, but not with the spec.
-func TestBookL2ManagedByIsImmutable(t *testing.T) {
+// TestManagedByIsImmutable: one value cannot become another. It may come and go, as under KubeRay, but not with the spec.
+func TestManagedByIsImmutable(t *testing.T) {
 	clusters := resourceOf("rayclusters")
 	for _, u := range []*unstructured.Unstructured{ray(t, "managed", ", managedBy: kueue.x-k8s.io/multikueue"), ray(t, "unmanaged", "")} {
 		if _, err := clusters.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
@@ -263,8 +267,8 @@ func TestBookL2ManagedByIsImmutable(t *testing.T) {
 	wantRefusal(t, "the status", err, "")
 }
 
-// TestBookL4LargestObject writes the largest cluster that anybody has, and asks for all rules.
-func TestBookL4LargestObject(t *testing.T) {
+// TestLargestObject writes the largest cluster that anybody has, and asks for all rules.
+func TestLargestObject(t *testing.T) {
 	var groups []string
 	for i := range 128 {
 		var labels []string
@@ -280,8 +284,8 @@ func TestBookL4LargestObject(t *testing.T) {
 	wantRefusal(t, "scaling it", err, "")
 }
 
-// TestBookL45SchemaErrorsComeFirst: the rest is told once the schema is content.
-func TestBookL45SchemaErrorsComeFirst(t *testing.T) {
+// TestSchemaErrorsComeFirst: the rest is told once the schema is content.
+func TestSchemaErrorsComeFirst(t *testing.T) {
 	_, err := resourceOf("rayclusters").Create(t.Context(), ray(t, "first", ", authOptions: {mode: magic, enableK8sTokenAuth: true}"), dryRun)
 	wantRefusal(t, "an unknown mode", err, "Unsupported value")
 	wantRefusal(t, "an unknown mode", err, notChecked)

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,13 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // allGates is an operator that allows everything: the API server does not know gates.
@@ -79,86 +75,6 @@ func createDifferences(t testing.TB, object validation.Object, o validation.Opti
 		errs = append(errs, e)
 	}
 	return compare(plural, causes, errs), len(causes) > 0
-}
-
-func TestExamplesAgainstCRDs(t *testing.T) {
-	for _, object := range []validation.Object{examples.Base(), examples.BaseJob(), examples.BaseService(), examples.BaseCronJob()} {
-		if diffs, refused := createDifferences(t, object, allGates(t)); refused || len(diffs) > 0 {
-			t.Fatalf("the valid %T is refused: %v", object, diffs)
-		}
-	}
-	refusedFor := map[string]bool{}
-	for _, e := range examples.All() {
-		// CJ-002 is one error for all that an empty template lacks; the API server names what it lacks.
-		if e.Update || e.GoOnly || e.ID == "CJ-002" {
-			continue
-		}
-		t.Run(e.String(), func(t *testing.T) {
-			diffs, refused := createDifferences(t, e.Object(), allGates(t))
-			if len(diffs) > 0 {
-				t.Errorf("the API server and Go differ:\n%s", strings.Join(diffs, "\n"))
-			}
-			if refused && e.Severity == rule.SeverityError {
-				refusedFor[pluralOf(e.Kind)+e.ID] = true
-				refusedFor[e.ID] = true
-			}
-			object, checks := decoded(t, e.Object())
-			if refused && len(checks.Create(object, allGates(t)).Errors) == 0 {
-				t.Error("the API server refuses what should only warn")
-			}
-			if diffs, refused := createDifferences(t, e.Valid(), allGates(t)); refused && len(diffs) > 0 {
-				t.Errorf("the valid neighbour is refused:\n%s", strings.Join(diffs, "\n"))
-			}
-		})
-	}
-	// Otherwise a rule that is always true would pass.
-	for _, b := range celrules.Bounds() {
-		if b.ID != "" && !refusedFor[b.ID] {
-			t.Errorf("no example made the API server refuse for %s", b.ID)
-		}
-	}
-	for _, r := range celrules.Rules() {
-		if !refusedFor[r.ID] && !ofStatus[r.ID] {
-			t.Errorf("no example made the API server refuse for %s", r.ID)
-		}
-	}
-}
-
-func TestUpdateExamplesAgainstCRDs(t *testing.T) {
-	for i, e := range examples.All() {
-		if !e.Update || e.GoOnly || e.Severity != rule.SeverityError || len(celrules.LayersOf(e.ID)) == 0 {
-			continue
-		}
-		t.Run(e.String(), func(t *testing.T) {
-			old, checks := decoded(t, e.Old())
-			old.SetName(fmt.Sprintf("update-%d", i))
-			plural := pluralOf(checks.Kind)
-			create := toUnstructured(t, old)
-			status := create.Object["status"]
-			stored, err := resourceOf(plural).Create(t.Context(), create, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if status != nil {
-				stored.Object["status"] = status
-				if stored, err = resourceOf(plural).UpdateStatus(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			changed, _ := decoded(t, e.Object())
-			changed.SetName(old.GetName())
-			u := toUnstructured(t, changed)
-			u.SetResourceVersion(stored.GetResourceVersion())
-			_, err = resourceOf(plural).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-			diffs := compare(plural, causesOf(t, err), checks.Update(changed, old, allGates(t)).Errors)
-			if err == nil {
-				diffs = append(diffs, "the API server lets it pass")
-			}
-			if len(diffs) > 0 {
-				t.Errorf("the API server and Go differ:\n%s", strings.Join(diffs, "\n"))
-			}
-		})
-	}
 }
 
 // TestRandomObjectsAgainstCRDs makes objects wrong in several ways at once and asks both.

@@ -10,14 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/hack/celrules"
@@ -88,61 +85,6 @@ func warnedRules(w *controlplane.Warnings) []string {
 }
 
 var deniedFor = regexp.MustCompile(`ValidatingAdmissionPolicy .* denied request: .*\(([A-Z]+-[0-9]{3})\)`)
-
-// TestExamplesAgainstPolicies holds the policies to the Go rules, for objects that the CRDs let pass.
-func TestExamplesAgainstPolicies(t *testing.T) {
-	installPolicies(t)
-	warnings := &controlplane.Warnings{}
-	cfg := rest.CopyConfig(server.Config)
-	cfg.WarningHandler = warnings
-	client, err := dynamic.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, e := range append(examples.All(), examples.Nested()...) {
-		if e.Update || e.GoOnly {
-			continue
-		}
-		object, checks := decoded(t, e.Object())
-		plural := pluralOf(e.Kind)
-		u := toUnstructured(t, object)
-		delete(u.Object, "status")
-		warnedRules(warnings)
-		_, err := client.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace).Create(t.Context(), u, dryRun)
-		verdict := checks.Create(object, allGates(t))
-		errs, warns := idsOf(verdict.Errors, plural, false), idsOf(verdict.Warnings, plural, true)
-		switch denied := deniedFor.FindStringSubmatch(textOf(err)); {
-		case denied != nil:
-			seen[denied[1]] = true
-			if !slices.Contains(errs, denied[1]) {
-				t.Errorf("%s: the policy refuses alone: %v; Go: %v", e, err, verdict.Errors)
-			}
-		case err != nil && !apierrors.IsInvalid(err):
-			t.Errorf("%s: %v", e, err)
-		case err != nil:
-			// The CRD refused first.
-		case len(errs) > 0:
-			t.Errorf("%s: Go alone refuses for %v", e, errs)
-		default:
-			got := warnedRules(warnings)
-			for _, id := range got {
-				seen[id] = true
-			}
-			if !slices.Equal(got, warns) {
-				t.Errorf("%s: the policy warns of %v, Go of %v", e, got, warns)
-			}
-		}
-	}
-	for _, plural := range plurals {
-		for _, r := range slices.Concat(celrules.PoliciesOf(plural, false), celrules.PoliciesOf(plural, true)) {
-			if !seen[r.ID] {
-				t.Errorf("no example met the policy for %s", r.ID)
-				seen[r.ID] = true
-			}
-		}
-	}
-}
 
 func textOf(err error) string {
 	if err == nil {

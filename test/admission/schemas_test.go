@@ -50,9 +50,9 @@ func schemaErrors(t *testing.T, schema string) []string {
 	return problems
 }
 
-// TestBookH2H3SixViolations: a schema that breaks the four rules of structural schemas in six ways is refused with six
+// TestSixViolationsOfSchemas: a schema that breaks the four rules of structural schemas in six ways is refused with six
 // errors, and its corrected twin is taken.
-func TestBookH2H3SixViolations(t *testing.T) {
+func TestSixViolationsOfSchemas(t *testing.T) {
 	got := schemaErrors(t, `{properties: {
 a: {pattern: x},
 metadata: {type: object, properties: {name: {type: string, pattern: ^a}, finalizers: {type: array, items: {type: string, pattern: mine}}}}},
@@ -144,8 +144,8 @@ var schemaVerdicts = map[string]struct{ schema, want string }{
 	"K5 a default that fits":           {"{type: object, properties: {a: {type: object, default: {b: x}, required: [b], properties: {b: {type: string, enum: [x, y]}}}}}", ""},
 }
 
-// TestBookH2H3J2J3K5Schemas holds what the API server says to schemas as ours could become by a mistake in a marker.
-func TestBookH2H3J2J3K5Schemas(t *testing.T) {
+// TestSchemasRefuse holds what the API server says to schemas as ours could become by a mistake in a marker.
+func TestSchemasRefuse(t *testing.T) {
 	for name, tc := range schemaVerdicts {
 		t.Run(name, func(t *testing.T) {
 			got := schemaErrors(t, tc.schema)
@@ -161,9 +161,9 @@ func TestBookH2H3J2J3K5Schemas(t *testing.T) {
 	}
 }
 
-// TestBookH3UnknownKeywords: keywords of OpenAPI that CRDs do not have at all are unknown fields, which only a strict
+// TestUnknownKeywords: keywords of OpenAPI that CRDs do not have at all are unknown fields, which only a strict
 // client is told; the others lose them.
-func TestBookH3UnknownKeywords(t *testing.T) {
+func TestUnknownKeywords(t *testing.T) {
 	strict := dryRun
 	strict.FieldValidation = metav1.FieldValidationStrict
 	for _, keyword := range []string{"deprecated: true", "discriminator: x", "readOnly: true", "writeOnly: true", "xml: {}"} {

@@ -9,10 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/raygate/raygate/internal/testing/suite"
 )
 
-// TestBookL2Forms goes through the forms of rules on changes, with the ways around those that are too narrow.
-func TestBookL2Forms(t *testing.T) {
+// TestFormsOfTransitionRules goes through the forms of rules on changes, with the ways around those that are too narrow.
+func TestFormsOfTransitionRules(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	t.Parallel() // a CRD of its own takes seconds, most of them waiting
 	client := install(t, "forms", `{type: object, required: [fixed], properties: {
 fixed: {type: string, x-kubernetes-validations: [{rule: 'self == oldSelf', message: fixed}]},
@@ -60,10 +63,10 @@ fresh: {type: string, x-kubernetes-validations: [{rule: 'oldSelf.hasValue() || s
 	}
 }
 
-// TestBookL2ImmutableFields takes each field of ours that may not change through the ways to change it. A status write
-// is none. TestBookL2ManagedByIsImmutable and TestUpdateExamplesAgainstCRDs have more, and the acceptance tests of the
+// TestImmutableFields takes each field of ours that may not change through the ways to change it. A status write
+// is none. TestManagedByIsImmutable and TestUpdateExamplesAgainstCRDs have more, and the acceptance tests of the
 // webhooks the way through v1alpha1.
-func TestBookL2ImmutableFields(t *testing.T) {
+func TestImmutableFields(t *testing.T) {
 	const kueue, own = "kueue.x-k8s.io/multikueue", "ray.io/kuberay-operator"
 	for name, tc := range map[string]struct{ plural, path, value, other string }{
 		"the manager of a cluster":  {plural: "rayclusters", path: "spec.managedBy", value: kueue, other: own},
@@ -104,8 +107,9 @@ func TestBookL2ImmutableFields(t *testing.T) {
 	}
 }
 
-// TestBookL3Libraries has a value on each side of a rule with each function that rules may need.
-func TestBookL3Libraries(t *testing.T) {
+// TestLibrariesOfCEL has a value on each side of a rule with each function that rules may need.
+func TestLibrariesOfCEL(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	t.Parallel() // a CRD of its own takes seconds, most of them waiting
 	client := install(t, "books", `{type: object, properties: {
 day: {type: string, format: date-time, x-kubernetes-validations: [{rule: 'self.getDayOfWeek() != 0', message: no Sundays}]},
@@ -143,8 +147,9 @@ either: {type: object, properties: {a: {type: string}, b: {type: object, propert
 	}
 }
 
-// TestBookL5ReasonsAndPaths: a rule may name its reason and the field to blame; the answer is 422 all the same.
-func TestBookL5ReasonsAndPaths(t *testing.T) {
+// TestReasonsAndPathsOfRules: a rule may name its reason and the field to blame; the answer is 422 all the same.
+func TestReasonsAndPathsOfRules(t *testing.T) {
+	suite.All(t, "fails only when Kubernetes changes")
 	t.Parallel() // a CRD of its own takes seconds, most of them waiting
 	client := install(t, "pleas", `{type: object, properties: {why: {type: string}, where: {type: object, properties: {a: {type: string}}}}, x-kubernetes-validations: [
 {rule: '!has(self.why) || self.why != "invalid"', message: m}, {rule: '!has(self.why) || self.why != "forbidden"', reason: FieldValueForbidden, message: m},

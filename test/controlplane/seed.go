@@ -81,7 +81,7 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	defer os.RemoveAll(work)
 	e := newEnv(work)
 	defer e.end()
-	if err := e.start(program, Options{Nodes: -1, WithoutScheduler: true}); err != nil {
+	if err := e.start(program, Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true}); err != nil {
 		return fmt.Errorf("making seed: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)

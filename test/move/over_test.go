@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -29,6 +30,7 @@ const (
 // TestCRDsOverKubeRay puts our CRDs over those of KubeRay, and these back, whoever installed them, each in another way here: all fields are ours after
 // that, and theirs again, and objects stay what they are. TestMoveAndBack does so with what kubectl create installed.
 func TestCRDsOverKubeRay(t *testing.T) {
+	suite.All(t, "applies all CRDs twice; TestMoveAndBack replaces them, too")
 	c := &cluster{t: t, env: controlplane.Start(t, controlplane.Options{Nodes: -1, CRDs: controlplane.NoCRDs}), namespace: "default", work: t.TempDir()}
 	scheme := controlplane.Scheme(t)
 	err := apiextensionsv1.AddToScheme(scheme)

@@ -10,7 +10,7 @@ import (
 
 // R8: one GPU of Ray is one visible device. Two halves of it run at a time, two of it never. Ray compares the number with the devices that it finds, so
 // that this says nothing where there is no GPU.
-func TestR8OneGPUIsOneDevice(t *testing.T) {
+func TestOneGPUIsOneDevice(t *testing.T) {
 	if cards, err := filepath.Glob("/dev/nvidia[0-9]*"); err != nil || len(cards) == 0 {
 		t.Skip("this machine has no NVIDIA GPU")
 	}

@@ -21,8 +21,8 @@ type ruleCost struct {
 	cost          uint64
 }
 
-// TestBookL4CostBudget keeps the estimates below what the API server allows, with room for releases of Kubernetes that estimate more.
-func TestBookL4CostBudget(t *testing.T) {
+// TestCostBudget keeps the estimates below what the API server allows, with room for releases of Kubernetes that estimate more.
+func TestCostBudget(t *testing.T) {
 	const perRule, perCRD = crdvalidation.StaticEstimatedCostLimit * 6 / 10, crdvalidation.StaticEstimatedCRDCostLimit * 85 / 100
 	for _, plural := range plurals {
 		t.Run(plural, func(t *testing.T) {

@@ -22,10 +22,10 @@ import (
 // oldestLibraries are what the oldest supported API server, 1.30, lets new rules use: those of the release before its own.
 var oldestLibraries = version.MajorMinor(1, 29)
 
-// TestBookL3Admission12Item2OldestKubernetes compiles every rule and message of every version with the libraries of the
+// TestRulesOnOldestKubernetes compiles every rule and message of every version with the libraries of the
 // oldest supported Kubernetes, and looks for parts of schemas that it does not know. optionalOldSelf is what makes 1.30
 // the oldest.
-func TestBookL3Admission12Item2OldestKubernetes(t *testing.T) {
+func TestRulesOnOldestKubernetes(t *testing.T) {
 	for _, plural := range plurals {
 		t.Run(plural, func(t *testing.T) {
 			crd := loadCRD(t, plural)

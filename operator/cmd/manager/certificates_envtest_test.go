@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 )
 
@@ -26,6 +27,7 @@ var certificateKey = client.ObjectKey{Namespace: systemNamespace, Name: "raygate
 // objects of the overlay, while requests go through conversion and admission. The CA reaches the API server at once, and the certificate a
 // replica late, as it does with kubelets; then the other way round. No request is answered with 500.
 func TestRenewalByCertManagerNeverFails(t *testing.T) {
+	suite.All(t, "rewrites the CRDs again and again; TestDeletedCertificateSecret rotates once")
 	ctx, env, c, must := installed(t, 8*time.Minute)
 	lb := newBalancer(t)
 	cm := newCertManager(t, c, overlay(t, "with-webhooks-cert-manager"))

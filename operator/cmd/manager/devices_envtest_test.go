@@ -71,8 +71,8 @@ func TestRegistryWithoutWebhooks(t *testing.T) {
 	}
 }
 
-// TestD34DeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
-func TestD34DeviceAdmissionWithoutLeading(t *testing.T) {
+// TestDeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
+func TestDeviceAdmissionWithoutLeading(t *testing.T) {
 	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Nodes: -1, WithoutScheduler: true})
 	w := env.World(t, "devices-")
 	file := filepath.Join(t.TempDir(), "registry.yaml")

@@ -38,9 +38,9 @@ func deviceGroup(name, asks string, edit ...raytest.GroupOption) raytest.Cluster
 	}))...)
 }
 
-// TestR1R2R3Process runs the operator with device admission, as the component installs it: the numbers that Ray is started with are those of the container
+// TestDeviceAdmissionOfTheProcess runs the operator with device admission, as the component installs it: the numbers that Ray is started with are those of the container
 // after admission, also when nobody completes Pods; what the user says instead is kept, with a warning; what the autoscaler cannot see is stored.
-func TestR1R2R3Process(t *testing.T) {
+func TestDeviceAdmissionOfTheProcess(t *testing.T) {
 	ctx, env, admin, must := installed(t, 8*time.Minute)
 	installComponent(ctx, t, admin, "device-admission")
 	lb := newBalancer(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // shared is the control plane of the tests that need one.
-var shared = controlplane.Share(controlplane.Options{Own: true})
+var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true})
 
 // actAsOperator makes this test program be the operator, so that exit codes and output are those of a real process.
 const actAsOperator = "RAYGATE_TEST_ACT_AS_OPERATOR"

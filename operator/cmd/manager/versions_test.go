@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestBookB11UnknownVersions: a version or kind from a later release is found before a request for it fails.
-func TestBookB11UnknownVersions(t *testing.T) {
+// TestUnknownVersions: a version or kind from a later release is found before a request for it fails.
+func TestUnknownVersions(t *testing.T) {
 	known := []string{"RayCluster", "RayJob", "RayService"}
 	cases := map[string]struct {
 		versions map[string][]string

@@ -37,10 +37,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 )
 
-// TestBookF10G3G5Replicas runs two replicas as the overlay with self-managed certificates does: from an empty installation,
+// TestCertificatesOfReplicas runs two replicas as the overlay with self-managed certificates does: from an empty installation,
 // over the end of the leader, a new CA, and a crash. Kubernetes' part is played by the test: it mounts the Secret, and
 // leads connections to a replica that is there.
-func TestBookF10G3G5Replicas(t *testing.T) {
+func TestCertificatesOfReplicas(t *testing.T) {
 	ctx, env, c, must := installed(t, 8*time.Minute)
 	lb := newBalancer(t)
 	installWebhooks(ctx, t, c, lb.port(), selfManagedObjects(t)...)

@@ -128,8 +128,8 @@ func TestReservations(t *testing.T) {
 	}
 }
 
-// TestD27PercentUnderQuota: shares are refused, or let pass with a warning, where there is a quota for memory.
-func TestD27PercentUnderQuota(t *testing.T) {
+// TestPercentUnderQuota: shares are refused, or let pass with a warning, where there is a quota for memory.
+func TestPercentUnderQuota(t *testing.T) {
 	for policy, want := range map[string]struct{ fits, warns bool }{"Warn": {true, true}, "Deny": {false, false}, "Assume": {false, false}} {
 		s := newState(t, "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: a.io/c, memory: a.io/m, memoryPercent: a.io/p}, quota: {wholeDeviceMiB: 1000, percent: "+policy+"}}\n")
 		if v := s.check(pod("free", "a.io/c=1 a.io/p=50"), false); len(v.Exceeded)+len(v.Warnings) > 0 {
@@ -143,8 +143,8 @@ func TestD27PercentUnderQuota(t *testing.T) {
 	}
 }
 
-// TestD28IluvatarUnderQuota: HAMi needs a quota of 400 for two cards.
-func TestD28IluvatarUnderQuota(t *testing.T) {
+// TestIluvatarUnderQuota: HAMi needs a quota of 400 for two cards.
+func TestIluvatarUnderQuota(t *testing.T) {
 	s := newState(t, string(shipped.HAMi))
 	s.quota("q", "limits.iluvatar.ai/MR-V100.vCore=200")
 	if !s.fits("a", "iluvatar.ai/MR-V100-vgpu=2") || s.fits("b", "iluvatar.ai/MR-V100-vgpu=1 iluvatar.ai/MR-V100.vCore=1") {

@@ -33,8 +33,8 @@ func strictReplicas(t *testing.T, n int, funcs interceptor.Funcs) ([]*state, cli
 	return list, c
 }
 
-// TestD19LedgerSharesReservations: what one replica grants, the others know, though they see no Pod, and until it ends by time.
-func TestD19LedgerSharesReservations(t *testing.T) {
+// TestLedgerSharesReservations: what one replica grants, the others know, though they see no Pod, and until it ends by time.
+func TestLedgerSharesReservations(t *testing.T) {
 	replicas, c := strictReplicas(t, 2, interceptor.Funcs{})
 	a, b := replicas[0], replicas[1]
 	if len(a.check(pod("dry", "nvidia.com/gpu=2"), false).Exceeded) > 0 || !a.fits("1", "nvidia.com/gpu=1") || !b.fits("2", "nvidia.com/gpu=1") {
@@ -68,8 +68,8 @@ func TestD19LedgerSharesReservations(t *testing.T) {
 	}
 }
 
-// TestD19LedgerUnderContention: many replicas at once grant together what there is.
-func TestD19LedgerUnderContention(t *testing.T) {
+// TestLedgerUnderContention: many replicas at once grant together what there is.
+func TestLedgerUnderContention(t *testing.T) {
 	replicas, _ := strictReplicas(t, 4, interceptor.Funcs{})
 	var granted atomic.Int64
 	var wg sync.WaitGroup

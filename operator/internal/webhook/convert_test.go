@@ -44,8 +44,8 @@ func conversionReview(t testing.TB, h http.Handler, wanted string, objects ...st
 	return out.Response
 }
 
-// TestBookB3GoldenEnvelope is the whole answer, byte for byte in its meaning.
-func TestBookB3GoldenEnvelope(t *testing.T) {
+// TestGoldenEnvelope is the whole answer, byte for byte in its meaning.
+func TestGoldenEnvelope(t *testing.T) {
 	hooks, _ := registered(t)
 	body := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"705ab4f5","desiredAPIVersion":"ray.io/v1alpha1","objects":[` +
 		`{"apiVersion":"ray.io/v1","kind":"RayJob","metadata":{"name":"a","uid":"7","finalizers":["x"],"generation":3},"spec":{"entrypoint":"x","backoffLimit":2}}]}}`
@@ -69,7 +69,7 @@ func TestBookB3GoldenEnvelope(t *testing.T) {
 }
 
 // TestBookB4OrderOfManyObjects and B5: a list of mixed kinds and versions comes back in its order, whole.
-func TestBookB4B5OrderOfManyMixedObjects(t *testing.T) {
+func TestOrderOfManyMixedObjects(t *testing.T) {
 	hooks, metrics := registered(t)
 	var objects []string
 	for i := range 1000 {
@@ -95,7 +95,7 @@ func TestBookB4B5OrderOfManyMixedObjects(t *testing.T) {
 }
 
 // TestBookB6AllOrNothing and B13: one object that cannot be converted fails them all, with its name and HTTP status 200.
-func TestBookB6B13AllOrNothing(t *testing.T) {
+func TestAllOrNothing(t *testing.T) {
 	good := `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"}}`
 	cases := map[string]struct{ wanted, bad, want string }{
 		"unknown kind":            {"ray.io/v1alpha1", `{"apiVersion":"ray.io/v1","kind":"Pizza","metadata":{"namespace":"n","name":"funghi"}}`, "Pizza n/funghi"},
@@ -121,8 +121,8 @@ func TestBookB6B13AllOrNothing(t *testing.T) {
 	}
 }
 
-// TestBookG6UnknownReviews: what is no ConversionReview of v1 gets 400 and a reason.
-func TestBookG6UnknownReviews(t *testing.T) {
+// TestUnknownReviews: what is no ConversionReview of v1 gets 400 and a reason.
+func TestUnknownReviews(t *testing.T) {
 	cases := map[string]struct{ method, body, want string }{
 		"v1beta1":    {http.MethodPost, `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"ConversionReview","request":{}}`, "v1beta1"},
 		"other kind": {http.MethodPost, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"AdmissionReview","request":{}}`, "AdmissionReview"},
@@ -143,8 +143,8 @@ func TestBookG6UnknownReviews(t *testing.T) {
 	}
 }
 
-// TestBookB15LargeLists: a hundred objects of 1 MiB pass in one review.
-func TestBookB15LargeLists(t *testing.T) {
+// TestLargeLists: a hundred objects of 1 MiB pass in one review.
+func TestLargeLists(t *testing.T) {
 	hooks, _ := registered(t)
 	var body bytes.Buffer
 	body.WriteString(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"ray.io/v1alpha1","objects":[`)

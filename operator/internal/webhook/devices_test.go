@@ -23,9 +23,9 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// TestR3Warnings: whoever writes a cluster is warned of devices, people and tools such as those of GitOps, and nobody is refused. Who changes nothing about
+// TestDeviceWarnings: whoever writes a cluster is warned of devices, people and tools such as those of GitOps, and nobody is refused. Who changes nothing about
 // the Pods, as an autoscaler that writes replicas, is not. Many warnings are cut short.
-func TestR3Warnings(t *testing.T) {
+func TestDeviceWarnings(t *testing.T) {
 	p, err := load.Registry(shipped.HAMi)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// TestD30Reload: a bad file keeps what was there, a good one applies, without a restart.
-func TestD30Reload(t *testing.T) {
+// TestReload: a bad file keeps what was there, a good one applies, without a restart.
+func TestReload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -34,8 +34,8 @@ func rule(condition string) string {
 	return head + "- {name: fam, resources: {count: a.io/x}, rules: [{field: count, range: [1, 2], " + when + ": \"" + text + "\"}]}"
 }
 
-// TestD31RefusedAtLoad: what cannot be meant is refused, with the place.
-func TestD31RefusedAtLoad(t *testing.T) {
+// TestRegistryRefusedAtLoad: what cannot be meant is refused, with the place.
+func TestRegistryRefusedAtLoad(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"not YAML":                     {"\t:", ""},
 		"another kind":                 {"apiVersion: v1\nkind: ConfigMap\n", "must be devices.ray.io/v1alpha1 DeviceRegistry"},

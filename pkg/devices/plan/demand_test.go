@@ -25,8 +25,8 @@ func nvidia(r *plan.Result) string {
 	return totals(r, "nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpucores")
 }
 
-// TestD3Demand: the last column of the worked examples.
-func TestD3Demand(t *testing.T) {
+// TestDemand: the last column of the worked examples.
+func TestDemand(t *testing.T) {
 	p := hami(t)
 	for asks, want := range map[string]string{
 		"nvidia.com/gpu=2 nvidia.com/gpumem=4096 nvidia.com/gpucores=30": "2 / 8192 / 60",
@@ -47,8 +47,8 @@ func TestD3Demand(t *testing.T) {
 	}
 }
 
-// TestD26Containers: sidecars run next to the app, other init containers before it.
-func TestD26Containers(t *testing.T) {
+// TestDemandOfContainers: sidecars run next to the app, other init containers before it.
+func TestDemandOfContainers(t *testing.T) {
 	p := hami(t)
 	gpu := func(n int, sidecar bool) m {
 		c := limits(fmt.Sprint("c", n, sidecar), fmt.Sprint("nvidia.com/gpu=1 nvidia.com/gpumem=", n))
@@ -80,8 +80,8 @@ func TestD26Containers(t *testing.T) {
 	}
 }
 
-// TestD27Percent: how much memory a share is.
-func TestD27Percent(t *testing.T) {
+// TestPercentDemand: how much memory a share is.
+func TestPercentDemand(t *testing.T) {
 	family := func(quota string) *plan.Program {
 		return registry(t, head+"vendors:\n- {name: a, resources: {count: nvidia.com/gpu, memory: nvidia.com/gpumem, memoryPercent: a.io/p, cores: nvidia.com/gpucores}, quota: "+quota+"}\n")
 	}
@@ -109,8 +109,8 @@ func TestD27Percent(t *testing.T) {
 	}
 }
 
-// TestD28CoresOnce: HAMi charges two cards of 100 cores with 400.
-func TestD28CoresOnce(t *testing.T) {
+// TestCoresCountOnce: HAMi charges two cards of 100 cores with 400.
+func TestCoresCountOnce(t *testing.T) {
 	r := planOf(t, hami(t), pod(limits("c", "iluvatar.ai/MR-V100-vgpu=2 iluvatar.ai/MR-V100.vMem=4")))
 	if got := totals(r, "iluvatar.ai/MR-V100-vgpu", "iluvatar.ai/MR-V100.vMem", "iluvatar.ai/MR-V100.vCore"); got != "2 / 2048 / 200" {
 		t.Errorf("got %s", got)

@@ -65,8 +65,8 @@ func check(t *testing.T, cases map[string]family) {
 	}
 }
 
-// TestD3NVIDIA: the table of worked examples.
-func TestD3NVIDIA(t *testing.T) {
+// TestNVIDIA: the table of worked examples.
+func TestNVIDIA(t *testing.T) {
 	check(t, map[string]family{
 		"count, memory and cores":  {asks: "nvidia.com/gpu=2 nvidia.com/gpumem=4096 nvidia.com/gpucores=30"},
 		"whole device":             {asks: "nvidia.com/gpu=1", wants: "nvidia.com/gpu=1 nvidia.com/gpucores=100"},
@@ -88,8 +88,8 @@ func TestD3NVIDIA(t *testing.T) {
 	})
 }
 
-// TestD4Families: what HAMi makes of the other families, or the difference that is meant.
-func TestD4Families(t *testing.T) {
+// TestFamilies: what HAMi makes of the other families, or the difference that is meant.
+func TestFamilies(t *testing.T) {
 	check(t, map[string]family{
 		"amd":                   {asks: "amd.com/gpu=1 amd.com/gpumem=16k amd.com/gpucores=50"},
 		"amd, cores":            {asks: "amd.com/gpu=1 amd.com/gpucores=101", refused: "101 must be from 1 to 100"},
@@ -127,8 +127,8 @@ func TestD4Families(t *testing.T) {
 	})
 }
 
-// TestD4Ascend: templates, modules of two chips and the soft split.
-func TestD4Ascend(t *testing.T) {
+// TestAscend: templates, modules of two chips and the soft split.
+func TestAscend(t *testing.T) {
 	soft := m{"huawei.com/vnpu-mode": "hami-core"}
 	check(t, map[string]family{
 		"whole chip":             {asks: "huawei.com/Ascend910B3=1", wants: "huawei.com/Ascend910B3-memory=65536 huawei.com/Ascend910B3=1"},
@@ -149,8 +149,8 @@ func TestD4Ascend(t *testing.T) {
 	})
 }
 
-// TestD5Contradiction: both values are named, by us and not by the API server.
-func TestD5Contradiction(t *testing.T) {
+// TestContradiction: both values are named, by us and not by the API server.
+func TestContradiction(t *testing.T) {
 	r := planOf(t, hami(t), pod(limits("ray", "mthreads.com/vgpu=2 mthreads.com/sgpu-memory=32")))
 	want := "container ray: mthreads.com/sgpu-memory: 32 contradicts mthreads.com/vgpu 2, for which it is 192; write that, or leave it out"
 	if got := problems(r); got != want {

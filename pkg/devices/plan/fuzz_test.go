@@ -162,8 +162,8 @@ func kept(t *testing.T, path string, before, now any, owned map[string]bool) {
 	}
 }
 
-// TestD11Idempotent: random registries and random Pods, planned twice. By JSON and as Go types the same comes out.
-func TestD11Idempotent(t *testing.T) {
+// TestPlanIsIdempotent: random registries and random Pods, planned twice. By JSON and as Go types the same comes out.
+func TestPlanIsIdempotent(t *testing.T) {
 	loaded, changed := 0, 0
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 11))

@@ -9,8 +9,8 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// TestD6ZeroIsNothing: Ray templates ask for zero GPUs now and then.
-func TestD6ZeroIsNothing(t *testing.T) {
+// TestZeroIsNothing: Ray templates ask for zero GPUs now and then.
+func TestZeroIsNothing(t *testing.T) {
 	c := limits("ray", "nvidia.com/gpu=0 nvidia.com/gpumem=0")
 	c["securityContext"] = m{"privileged": true}
 	for name, p := range map[string]*plan.Program{"Skip": hami(t), "Deny": registry(t, denying)} {
@@ -29,7 +29,7 @@ vendors:
   exclusive: {cores: 100}
 `
 
-func TestD7Privileged(t *testing.T) {
+func TestPrivileged(t *testing.T) {
 	bad, good := limits("bad", "nvidia.com/gpu=1"), limits("good", "nvidia.com/gpumem=100")
 	bad["securityContext"] = m{"privileged": true}
 	p := hami(t)
@@ -60,7 +60,7 @@ func TestD7Privileged(t *testing.T) {
 	}
 }
 
-func TestD8Scheduler(t *testing.T) {
+func TestScheduler(t *testing.T) {
 	p := hami(t)
 	cases := map[string]struct{ has, want, warning string }{
 		"default":      {has: "default-scheduler", want: "hami-scheduler"},
@@ -96,7 +96,7 @@ func TestD8Scheduler(t *testing.T) {
 	}
 }
 
-func TestD9NodeName(t *testing.T) {
+func TestNodeName(t *testing.T) {
 	in := with(pod(limits("ray", "nvidia.com/gpu=1")), "spec.nodeName", "n1")
 	r := planOf(t, hami(t), in)
 	if r.Refused() || len(r.Operations()) > 0 || r.Demand.Totals["nvidia.com/gpu"] != 1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "spec.nodeName is set") {
@@ -111,7 +111,7 @@ func TestD9NodeName(t *testing.T) {
 	}
 }
 
-func TestD10RuntimeClass(t *testing.T) {
+func TestRuntimeClass(t *testing.T) {
 	p := registry(t, head+"vendors:\n- {name: a, resources: {count: a.io/x}, runtimeClass: fast}\n- {name: b, resources: {count: b.io/x}, runtimeClass: other}\n- {name: c, resources: {count: c.io/x}}\n")
 	cases := map[string]struct{ asks, has, want, refused string }{
 		"unset":         {asks: "a.io/x=1", want: "fast"},
@@ -140,8 +140,8 @@ func TestD10RuntimeClass(t *testing.T) {
 	}
 }
 
-// TestD12UnknownFields: what a newer API server has is not lost.
-func TestD12UnknownFields(t *testing.T) {
+// TestUnknownFieldsAreKept: what a newer API server has is not lost.
+func TestUnknownFieldsAreKept(t *testing.T) {
 	c := limits("ray", "nvidia.com/gpumem=3k")
 	c["invented"], c["resources"].(m)["invented"] = m{"a": 1.0}, []any{"b"}
 	c["env"] = []any{m{"name": "X", "value": "x", "invented": true}}
@@ -160,7 +160,7 @@ func TestD12UnknownFields(t *testing.T) {
 	}
 }
 
-func TestD13NothingToDo(t *testing.T) {
+func TestNothingToDo(t *testing.T) {
 	p := hami(t)
 	for name, in := range map[string]m{
 		"no device":     pod(limits("ray", "cpu=3k memory=8Gi")),
@@ -174,8 +174,8 @@ func TestD13NothingToDo(t *testing.T) {
 	}
 }
 
-// TestD14MissingParents: apply is strict about what is not there.
-func TestD14MissingParents(t *testing.T) {
+// TestMissingParents: apply is strict about what is not there.
+func TestMissingParents(t *testing.T) {
 	p := registry(t, head+`
 vendors:
 - name: a
@@ -248,8 +248,8 @@ func TestAbsentEnvOfGroup(t *testing.T) {
 	}
 }
 
-// TestD15Deterministic: maps have no order.
-func TestD15Deterministic(t *testing.T) {
+// TestPlanIsDeterministic: maps have no order.
+func TestPlanIsDeterministic(t *testing.T) {
 	p := hami(t)
 	raw := encode(t, pod(limits("a", "nvidia.com/gpu=1 mthreads.com/vgpu=2 huawei.com/Ascend910B3=1 iluvatar.ai/BI-V150-vgpu=2 nvidia.com/priority=1"), limits("b", "metax-tech.com/sgpu=1")))
 	broken := encode(t, pod(limits("a", "nvidia.com/gpu=1m mthreads.com/vgpu=x huawei.com/Ascend910B3=-1"), limits("b", "metax-tech.com/sgpu=8Gi")))
@@ -267,8 +267,8 @@ func TestD15Deterministic(t *testing.T) {
 	}
 }
 
-// TestD32NewFamily: a family that is not shipped, from a file alone.
-func TestD32NewFamily(t *testing.T) {
+// TestNewFamily: a family that is not shipped, from a file alone.
+func TestNewFamily(t *testing.T) {
 	p := registry(t, head+`
 vendors:
 - name: invented

@@ -84,8 +84,8 @@ func TestZeroCountIsNotFilledIn(t *testing.T) {
 	}
 }
 
-// TestA8A10RayLabels: how large the devices of a node are, as far as it is known.
-func TestA8A10RayLabels(t *testing.T) {
+// TestRayLabels: how large the devices of a node are, as far as it is known.
+func TestRayLabels(t *testing.T) {
 	const prefix = "devices.ray.io/"
 	p := hami(t)
 	for asks, want := range map[string]string{
@@ -112,8 +112,8 @@ func TestA8A10RayLabels(t *testing.T) {
 	}
 }
 
-// TestA9Totals: sums over the devices of a node are resources of Ray where the registry says so, and never by default.
-func TestA9Totals(t *testing.T) {
+// TestTotals: sums over the devices of a node are resources of Ray where the registry says so, and never by default.
+func TestTotals(t *testing.T) {
 	text := strings.Replace(string(mustRead(t)), "ray: {numGPUs: Count}", "ray: {numGPUs: Count, totals: {gpu_memory_mib: MemoryMiB, gpu_core_percent: CorePercent}}", 1)
 	p := registry(t, text)
 	for asks, want := range map[string]string{
@@ -133,8 +133,8 @@ func TestA9Totals(t *testing.T) {
 	}
 }
 
-// TestA6A15RayWarnings: devices that Ray does not see, and GPUs that it cannot count.
-func TestA6A15RayWarnings(t *testing.T) {
+// TestRayWarnings: devices that Ray does not see, and GPUs that it cannot count.
+func TestRayWarnings(t *testing.T) {
 	p := hami(t)
 	r := planOf(t, p, pod(limits("ray", "nvidia.com/gpu=1 nvidia.com/gpumem=1 amd.com/gpu=1 enflame.com/gcu=1"), limits("log", "nvidia.com/gpumem=1")))
 	got := strings.Join(p.RayWarnings(r.Devices), "\n")

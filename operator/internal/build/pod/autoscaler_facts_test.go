@@ -14,8 +14,8 @@ import (
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
-// TestR4FactsOfTheAutoscaler: what Ray is started with because of devices and the autoscaler cannot see, and nothing else. With the facts it sees it.
-func TestR4FactsOfTheAutoscaler(t *testing.T) {
+// TestFactsOfTheAutoscaler: what Ray is started with because of devices and the autoscaler cannot see, and nothing else. With the facts it sees it.
+func TestFactsOfTheAutoscaler(t *testing.T) {
 	params := func(name, value string) devicefacts.Facts {
 		return devicefacts.Facts{{Group: "gpu", Field: devicefacts.StartParams, Name: name}: value}
 	}

@@ -56,8 +56,8 @@ func deviceWorker(t *testing.T, o Options, asks string, edit func(*rayv1.WorkerG
 	return p
 }
 
-// TestR1StartParameters: what Ray is told matches what the container sees.
-func TestR1StartParameters(t *testing.T) {
+// TestStartParametersOfDevices: what Ray is told matches what the container sees.
+func TestStartParametersOfDevices(t *testing.T) {
 	o := Options{Devices: shippedDevices(t)}
 	cases := map[string]struct{ asks, want string }{
 		"slices":             {"nvidia.com/gpu=2 nvidia.com/gpumem=4096 nvidia.com/gpucores=30", "--num-gpus=2"},
@@ -87,8 +87,8 @@ func TestR1StartParameters(t *testing.T) {
 	}
 }
 
-// TestR1UserWins: what the user has set is Ray's, whatever the container asks for.
-func TestR1UserWins(t *testing.T) {
+// TestStartParametersOfTheUserWin: what the user has set is Ray's, whatever the container asks for.
+func TestStartParametersOfTheUserWin(t *testing.T) {
 	o := Options{Devices: shippedDevices(t)}
 	for name, tc := range map[string]struct {
 		edit func(*rayv1.WorkerGroupSpec)
@@ -114,8 +114,8 @@ func TestR1UserWins(t *testing.T) {
 	}
 }
 
-// TestR1Sidecars: Ray sees its own container only.
-func TestR1Sidecars(t *testing.T) {
+// TestDevicesOfSidecars: Ray sees its own container only.
+func TestDevicesOfSidecars(t *testing.T) {
 	asks := corev1.ResourceRequirements{Limits: list("nvidia.com/gpumem", "100")}
 	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "", func(g *rayv1.WorkerGroupSpec) {
 		s := &g.Template.Spec
@@ -130,8 +130,8 @@ func TestR1Sidecars(t *testing.T) {
 	}
 }
 
-// TestR2WithoutWebhook: the Pod has all that admission would give it.
-func TestR2WithoutWebhook(t *testing.T) {
+// TestDevicesWithoutWebhook: the Pod has all that admission would give it.
+func TestDevicesWithoutWebhook(t *testing.T) {
 	p := deviceWorker(t, Options{Devices: shippedDevices(t)}, "nvidia.com/gpumem=3000", nil)
 	r := p.Spec.Containers[0].Resources
 	if limit, request := r.Limits["nvidia.com/gpu"], r.Requests["nvidia.com/gpu"]; limit.Value() != 1 || request.Value() != 1 || p.Spec.SchedulerName != "hami-scheduler" {
@@ -165,8 +165,8 @@ func TestConditionsSeeTheMetadataOfThePod(t *testing.T) {
 	}
 }
 
-// TestA8RayLabels: the size of the devices is a label of the Ray node, for releases of Ray that have labels; those of the user win.
-func TestA8RayLabels(t *testing.T) {
+// TestRayLabelsOfDevices: the size of the devices is a label of the Ray node, for releases of Ray that have labels; those of the user win.
+func TestRayLabelsOfDevices(t *testing.T) {
 	const slices = "--labels=devices.ray.io/shared=true,devices.ray.io/slice-memory-mib=3000,devices.ray.io/vendor=nvidia"
 	for name, tc := range map[string]struct {
 		asks, version string

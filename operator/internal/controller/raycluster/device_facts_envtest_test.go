@@ -163,9 +163,9 @@ func (h *hooks) Register(path string, hook http.Handler) {
 	}))
 }
 
-// TestR4Apply: what a memory-only group has is stored for the autoscaler, owned key by key, and a user who applies the same manifest again, by server-side
+// TestFactsAreApplied: what a memory-only group has is stored for the autoscaler, owned key by key, and a user who applies the same manifest again, by server-side
 // or by client-side apply, changes nothing and is shown no difference.
-func TestR4Apply(t *testing.T) {
+func TestFactsAreApplied(t *testing.T) {
 	for name, flags := range map[string][]string{"server-side": {"--server-side"}, "client-side": nil} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -216,8 +216,8 @@ func TestR4Apply(t *testing.T) {
 	}
 }
 
-// TestR5FactsFollow: facts follow the devices; what the user writes stays, and is the user's alone; a group goes with its facts.
-func TestR5FactsFollow(t *testing.T) {
+// TestFactsFollowTheRegistry: facts follow the devices; what the user writes stays, and is the user's alone; a group goes with its facts.
+func TestFactsFollowTheRegistry(t *testing.T) {
 	const serverSide = "--server-side"
 	deviceManifest := func(asks, params string) string {
 		return deviceManifest(asks, strings.TrimSuffix(`num-cpus: "1", `+params, ", "))
@@ -299,8 +299,8 @@ func TestR5FactsFollow(t *testing.T) {
 	}
 }
 
-// TestR5ResourcesOfTheGroup: a user who goes over to resources of the group is not kept from it by what the operator had stored.
-func TestR5ResourcesOfTheGroup(t *testing.T) {
+// TestResourcesOfTheGroup: a user who goes over to resources of the group is not kept from it by what the operator had stored.
+func TestResourcesOfTheGroup(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	w.keepFacts()
@@ -316,8 +316,8 @@ func TestR5ResourcesOfTheGroup(t *testing.T) {
 	}
 }
 
-// TestR6NothingIsMadeAnew: neither what the operator stores nor what admission adds to Pods counts as another spec.
-func TestR6NothingIsMadeAnew(t *testing.T) {
+// TestFactsReplaceNoPod: neither what the operator stores nor what admission adds to Pods counts as another spec.
+func TestFactsReplaceNoPod(t *testing.T) {
 	w := newWorld(t)
 	w.asOperator()
 	_, stop := w.startOperator(func(c *Config) { withDeviceFacts(t)(c); c.DeviceFacts = false })

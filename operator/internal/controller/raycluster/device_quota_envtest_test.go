@@ -92,9 +92,9 @@ func gpuMemory(mib string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpumem": resource.MustParse(mib)}}
 }
 
-// TestR7QuotaRefusal: a quota that has room for two of five workers is shown by a condition and one event, however often it is tried, holds up no other
+// TestRefusalByDeviceQuota: a quota that has room for two of five workers is shown by a condition and one event, however often it is tried, holds up no other
 // group, and the others come when it is raised.
-func TestR7QuotaRefusal(t *testing.T) {
+func TestRefusalByDeviceQuota(t *testing.T) {
 	w := newWorld(t)
 	engine := w.admitDevices()
 	w.asOperator()

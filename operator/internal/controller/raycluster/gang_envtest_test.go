@@ -14,6 +14,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
@@ -241,6 +242,7 @@ func TestKAIWithoutAQueueSaysSo(t *testing.T) {
 
 // TestKubernetesGang runs against an API server that has workload-aware scheduling turned on.
 func TestKubernetesGang(t *testing.T) {
+	suite.All(t, "starts a second API server, with an alpha feature")
 	w := newWorld(t).startAPIServer("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 	workload := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "Workload"}
 	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "PodGroup"}

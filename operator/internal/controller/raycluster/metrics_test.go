@@ -136,8 +136,8 @@ func TestVerdictsAreCountedOncePerVersion(t *testing.T) {
 	}
 }
 
-// TestA1NumberThatIsKept: of a number of GPUs that is another than that of the devices there is an event, once, because there may be no webhooks that warn.
-func TestA1NumberThatIsKept(t *testing.T) {
+// TestNumberOfDevicesThatIsKept: of a number of GPUs that is another than that of the devices there is an event, once, because there may be no webhooks that warn.
+func TestNumberOfDevicesThatIsKept(t *testing.T) {
 	for gpus, want := range map[string]int{"8": 1, "2": 0} {
 		rc := raytest.RayCluster("ns/demo", raytest.Workers("a", 0, raytest.GroupParams(map[string]string{"num-gpus": gpus}), raytest.GroupContainer(func(c *corev1.Container) {
 			c.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2"), "nvidia.com/gpumem": resource.MustParse("1")}

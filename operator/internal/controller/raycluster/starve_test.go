@@ -15,6 +15,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/operator/internal/owned"
 )
 
@@ -72,6 +73,7 @@ func (q *queue) now() int {
 // controller has, and counts how many requests the API server has served until the last small one has all its Pods. What is
 // measured elsewhere in seconds is counted here, so that the speed of the machine does not matter.
 func TestABigClusterDoesNotStarveSmallOnes(t *testing.T) {
+	suite.All(t, "the bench scenario starve has it, too")
 	const small = 20
 	serve := func(big int32) int {
 		q := newQueue()

@@ -103,35 +103,6 @@ func TestRestartSendsNothing(t *testing.T) {
 	w.eventually("demo", "served again", func(*rayv1.RayService) bool { return len(w.dash(cluster).Configs()) == 2 })
 }
 
-// TestIdleIsQuiet counts what services cost that nothing happens to, with the pace of production.
-func TestIdleIsQuiet(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator(func(c *Config) { c.Pace = Pace{} })
-	names := []string{"a", "b", "c"}
-	for _, name := range names {
-		w.Create(w.service(name))
-	}
-	for _, name := range names {
-		w.eventually(name, "ready", serving)
-	}
-	time.Sleep(5 * time.Second) // the pace becomes steady
-	writes := w.written("")
-	calls := map[string]int{}
-	for _, name := range names {
-		calls[name] = w.dash(w.active(name)).Calls("ServeDetails")
-	}
-	const seconds = 20
-	time.Sleep(seconds * time.Second)
-	if n := w.written("") - writes; n != 0 {
-		t.Errorf("%d writes: %v", n, w.writes[writes:])
-	}
-	for _, name := range names {
-		if n := w.dash(w.active(name)).Calls("ServeDetails") - calls[name]; n > seconds/10 {
-			t.Errorf("%s: %d questions in %d seconds", name, n, seconds)
-		}
-	}
-}
-
 // TestTroubleOfDashboardsFlapsNothing: conditions stay, and what does not pass is told of.
 func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
 	w := newWorld(t)

@@ -33,7 +33,7 @@ func smuggle(t *testing.T, c *client, namespace, text string) *unstructured.Unst
 }
 
 // TestBookE9: all problems at once, each at its field, with code, reason and rule.
-func TestBookE9AllProblemsAtOnce(t *testing.T) {
+func TestAllProblemsAtOnce(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	// Two rules about annotations, which the CRD cannot see.
@@ -58,7 +58,7 @@ func TestBookE9AllProblemsAtOnce(t *testing.T) {
 }
 
 // TestAdmission12Item3: every sample is accepted.
-func TestAdmission12Item3Samples(t *testing.T) {
+func TestSamples(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	files, err := filepath.Glob("../../../../samples/*.yaml")
@@ -86,7 +86,7 @@ func TestAdmission12Item3Samples(t *testing.T) {
 }
 
 // TestAdmission12Item4: what is done to a stored object that breaks a rule. Making it worse is refused.
-func TestAdmission12Item4Ratcheting(t *testing.T) {
+func TestRatcheting(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	smuggle(t, c, ns, invalid("a"))
@@ -136,7 +136,7 @@ func templateJSON(t *testing.T) string {
 }
 
 // TestAdmission12Item5BookE12: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.
-func TestAdmission12Item5BookE12Deletion(t *testing.T) {
+func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	for name, down := range map[string]bool{"up": false, "down": true} {
@@ -169,7 +169,7 @@ func TestAdmission12Item5BookE12Deletion(t *testing.T) {
 }
 
 // TestBookF2: the status is none of the webhooks' business.
-func TestBookF2StatusIsNotMatched(t *testing.T) {
+func TestStatusIsNotMatched(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -189,7 +189,7 @@ func TestBookF2StatusIsNotMatched(t *testing.T) {
 }
 
 // TestBookE6F5: a write through v1alpha1 reaches the webhooks as v1, and is refused for what v1 refuses.
-func TestBookE6F5OldVersionIsValidatedAsHub(t *testing.T) {
+func TestOldVersionIsValidatedAsHub(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	mutate := webhook.MutatePath("RayCluster")
@@ -208,7 +208,7 @@ func TestBookE6F5OldVersionIsValidatedAsHub(t *testing.T) {
 }
 
 // TestBookF3Admission12Item7: with the webhooks down, objects pass; a refusal is final while they are up.
-func TestBookF3Admission12Item7WebhookDown(t *testing.T) {
+func TestWebhookDown(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	hooks.with(t, gone, validatePath)
@@ -220,7 +220,7 @@ func TestBookF3Admission12Item7WebhookDown(t *testing.T) {
 }
 
 // TestBookF6: a webhook that hangs holds a write up for the timeout and no longer.
-func TestBookF6Timeout(t *testing.T) {
+func TestWebhookTimeout(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	hooks.with(t, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }, validatePath)
@@ -232,7 +232,7 @@ func TestBookF6Timeout(t *testing.T) {
 }
 
 // TestBookD3: an answer with another uid is no answer. The policy is Ignore, so the object passes.
-func TestBookD3WrongUID(t *testing.T) {
+func TestReviewWithWrongUID(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	hooks.with(t, edited(func(r map[string]any) { r["response"].(map[string]any)["uid"] = "x" }), validatePath)
@@ -240,7 +240,7 @@ func TestBookD3WrongUID(t *testing.T) {
 }
 
 // TestBookD10D11Admission12Item8: dry-run and generateName.
-func TestBookD10D11Admission12Item8DryRunAndGenerateName(t *testing.T) {
+func TestDryRunAndGenerateName(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	for _, version := range []string{hub, old} {
@@ -267,7 +267,7 @@ func TestBookD10D11Admission12Item8DryRunAndGenerateName(t *testing.T) {
 }
 
 // TestAdmission12Item6: v1alpha1 create and read-modify-write are accepted and warned of.
-func TestAdmission12Item6OldVersionWarnings(t *testing.T) {
+func TestOldVersionWarnings(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}"
@@ -287,7 +287,7 @@ func TestAdmission12Item6OldVersionWarnings(t *testing.T) {
 }
 
 // TestAdmission12Item10: the largest object that makes sense passes everything.
-func TestAdmission12Item10LargeObject(t *testing.T) {
+func TestLargeObject(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	var groups []any
@@ -313,7 +313,7 @@ func TestAdmission12Item10LargeObject(t *testing.T) {
 }
 
 // TestBookD6D8: writing again and again through v1alpha1 fills in nothing twice and changes no generation.
-func TestBookD6D8MutationIsIdempotentOnTheServer(t *testing.T) {
+func TestMutationIsIdempotentOnTheServer(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	text := "{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: a}, spec: {entrypoint: x, rayClusterSpec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}}"

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
-func TestBookA1A4A6Versions(t *testing.T) {
+func TestServedVersions(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func TestBookA1A4A6Versions(t *testing.T) {
 	}
 }
 
-// TestBookA2C5StoredForm: whatever version a client writes, v1 is stored, without the stash.
-func TestBookA2C5StoredForm(t *testing.T) {
+// TestStoredForm: whatever version a client writes, v1 is stored, without the stash.
+func TestStoredForm(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	text := oldCluster("a")
@@ -78,8 +78,8 @@ func TestBookA2C5StoredForm(t *testing.T) {
 	}
 }
 
-// TestBookK2D4D5SameBytesThroughBothVersions: a minimal object is stored alike through both versions.
-func TestBookK2D4D5SameBytesThroughBothVersions(t *testing.T) {
+// TestSameBytesThroughBothVersions: a minimal object is stored alike through both versions.
+func TestSameBytesThroughBothVersions(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	const minimal = "{apiVersion: ray.io/%s, kind: RayCluster, metadata: {name: %s}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}, workerGroupSpecs: [{groupName: w, rayStartParams: {}, template: " + template + "}]}}"
@@ -97,7 +97,7 @@ func TestBookK2D4D5SameBytesThroughBothVersions(t *testing.T) {
 }
 
 // TestBookA9C2: an old client that reads and writes back, or patches a label, changes nothing else.
-func TestBookA9C2ReadModifyWriteLosesNothing(t *testing.T) {
+func TestReadModifyWriteLosesNothing(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -126,7 +126,7 @@ func TestBookA9C2ReadModifyWriteLosesNothing(t *testing.T) {
 }
 
 // TestBookC3: an edit through v1alpha1 merges with what it cannot see.
-func TestBookC3EditThroughOldVersion(t *testing.T) {
+func TestEditThroughOldVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -155,7 +155,7 @@ func TestBookC3EditThroughOldVersion(t *testing.T) {
 }
 
 // TestBookC10: a client that strips the stash destroys nothing, and is told.
-func TestBookC10X501StrippedStash(t *testing.T) {
+func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -191,8 +191,8 @@ func TestBookC10X501StrippedStash(t *testing.T) {
 	}
 }
 
-// TestBookA1RayCronJobIsV1Only: KubeRay has it in v1 alone. Nobody is asked to convert it, and the rules of v1 reach it.
-func TestBookA1RayCronJobIsV1Only(t *testing.T) {
+// TestRayCronJobIsV1Only: KubeRay has it in v1 alone. Nobody is asked to convert it, and the rules of v1 reach it.
+func TestRayCronJobIsV1Only(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	const cron = "{apiVersion: ray.io/%s, kind: RayCronJob, metadata: {name: %s}, spec: {schedule: '%s', jobTemplate: {entrypoint: x, backoffLimit: 2, rayClusterSpec: {headGroupSpec: {labels: {a: b}, template: " + template + "}}}}}"
@@ -213,7 +213,7 @@ func TestBookA1RayCronJobIsV1Only(t *testing.T) {
 }
 
 // TestBookC13: a status written through v1alpha1 keeps the conditions, which only v1 has.
-func TestBookC13StatusThroughOldVersion(t *testing.T) {
+func TestStatusThroughOldVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -236,7 +236,7 @@ func TestBookC13StatusThroughOldVersion(t *testing.T) {
 }
 
 // TestBookC7: the fields that one version requires and the other does not.
-func TestBookC7RequiredFieldsDiffer(t *testing.T) {
+func TestRequiredFieldsDiffer(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a")) // no rayStartParams
@@ -266,7 +266,7 @@ func TestBookC7RequiredFieldsDiffer(t *testing.T) {
 }
 
 // TestBookC8C14: server-side apply through both versions, by two managers.
-func TestBookC8C14ApplyThroughBothVersions(t *testing.T) {
+func TestApplyThroughBothVersions(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	text := oldCluster("a")
@@ -288,7 +288,7 @@ func TestBookC8C14ApplyThroughBothVersions(t *testing.T) {
 }
 
 // TestBookC11: a forged stash gets nothing into v1 that v1 would refuse.
-func TestBookC11ForgedStash(t *testing.T) {
+func TestForgedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -318,7 +318,7 @@ func TestBookC11ForgedStash(t *testing.T) {
 }
 
 // TestBookB1: conversion is called for the other version only.
-func TestBookB1CallsPerVersion(t *testing.T) {
+func TestConversionsPerVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	count := func() (int, int) {

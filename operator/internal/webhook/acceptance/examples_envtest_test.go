@@ -20,9 +20,9 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// TestBookL6EveryExampleThroughOldVersion: whichever layer refuses an example in v1, it is refused in v1alpha1 too, for the
+// TestEveryExampleThroughOldVersion: whichever layer refuses an example in v1, it is refused in v1alpha1 too, for the
 // same rule, and what is accepted in v1 is accepted. v1alpha1 has no CEL in its schema, so that the webhook has to say it.
-func TestBookL6EveryExampleThroughOldVersion(t *testing.T) {
+func TestEveryExampleThroughOldVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	ask := func(version string, obj map[string]any) error {

@@ -72,9 +72,9 @@ func stripped(t *testing.T, c *client, namespace string) *unstructured.Unstructu
 	return seen
 }
 
-// TestBookD7OrderOfWebhooks: what a neighbour does to the list of groups, before us or after us, changes nothing of what
+// TestOrderOfWebhooks: what a neighbour does to the list of groups, before us or after us, changes nothing of what
 // we put back.
-func TestBookD7OrderOfWebhooks(t *testing.T) {
+func TestOrderOfWebhooks(t *testing.T) {
 	c := connect(t)
 	specs := map[string]any{}
 	for _, name := range []string{"aaa-neighbour", "zzz-neighbour"} {
@@ -110,7 +110,7 @@ func TestBookD7OrderOfWebhooks(t *testing.T) {
 
 // TestBookD9E7D12: a neighbour that undoes what we put back is found out by the validating webhook, and the API server
 // fills defaults in again by itself.
-func TestBookD9E7D12NeighbourUndoesOurWork(t *testing.T) {
+func TestNeighbourUndoesOurWork(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -144,7 +144,7 @@ func TestBookD9E7D12NeighbourUndoesOurWork(t *testing.T) {
 }
 
 // TestBookF7: the operator's own writes are not sent to its webhooks, which may be down while it starts.
-func TestBookF7OwnWritesAreNotSent(t *testing.T) {
+func TestOwnWritesAreNotSent(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -161,8 +161,8 @@ func TestBookF7OwnWritesAreNotSent(t *testing.T) {
 	}
 }
 
-// TestBookF9Stages: an administrator can look first and refuse later.
-func TestBookF9Stages(t *testing.T) {
+// TestStagesOfAdmission: an administrator can look first and refuse later.
+func TestStagesOfAdmission(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	for _, tc := range []struct {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
@@ -59,9 +60,10 @@ func withoutOld(t *testing.T, c *client) *unstructured.Unstructured {
 	return crd
 }
 
-// TestBookA7Migration goes the way of docs/webhooks.md with objects that an old release stored as v1alpha1: write each of
+// TestMigration goes the way of docs/webhooks.md with objects that an old release stored as v1alpha1: write each of
 // them once, take the version off the list, and only then drop it.
-func TestBookA7Migration(t *testing.T) {
+func TestMigration(t *testing.T) {
+	suite.All(t, "rewrites all objects and restarts the API server")
 	c := connect(t)
 	ns := newNamespace(t)
 	dryRun := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}
@@ -134,8 +136,8 @@ func TestBookA7Migration(t *testing.T) {
 	}
 }
 
-// TestBookA10UnservedVersion: before a version is dropped it can be closed, and opened again.
-func TestBookA10UnservedVersion(t *testing.T) {
+// TestUnservedVersion: before a version is dropped it can be closed, and opened again.
+func TestUnservedVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
 	create(t, c, "rayclusters", ns, cluster("a"))
@@ -167,9 +169,10 @@ func TestBookA10UnservedVersion(t *testing.T) {
 
 var objects = flag.Int("objects", 200, "how many objects the test of the first list converts")
 
-// TestBookB14FirstList: after a restart the API server converts every object for the first list of v1alpha1. All must be
+// TestFirstList: after a restart the API server converts every object for the first list of v1alpha1. All must be
 // there; how long it takes is for BenchmarkConvert and -objects=5000.
-func TestBookB14FirstList(t *testing.T) {
+func TestFirstList(t *testing.T) {
+	suite.All(t, "restarts the API server with hundreds of objects")
 	c := connect(t)
 	ns := newNamespace(t)
 	var wg sync.WaitGroup

@@ -21,8 +21,8 @@ func code(err error) int32 {
 	return 0
 }
 
-// TestD1Selector: only Pods of Ray that ask for something reach the handler.
-func TestD1Selector(t *testing.T) {
+// TestSelector: only Pods of Ray that ask for something reach the handler.
+func TestSelector(t *testing.T) {
 	w := newWorld(t, settings{})
 	calls := func() int64 {
 		return w.replicas[0].count(deviceadmission.MutatePath) + w.replicas[0].count(deviceadmission.ValidatePath)
@@ -52,8 +52,8 @@ func TestD1Selector(t *testing.T) {
 	}
 }
 
-// TestD2OptOut: the label of a Pod leaves it as it is, and does not lead past the quota.
-func TestD2OptOut(t *testing.T) {
+// TestOptOut: the label of a Pod leaves it as it is, and does not lead past the quota.
+func TestOptOut(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.nvidia.com/gpu=1")
 	pod := w.pod("a", "nvidia.com/gpu=1")
@@ -69,8 +69,8 @@ func TestD2OptOut(t *testing.T) {
 	}
 }
 
-// TestD3D4Live: the worked examples of NVIDIA, and a case of every other family, on a real API server.
-func TestD3D4Live(t *testing.T) {
+// TestFamiliesLive: the worked examples of NVIDIA, and a case of every other family, on a real API server.
+func TestFamiliesLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	cases := []struct {
 		asks, more string // more is what is added
@@ -130,8 +130,8 @@ func both(c corev1.Container) corev1.Container {
 	return c
 }
 
-// TestD7D9Policies: warnings and refusals as a client sees them.
-func TestD7D9Policies(t *testing.T) {
+// TestPrivilegedAndNodeNamePolicies: warnings and refusals as a client sees them.
+func TestPrivilegedAndNodeNamePolicies(t *testing.T) {
 	w := newWorld(t, settings{})
 	pod := w.pod("skipped", "nvidia.com/gpu=1")
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
@@ -168,8 +168,8 @@ func TestD7D9Policies(t *testing.T) {
 
 const head = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\n"
 
-// TestD11Reinvocation: a webhook after ours changes the Pod, so that we are asked again.
-func TestD11Reinvocation(t *testing.T) {
+// TestReinvocation: a webhook after ours changes the Pod, so that we are asked again.
+func TestReinvocation(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.neighbour("zzz-"+w.Namespace, neighbour(t))
 	before := w.replicas[0].count(deviceadmission.MutatePath)
@@ -183,8 +183,8 @@ func TestD11Reinvocation(t *testing.T) {
 	}
 }
 
-// TestD32NewFamilyLive: a file is all that a new family needs.
-func TestD32NewFamilyLive(t *testing.T) {
+// TestNewFamilyLive: a file is all that a new family needs.
+func TestNewFamilyLive(t *testing.T) {
 	w := newWorld(t, settings{registry: head + `
 vendors:
 - name: gpu-stand-in

@@ -82,8 +82,8 @@ func nextToHAMi() string {
 	return strings.Replace(text, "when: HasPriority}", "when: HasPriority, enabled: false}", 1)
 }
 
-// TestD37NextToHAMi: the API server calls HAMi's webhook before ours, then after ours: the golden Pod comes out both times.
-func TestD37NextToHAMi(t *testing.T) {
+// TestNextToHAMi: the API server calls HAMi's webhook before ours, then after ours: the golden Pod comes out both times.
+func TestNextToHAMi(t *testing.T) {
 	files, err := filepath.Glob("testdata/hami/*.yaml")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("golden Pods: %v, %v", files, err)

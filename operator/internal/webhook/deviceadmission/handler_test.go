@@ -88,8 +88,8 @@ func ask(t testing.TB, h http.Handler, body []byte) (*httptest.ResponseRecorder,
 
 const gpuPod = `{"metadata":{"name":"p","generateName":"p-"},"spec":{"invented":{"a":1},"containers":[{"name":"ray","invented":true,"resources":{"invented":[1],"limits":{"nvidia.com/gpumem":"3k"},"requests":{"nvidia.com/gpumem":"3k"}}}]}}`
 
-// TestD12D13Patch: nothing is removed, fields that nobody knows stay, and a Pod that needs nothing gets no patch.
-func TestD12D13Patch(t *testing.T) {
+// TestPatch: nothing is removed, fields that nobody knows stay, and a Pod that needs nothing gets no patch.
+func TestPatch(t *testing.T) {
 	m, metrics := serve(t, shippedRegistry(t), nil)
 	_, response := ask(t, m[deviceadmission.MutatePath], review(t, gpuPod, nil))
 	if response == nil || !response.Allowed || response.UID != "abc" || *response.PatchType != admissionv1.PatchTypeJSONPatch {
@@ -126,8 +126,8 @@ device_webhook_requests_total{outcome="patched",reason="",vendor="nvidia",webhoo
 	}
 }
 
-// TestD35Reviews: what is no review, or about something else.
-func TestD35Reviews(t *testing.T) {
+// TestReviews: what is no review, or about something else.
+func TestReviews(t *testing.T) {
 	m, _ := serve(t, shippedRegistry(t), nil)
 	for _, path := range []string{deviceadmission.MutatePath, deviceadmission.ValidatePath} {
 		h := m[path]
@@ -218,8 +218,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestD2OptOutPolicy: a registry may permit the label that leaves Pods as they are in some namespaces only. By default it is permitted in all.
-func TestD2OptOutPolicy(t *testing.T) {
+// TestOptOutPolicy: a registry may permit the label that leaves Pods as they are in some namespaces only. By default it is permitted in all.
+func TestOptOutPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		defaults, label, resource string
 		refused                   bool

@@ -21,8 +21,8 @@ func (w *world) dryRun(pod *corev1.Pod) error {
 	return w.Client.Create(w.T.Context(), pod, client.DryRunAll)
 }
 
-// TestD5ContradictionLive: the refusal is ours, and names both values.
-func TestD5ContradictionLive(t *testing.T) {
+// TestContradictionLive: the refusal is ours, and names both values.
+func TestContradictionLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	err := w.admits("mthreads.com/vgpu=2 mthreads.com/sgpu-memory=32")
 	if code(err) != http.StatusUnprocessableEntity {
@@ -35,8 +35,8 @@ func TestD5ContradictionLive(t *testing.T) {
 	}
 }
 
-// TestD6ZeroIsNothingLive: zero of a device is none, in a privileged container, too.
-func TestD6ZeroIsNothingLive(t *testing.T) {
+// TestZeroIsNothingLive: zero of a device is none, in a privileged container, too.
+func TestZeroIsNothingLive(t *testing.T) {
 	w := newWorld(t, settings{registry: head + "defaults: {privileged: Deny}\nvendors:\n- {name: a, resources: {count: nvidia.com/gpu, cores: nvidia.com/gpucores}, exclusive: {cores: 100}, scheduler: {name: s}}\n"})
 	pod := w.pod("zero", "nvidia.com/gpu=0")
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
@@ -46,8 +46,8 @@ func TestD6ZeroIsNothingLive(t *testing.T) {
 	}
 }
 
-// TestD8SchedulerLive: another scheduler is kept, and has nothing to do with resources.
-func TestD8SchedulerLive(t *testing.T) {
+// TestSchedulerLive: another scheduler is kept, and has nothing to do with resources.
+func TestSchedulerLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	for has, want := range map[string]string{"": "hami-scheduler", "default-scheduler": "hami-scheduler", "hami-scheduler": "hami-scheduler", "volcano": "volcano"} {
 		pod := w.pod("a", "nvidia.com/gpumem=3000")
@@ -74,8 +74,8 @@ func TestD8SchedulerLive(t *testing.T) {
 	}
 }
 
-// TestD10RuntimeClassLive: of the user before that of the family, and one at most.
-func TestD10RuntimeClassLive(t *testing.T) {
+// TestRuntimeClassLive: of the user before that of the family, and one at most.
+func TestRuntimeClassLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	class := func(suffix string) string {
 		c := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + suffix}, Handler: "runc"}
@@ -114,9 +114,9 @@ func TestD10RuntimeClassLive(t *testing.T) {
 	}
 }
 
-// TestD12D13D14NothingElseChanges: a Pod with all kinds of fields, and one with next to none, differ from what they are without the webhooks in what is
+// TestNothingElseChanges: a Pod with all kinds of fields, and one with next to none, differ from what they are without the webhooks in what is
 // ours to add, and a Pod without devices in nothing.
-func TestD12D13D14NothingElseChanges(t *testing.T) {
+func TestNothingElseChanges(t *testing.T) {
 	w := newWorld(t, settings{edit: func(hook map[string]any) { delete(hook, "matchConditions") }, registry: head + `
 vendors:
 - name: a
@@ -171,8 +171,8 @@ vendors:
 	}
 }
 
-// TestD16AmountsLive: amounts that cannot be meant are refused, and never free.
-func TestD16AmountsLive(t *testing.T) {
+// TestAmountsLive: amounts that cannot be meant are refused, and never free.
+func TestAmountsLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.nvidia.com/gpumem=1")
 	for _, amount := range []string{"8Gi", "1e30", "-1", "500m", "1e-3", "9223372036854775807"} {
@@ -197,8 +197,8 @@ func TestNoContainersLive(t *testing.T) {
 	}
 }
 
-// TestA6A15WarningsLive: devices that Ray does not count are pointed out.
-func TestA6A15WarningsLive(t *testing.T) {
+// TestWarningsLive: devices that Ray does not count are pointed out.
+func TestWarningsLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	pod := w.pod("a", "nvidia.com/gpu=1 nvidia.com/gpumem=1 amd.com/gpu=1")
 	pod.Spec.Containers = append(pod.Spec.Containers, container("sidecar", "nvidia.com/gpumem=1"))

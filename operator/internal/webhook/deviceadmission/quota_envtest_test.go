@@ -67,8 +67,8 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	}
 }
 
-// TestD18Burst: what is admitted and still pending counts at once.
-func TestD18Burst(t *testing.T) {
+// TestQuotaHoldsInABurst: what is admitted and still pending counts at once.
+func TestQuotaHoldsInABurst(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("team-a-gpu", "limits.nvidia.com/gpumem=8192")
 	admitted, refusal := w.burst(20, "nvidia.com/gpu=1 nvidia.com/gpumem=4096")
@@ -82,8 +82,8 @@ func TestD18Burst(t *testing.T) {
 	}
 }
 
-// TestD19TwoReplicasRelaxed: each grants what it does not see of the other, and no more than that; the excess shows in a metric and in an event.
-func TestD19TwoReplicasRelaxed(t *testing.T) {
+// TestQuotaOfTwoReplicasRelaxed: each grants what it does not see of the other, and no more than that; the excess shows in a metric and in an event.
+func TestQuotaOfTwoReplicasRelaxed(t *testing.T) {
 	w := newWorld(t, settings{replicas: 2})
 	w.quota("q", "limits.nvidia.com/gpumem=8192")
 	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem=4096"
@@ -110,9 +110,9 @@ func TestD19TwoReplicasRelaxed(t *testing.T) {
 	}
 }
 
-// TestD19TwoReplicasStrict: replicas that share reservations admit together what fits, however many Pods come at once and however little they see, with
+// TestQuotaOfTwoReplicasStrict: replicas that share reservations admit together what fits, however many Pods come at once and however little they see, with
 // the rights that the component gives.
-func TestD19TwoReplicasStrict(t *testing.T) {
+func TestQuotaOfTwoReplicasStrict(t *testing.T) {
 	w := newWorld(t, settings{replicas: 2, strict: true})
 	w.quota("q", "limits.nvidia.com/gpumem=8192")
 	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem=4096"
@@ -145,9 +145,9 @@ func TestD19TwoReplicasStrict(t *testing.T) {
 	}
 }
 
-// TestD17D20D21Reservations: dry-run takes nothing, an ending Pod gives back nothing, one that has ended or is gone all; a Pod that a later step refuses
+// TestReservations: dry-run takes nothing, an ending Pod gives back nothing, one that has ended or is gone all; a Pod that a later step refuses
 // gives back after a time.
-func TestD17D20D21Reservations(t *testing.T) {
+func TestReservations(t *testing.T) {
 	const ttl = 3 * time.Second
 	w := newWorld(t, settings{ttl: ttl})
 	w.quota("q", "limits.nvidia.com/gpu=1")
@@ -206,8 +206,8 @@ func TestD17D20D21Reservations(t *testing.T) {
 	w.Eventually("the reservation to end", func() bool { return w.admits(asksMore) == nil })
 }
 
-// TestD22D24D25Quotas: all quotas count, in whatever order they come; zero blocks; sizes are multiplied.
-func TestD22D24D25Quotas(t *testing.T) {
+// TestQuotas: all quotas count, in whatever order they come; zero blocks; sizes are multiplied.
+func TestQuotas(t *testing.T) {
 	w := newWorld(t, settings{})
 	strict := w.quota("strict", "limits.nvidia.com/gpumem=8191")
 	w.quota("wide", "limits.nvidia.com/gpumem=100000 requests.storage=1")
@@ -246,8 +246,8 @@ func TestD22D24D25Quotas(t *testing.T) {
 	w.Eventually("the quota of zero to go", func() bool { return w.admits("nvidia.com/gpu=1") == nil })
 }
 
-// TestD29Restart: a replica that does not know what is used answers nothing, and knows Pods afterwards that were made while nobody looked.
-func TestD29Restart(t *testing.T) {
+// TestReservationsAfterARestart: a replica that does not know what is used answers nothing, and knows Pods afterwards that were made while nobody looked.
+func TestReservationsAfterARestart(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.nvidia.com/gpu=2")
 	w.Create(w.pod("before", "nvidia.com/gpu=1"))
@@ -274,8 +274,8 @@ func TestD29Restart(t *testing.T) {
 	}
 }
 
-// TestD23Scopes: a quota for a priority class is about Pods of that class.
-func TestD23Scopes(t *testing.T) {
+// TestScopesOfQuotas: a quota for a priority class is about Pods of that class.
+func TestScopesOfQuotas(t *testing.T) {
 	w := newWorld(t, settings{})
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Value: 7}
 	w.Create(class)
@@ -323,8 +323,8 @@ func (w *world) metric(replica int, name string) float64 {
 	return greatest
 }
 
-// TestD26ContainersLive: a sidecar runs next to the app, an init container before it.
-func TestD26ContainersLive(t *testing.T) {
+// TestContainersLive: a sidecar runs next to the app, an init container before it.
+func TestContainersLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.nvidia.com/gpumem=5000")
 	asks := func(sidecar bool, memory string) error {
@@ -350,8 +350,8 @@ func TestD26ContainersLive(t *testing.T) {
 	}
 }
 
-// TestD27PercentLive: shares of a device whose memory is not known, where there is a quota for memory.
-func TestD27PercentLive(t *testing.T) {
+// TestPercentLive: shares of a device whose memory is not known, where there is a quota for memory.
+func TestPercentLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.nvidia.com/gpumem=499")
 	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50"
@@ -377,8 +377,8 @@ func TestD27PercentLive(t *testing.T) {
 	}
 }
 
-// TestD28IluvatarLive: two cards are 200 cores; HAMi needs 400.
-func TestD28IluvatarLive(t *testing.T) {
+// TestIluvatarLive: two cards are 200 cores; HAMi needs 400.
+func TestIluvatarLive(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.quota("q", "limits.iluvatar.ai/MR-V100.vCore=200")
 	if err := w.admits("iluvatar.ai/MR-V100-vgpu=3"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "requested 300 (") {

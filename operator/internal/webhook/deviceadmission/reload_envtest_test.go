@@ -44,8 +44,8 @@ func (w *world) counter(name, label string) float64 {
 	return 0
 }
 
-// TestD30ReloadLive: the file of a running operator changes: Pods follow a good one, and a bad one counts in a metric only.
-func TestD30ReloadLive(t *testing.T) {
+// TestReloadLive: the file of a running operator changes: Pods follow a good one, and a bad one counts in a metric only.
+func TestReloadLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -105,8 +105,8 @@ func (w *world) trust(address string, cas ...[]byte) {
 	}
 }
 
-// TestD33CertificateRotation: Pods are made all the time while the CA and the certificate are replaced, and no call fails. The failure policy is Fail.
-func TestD33CertificateRotation(t *testing.T) {
+// TestCertificateRotation: Pods are made all the time while the CA and the certificate are replaced, and no call fails. The failure policy is Fail.
+func TestCertificateRotation(t *testing.T) {
 	w := newWorld(t, settings{})
 	first, second := newPair(t), newPair(t)
 	dir := t.TempDir()
