@@ -5,8 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,13 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/test/controlplane"
 )
 
 // installPolicies applies the bundle for the time of the test.
@@ -70,45 +65,6 @@ func installPolicies(t *testing.T) {
 			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 		})
 	}
-}
-
-// warnedRules returns the rules of the warnings since the last call.
-func warnedRules(w *controlplane.Warnings) []string {
-	var ids []string
-	for _, text := range w.Take() {
-		if m := ruleSuffix.FindStringSubmatch(text); m != nil {
-			ids = append(ids, m[1])
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-var deniedFor = regexp.MustCompile(`ValidatingAdmissionPolicy .* denied request: .*\(([A-Z]+-[0-9]{3})\)`)
-
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// idsOf returns the rules that are broken where a policy of the kind looks.
-func idsOf(errs field.ErrorList, plural string, warning bool) []string {
-	steps := func(path string) string {
-		return strings.NewReplacer("[", ".", "]", "").Replace(regexp.MustCompile(`\[[0-9]+\]`).ReplaceAllString(path, "")) + "."
-	}
-	var ids []string
-	for _, err := range errs {
-		if slices.ContainsFunc(celrules.PoliciesOf(plural, warning), func(r celrules.PolicyRule) bool {
-			looksAt, _, _ := strings.Cut(r.Message(plural), ": ")
-			return r.ID == err.Origin && strings.HasPrefix(steps(err.Field), steps(looksAt))
-		}) {
-			ids = append(ids, err.Origin)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // TestPoliciesLetStoredObjectsBe takes an object that was stored before the policies through the usual writes.

@@ -62,26 +62,3 @@ func (r reply) decode(t *testing.T, v any) {
 		t.Fatalf("decoding %s: %v", r.body, err)
 	}
 }
-
-// violation is a field violation as a client of REST sees it.
-type violation struct {
-	Field       string `json:"field"`
-	Description string `json:"description"`
-	Reason      string `json:"reason"`
-}
-
-// violations returns the field violations of an error reply.
-func (r reply) violations(t *testing.T) []violation {
-	t.Helper()
-	var status struct {
-		Details []struct {
-			FieldViolations []violation `json:"fieldViolations"`
-		} `json:"details"`
-	}
-	r.decode(t, &status)
-	var all []violation
-	for _, d := range status.Details {
-		all = append(all, d.FieldViolations...)
-	}
-	return all
-}
