@@ -17,8 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Tests named TestBook hold what the API server does to what our CRDs count on. The letter and number are those of the
-// requirement.
+// The tests of small CRDs show what the API server does with what our CRDs depend on.
 
 // fixture is a small CRD with one property, spec, of the given schema.
 func fixture(t *testing.T, plural, spec string) *unstructured.Unstructured {

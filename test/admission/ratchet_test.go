@@ -93,7 +93,7 @@ func beforeTheRules(t testing.TB, plural string, bad *unstructured.Unstructured,
 }
 
 // TestStoredObjectsStayUsable takes a cluster that was stored before there were rules, and that breaks many of them,
-// through the writes of the autoscaler, the operator and users. Item 4 of the tests that admission asks for.
+// through the writes of the autoscaler, the operator and users.
 func TestStoredObjectsStayUsable(t *testing.T) {
 	name := "stored-before-there-were-rules-with-a-name-that-is-far-too-long"
 	pod := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "ray"}}}}

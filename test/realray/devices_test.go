@@ -8,7 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// R8: one GPU of Ray is one visible device. Two halves of it run at a time, two of it never. Ray compares the number with the devices that it finds, so
+// One GPU of Ray is one visible device. Two halves of it run at a time, two of it never. Ray compares the number with the devices that it finds, so
 // that this says nothing where there is no GPU.
 func TestOneGPUIsOneDevice(t *testing.T) {
 	if cards, err := filepath.Glob("/dev/nvidia[0-9]*"); err != nil || len(cards) == 0 {

@@ -123,7 +123,7 @@ func TestDeviceAdmissionOfTheProcess(t *testing.T) {
 	}
 	check("devices-admitted") // R1
 
-	// R3: another number is kept, with a warning; so are Pods that will be refused.
+	// Another number is kept, with a warning; so are Pods that will be refused.
 	warnings.Take()
 	rc := raytest.RayCluster("default/devices-of-the-user", deviceGroup("gpu", "nvidia.com/gpu=2 nvidia.com/gpumem=4096", raytest.GroupParams(map[string]string{"num-gpus": "8"})), deviceGroup("wrong", "nvidia.com/gpumem=8Gi"))
 	rc.UID, rc.Generation = "", 0
@@ -148,7 +148,7 @@ func TestDeviceAdmissionOfTheProcess(t *testing.T) {
 		return strings.Contains(fmt.Sprint(rc.Status.Conditions), "creating workers of group wrong: admission webhook") && strings.Contains(fmt.Sprint(rc.Status.Conditions), "8192")
 	})
 
-	// R2: nobody completes Pods.
+	// Nobody completes Pods.
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
 	must(admin.Get(ctx, client.ObjectKey{Name: "raygate-mutating-webhook"}, &mutating))
 	must(admin.Delete(ctx, &mutating))

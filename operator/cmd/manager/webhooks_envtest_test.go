@@ -46,7 +46,7 @@ func TestCertificatesOfReplicas(t *testing.T) {
 	installWebhooks(ctx, t, c, lb.port(), selfManagedObjects(t)...)
 	kubeconfig := operatorKubeconfig(ctx, t, env, c)
 
-	// F10: before the operator, v1 works and v1alpha1 does not; then, it does, and the CA is in place before readiness.
+	// Before the operator, v1 works and v1alpha1 does not; then, it does, and the CA is in place before readiness.
 	rc := raytest.RayCluster("default/with-webhooks", raytest.Workers("cpu", 0))
 	rc.UID, rc.Generation = "", 0
 	rc.Spec.WorkerGroupSpecs[0].NumOfHosts = 2
@@ -64,7 +64,7 @@ func TestCertificatesOfReplicas(t *testing.T) {
 	}
 	eventually(ctx, t, "v1alpha1 to be answered", func() bool { return readOld(ctx, c, rc.Name) == nil })
 
-	// G3: a new CA, while a second replica, whose kubelet is late, still serves a certificate of the old one.
+	// A new CA, while a second replica, whose kubelet is late, still serves a certificate of the old one.
 	second := startReplica(ctx, t, c, kubeconfig, selfManaged...)
 	lb.add(second.port)
 	second.mount.hold(true)
@@ -93,7 +93,7 @@ func TestCertificatesOfReplicas(t *testing.T) {
 		t.Errorf("%d requests of %d met a certificate that is not trusted, the first with %v", len(failed), load.done.Load(), failed[0])
 	}
 
-	// G5: a replica that does not lead serves too, and conversions go on when the leader ends.
+	// A replica that does not lead serves too, and conversions go on when the leader ends.
 	leader := holder(ctx, t, c)
 	lb.remove(first.port)
 	must(first.cmd.Process.Signal(syscall.SIGTERM))

@@ -68,7 +68,7 @@ func TestGoldenEnvelope(t *testing.T) {
 	}
 }
 
-// TestBookB4OrderOfManyObjects and B5: a list of mixed kinds and versions comes back in its order, whole.
+// TestOrderOfManyMixedObjects: a list of mixed kinds and versions comes back in its order, whole.
 func TestOrderOfManyMixedObjects(t *testing.T) {
 	hooks, metrics := registered(t)
 	var objects []string
@@ -94,7 +94,7 @@ func TestOrderOfManyMixedObjects(t *testing.T) {
 	}
 }
 
-// TestBookB6AllOrNothing and B13: one object that cannot be converted fails them all, with its name and HTTP status 200.
+// TestAllOrNothing: one object that cannot be converted fails them all, with its name and HTTP status 200.
 func TestAllOrNothing(t *testing.T) {
 	good := `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"a"}}`
 	cases := map[string]struct{ wanted, bad, want string }{

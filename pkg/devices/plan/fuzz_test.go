@@ -76,7 +76,7 @@ func FuzzAmounts(f *testing.F) {
 	})
 }
 
-// chargesSomething is D16: what asks for memory, cores or devices is never free, unless its size is not known.
+// chargesSomething: what asks for memory, cores or devices is never free, unless its size is not known.
 func chargesSomething(t *testing.T, list m, r *plan.Result) {
 	t.Helper()
 	for name, text := range list {

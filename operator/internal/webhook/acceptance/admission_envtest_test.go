@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +30,7 @@ func smuggle(t *testing.T, c *client, namespace, text string) *unstructured.Unst
 	return obj
 }
 
-// TestBookE9: all problems at once, each at its field, with code, reason and rule.
+// TestAllProblemsAtOnce: all problems at once, each at its field, with code, reason and rule.
 func TestAllProblemsAtOnce(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -57,75 +55,6 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAdmission12Item3: every sample is accepted.
-func TestSamples(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	files, err := filepath.Glob("../../../../samples/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no samples: %v", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for doc := range strings.SplitSeq(string(data), "\n---\n") {
-			var meta metav1.PartialObjectMetadata
-			if err := yaml.Unmarshal([]byte(doc), &meta); err != nil || !strings.HasPrefix(meta.APIVersion, "ray.io/") || strings.Contains(file, "invalid") {
-				continue
-			}
-			obj := decode(doc)
-			obj.SetNamespace("")
-			resource := strings.ToLower(obj.GetKind()) + "s"
-			if _, err := c.resource(resource, hub, ns).Create(t.Context(), obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-				t.Errorf("%s: %v", filepath.Base(file), err)
-			}
-		}
-	}
-}
-
-// TestAdmission12Item4: what is done to a stored object that breaks a rule. Making it worse is refused.
-func TestRatcheting(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	smuggle(t, c, ns, invalid("a"))
-	clusters := c.clusters(hub, ns)
-	accepted := map[string]struct {
-		kind  types.PatchType
-		patch string
-		sub   []string
-	}{
-		"status":              {types.MergePatchType, `{"status":{"state":"ready"}}`, []string{"status"}},
-		"finalizer added":     {types.MergePatchType, `{"metadata":{"finalizers":["example.com/x"]}}`, nil},
-		"finalizer removed":   {types.MergePatchType, `{"metadata":{"finalizers":[]}}`, nil},
-		"label":               {types.MergePatchType, `{"metadata":{"labels":{"a":"b"}}}`, nil},
-		"elsewhere":           {types.MergePatchType, `{"spec":{"suspend":true}}`, nil},
-		"the autoscaler":      {types.JSONPatchType, `[{"op":"replace","path":"/spec/workerGroupSpecs/1/replicas","value":3}]`, nil},
-		"workers to delete":   {types.JSONPatchType, `[{"op":"add","path":"/spec/workerGroupSpecs/0/scaleStrategy","value":{"workersToDelete":["x"]}}]`, nil},
-		"through v1alpha1":    {types.MergePatchType, `{"metadata":{"labels":{"a":"c"}}}`, nil},
-		"another group added": {types.JSONPatchType, `[{"op":"add","path":"/spec/workerGroupSpecs/-","value":{"groupName":"c","template":` + templateJSON(t) + `}}]`, nil},
-	}
-	for name, tc := range accepted {
-		client := clusters
-		if name == "through v1alpha1" {
-			client = c.clusters(old, ns)
-		}
-		if _, err := client.Patch(t.Context(), "a", tc.kind, []byte(tc.patch), metav1.PatchOptions{}, tc.sub...); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"rayVersion":"nonsense","headGroupSpec":{"template":{"metadata":{"labels":{"a b":"c"}}}}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("making it worse: %v, want a refusal", err)
-	}
-	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"ray.io/ft-enabled":null}}}`), metav1.PatchOptions{}); err != nil {
-		t.Errorf("the repair: %v", err)
-	}
-	if _, err := clusters.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"ray.io/ft-enabled":"true"}}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("breaking the repaired one again: %v, want a refusal", err)
-	}
-}
-
 func templateJSON(t *testing.T) string {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(template))
@@ -135,7 +64,7 @@ func templateJSON(t *testing.T) string {
 	return string(raw)
 }
 
-// TestAdmission12Item5BookE12: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.
+// TestInvalidObjectsCanBeDeleted: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.
 func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -168,7 +97,7 @@ func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 	}
 }
 
-// TestBookF2: the status is none of the webhooks' business.
+// TestStatusIsNotMatched: the status is none of the webhooks' business.
 func TestStatusIsNotMatched(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -188,7 +117,7 @@ func TestStatusIsNotMatched(t *testing.T) {
 	}
 }
 
-// TestBookE6F5: a write through v1alpha1 reaches the webhooks as v1, and is refused for what v1 refuses.
+// TestOldVersionIsValidatedAsHub: a write through v1alpha1 reaches the webhooks as v1, and is refused for what v1 refuses.
 func TestOldVersionIsValidatedAsHub(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -207,7 +136,7 @@ func TestOldVersionIsValidatedAsHub(t *testing.T) {
 	}
 }
 
-// TestBookF3Admission12Item7: with the webhooks down, objects pass; a refusal is final while they are up.
+// TestWebhookDown: with the webhooks down, objects pass; a refusal is final while they are up.
 func TestWebhookDown(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -219,7 +148,7 @@ func TestWebhookDown(t *testing.T) {
 	}
 }
 
-// TestBookF6: a webhook that hangs holds a write up for the timeout and no longer.
+// TestWebhookTimeout: a webhook that hangs holds a write up for the timeout and no longer.
 func TestWebhookTimeout(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -231,7 +160,7 @@ func TestWebhookTimeout(t *testing.T) {
 	}
 }
 
-// TestBookD3: an answer with another uid is no answer. The policy is Ignore, so the object passes.
+// TestReviewWithWrongUID: an answer with another uid is no answer. The policy is Ignore, so the object passes.
 func TestReviewWithWrongUID(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -239,7 +168,7 @@ func TestReviewWithWrongUID(t *testing.T) {
 	create(t, c, "rayclusters", ns, invalid("a"))
 }
 
-// TestBookD10D11Admission12Item8: dry-run and generateName.
+// TestDryRunAndGenerateName: dry-run and generateName.
 func TestDryRunAndGenerateName(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -266,7 +195,7 @@ func TestDryRunAndGenerateName(t *testing.T) {
 	}
 }
 
-// TestAdmission12Item6: v1alpha1 create and read-modify-write are accepted and warned of.
+// TestOldVersionWarnings: v1alpha1 create and read-modify-write are accepted and warned of.
 func TestOldVersionWarnings(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -286,7 +215,7 @@ func TestOldVersionWarnings(t *testing.T) {
 	}
 }
 
-// TestAdmission12Item10: the largest object that makes sense passes everything.
+// TestLargeObject: the largest object that makes sense passes everything.
 func TestLargeObject(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -312,7 +241,7 @@ func TestLargeObject(t *testing.T) {
 	}
 }
 
-// TestBookD6D8: writing again and again through v1alpha1 fills in nothing twice and changes no generation.
+// TestMutationIsIdempotentOnTheServer: writing again and again through v1alpha1 fills in nothing twice and changes no generation.
 func TestMutationIsIdempotentOnTheServer(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)

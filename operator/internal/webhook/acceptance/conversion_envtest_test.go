@@ -72,7 +72,7 @@ func TestStoredForm(t *testing.T) {
 	if field(t, got, "metadata", "annotations") != nil {
 		t.Errorf("stored with annotations %v", field(t, got, "metadata", "annotations"))
 	}
-	// TestBookD4D5K2: the same defaults whatever version wrote.
+	// The same defaults whatever version wrote.
 	if g := group(t, got, "b"); g["numOfHosts"] != float64(1) || g["priority"] != float64(0) {
 		t.Errorf("written through v1alpha1, group b is stored without the defaults of v1: %v", g)
 	}
@@ -96,7 +96,7 @@ func TestSameBytesThroughBothVersions(t *testing.T) {
 	}
 }
 
-// TestBookA9C2: an old client that reads and writes back, or patches a label, changes nothing else.
+// TestReadModifyWriteLosesNothing: an old client that reads and writes back, or patches a label, changes nothing else.
 func TestReadModifyWriteLosesNothing(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -125,7 +125,7 @@ func TestReadModifyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// TestBookC3: an edit through v1alpha1 merges with what it cannot see.
+// TestEditThroughOldVersion: an edit through v1alpha1 merges with what it cannot see.
 func TestEditThroughOldVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -154,7 +154,7 @@ func TestEditThroughOldVersion(t *testing.T) {
 	}
 }
 
-// TestBookC10: a client that strips the stash destroys nothing, and is told.
+// TestStrippedAnnotationOfPreservedFields: a client that strips the stash destroys nothing, and is told.
 func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -212,7 +212,7 @@ func TestRayCronJobIsV1Only(t *testing.T) {
 	}
 }
 
-// TestBookC13: a status written through v1alpha1 keeps the conditions, which only v1 has.
+// TestStatusThroughOldVersion: a status written through v1alpha1 keeps the conditions, which only v1 has.
 func TestStatusThroughOldVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -235,7 +235,7 @@ func TestStatusThroughOldVersion(t *testing.T) {
 	}
 }
 
-// TestBookC7: the fields that one version requires and the other does not.
+// TestRequiredFieldsDiffer: the fields that one version requires and the other does not.
 func TestRequiredFieldsDiffer(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -265,7 +265,7 @@ func TestRequiredFieldsDiffer(t *testing.T) {
 	}
 }
 
-// TestBookC8C14: server-side apply through both versions, by two managers.
+// TestApplyThroughBothVersions: server-side apply through both versions, by two managers.
 func TestApplyThroughBothVersions(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -287,7 +287,7 @@ func TestApplyThroughBothVersions(t *testing.T) {
 	}
 }
 
-// TestBookC11: a forged stash gets nothing into v1 that v1 would refuse.
+// TestForgedAnnotationOfPreservedFields: a forged stash gets nothing into v1 that v1 would refuse.
 func TestForgedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -317,7 +317,7 @@ func TestForgedAnnotationOfPreservedFields(t *testing.T) {
 	}
 }
 
-// TestBookB1: conversion is called for the other version only.
+// TestConversionsPerVersion: conversion is called for the other version only.
 func TestConversionsPerVersion(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)

@@ -1,10 +1,7 @@
 package acceptance
 
 import (
-	"bytes"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,30 +19,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
-// TestBookG4: the server takes up a new certificate without a restart.
-func TestCertificateReload(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	want, err := signer.write(certDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the new certificate to be served", func() error {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(hooks.base, "https://"), &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		if !bytes.Equal(conn.ConnectionState().PeerCertificates[0].Raw, want) {
-			return errors.New("the old one is served")
-		}
-		return nil
-	})
-	get(t, c, "rayclusters", old, ns, "a")
-}
-
-// TestBookB2: the API server demands a certificate of the CA that the CRD names.
+// TestWrongCA: the API server demands a certificate of the CA that the CRD names.
 func TestWrongCA(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -85,7 +59,7 @@ func await(t *testing.T, what string, check func() error) {
 	t.Fatalf("waiting for %s: %v", what, err)
 }
 
-// TestBookB3B4B6B7B8B9: what the API server does with a webhook that breaks the protocol. Ours never does; a change here
+// TestAPIServerEnforcesTheConversionProtocol: what the API server does with a webhook that breaks the protocol. Ours never does; a change here
 // would be one of Kubernetes.
 func TestAPIServerEnforcesTheConversionProtocol(t *testing.T) {
 	suite.All(t, "fails only when Kubernetes changes")
@@ -129,7 +103,7 @@ func TestAPIServerEnforcesTheConversionProtocol(t *testing.T) {
 	}
 }
 
-// TestBookB10: concurrent patches through v1alpha1 lose no update.
+// TestPatchStorm: concurrent patches through v1alpha1 lose no update.
 func TestPatchStorm(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -165,7 +139,7 @@ func TestPatchStorm(t *testing.T) {
 	}
 }
 
-// TestBookB12: with the webhook down, clients of v1 do not notice.
+// TestConversionDown: with the webhook down, clients of v1 do not notice.
 func TestConversionDown(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -184,7 +158,7 @@ func TestConversionDown(t *testing.T) {
 	}
 }
 
-// TestBookC15: tables look the same through both versions.
+// TestTablesOfBothVersions: tables look the same through both versions.
 func TestTablesOfBothVersions(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
@@ -213,7 +187,7 @@ func TestTablesOfBothVersions(t *testing.T) {
 	}
 }
 
-// TestBookG8: a namespace with Ray objects goes away also when the webhooks have gone before it.
+// TestNamespaceGoesWithoutWebhooks: a namespace with Ray objects goes away also when the webhooks have gone before it.
 func TestNamespaceGoesWithoutWebhooks(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)

@@ -108,7 +108,7 @@ func TestOrderOfWebhooks(t *testing.T) {
 	}
 }
 
-// TestBookD9E7D12: a neighbour that undoes what we put back is found out by the validating webhook, and the API server
+// TestNeighbourUndoesOurWork: a neighbour that undoes what we put back is found out by the validating webhook, and the API server
 // fills defaults in again by itself.
 func TestNeighbourUndoesOurWork(t *testing.T) {
 	c := connect(t)
@@ -143,7 +143,7 @@ func TestNeighbourUndoesOurWork(t *testing.T) {
 	}
 }
 
-// TestBookF7: the operator's own writes are not sent to its webhooks, which may be down while it starts.
+// TestOwnWritesAreNotSent: the operator's own writes are not sent to its webhooks, which may be down while it starts.
 func TestOwnWritesAreNotSent(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)
