@@ -1,8 +1,15 @@
 package config_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,8 +23,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/test/controlplane"
@@ -64,6 +73,7 @@ func TestManifestsApply(t *testing.T) {
 			checkConversion(t, c, hasWebhooks(overlay))
 		})
 	}
+	t.Run("rotation", func(t *testing.T) { testRotation(t, env, c) })
 	t.Run("certificates are kept", func(t *testing.T) {
 		apply(t, c, objects)
 		var secret corev1.Secret
@@ -185,4 +195,131 @@ func bundles(t *testing.T, c client.Client) map[string][]byte {
 		out[w.Name] = w.ClientConfig.CABundle
 	}
 	return out
+}
+
+// testRotation makes certificates where there is no Secret yet, then loses the CA.
+func testRotation(t *testing.T, env *controlplane.Env, c client.Client) {
+	key := client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	var mounting sync.WaitGroup
+	defer mounting.Wait() // or it would write into the folder that is being removed
+	defer cancel()
+	mounting.Go(func() { mount(ctx, c, key, dir) })
+
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, err := certs.Add(ctx, mgr, certs.Options{
+		Namespace: namespace, Secret: key.Name, Dir: dir, Service: "raygate-webhook",
+		ValidatingConfiguration: "raygate-validating-webhook", MutatingConfiguration: "raygate-mutating-webhook",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("the manager ended: %v", err)
+	case <-time.After(limit):
+		t.Fatal("no certificate came about")
+	}
+	first := served(t, dir)
+	verifyEverywhere(t, c, first)
+
+	// A CA without its key cannot sign any more, so a new one is made. It must not drive out the old one, whose
+	// certificate is still being served.
+	var secret corev1.Secret
+	if err := c.Get(ctx, key, &secret); err != nil {
+		t.Fatal(err)
+	}
+	before := secret.Data["tls.crt"]
+	delete(secret.Data, "ca.key")
+	if err := c.Update(ctx, &secret); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a new certificate", func() error {
+		if bytes.Equal(served(t, dir), before) {
+			return fmt.Errorf("the old one is served")
+		}
+		return nil
+	})
+	second := served(t, dir)
+	await(t, "the new CA everywhere", func() error {
+		for name, bundle := range bundles(t, c) {
+			if err := verify(bundle, second); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	verifyEverywhere(t, c, first)
+	verifyEverywhere(t, c, second)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the manager ended with %v", err)
+	}
+}
+
+func verifyEverywhere(t *testing.T, c client.Client, cert []byte) {
+	t.Helper()
+	all := bundles(t, c)
+	if want := len(certs.CRDs) + 4 + 3; len(all) != want {
+		t.Errorf("%d places for the CA, want %d", len(all), want)
+	}
+	for name, bundle := range all {
+		if err := verify(bundle, cert); err != nil {
+			t.Errorf("%s does not trust the certificate: %v", name, err)
+		}
+	}
+}
+
+func verify(bundle, cert []byte) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(bundle) {
+		return fmt.Errorf("no CA in a bundle of %d bytes", len(bundle))
+	}
+	block, _ := pem.Decode(cert)
+	if block == nil {
+		return fmt.Errorf("no certificate in %d bytes", len(cert))
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return err
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "raygate-webhook." + namespace + ".svc"})
+	return err
+}
+
+func served(t *testing.T, dir string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "tls.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// mount does a kubelet's work: it copies the Secret into the folder whenever it changes.
+func mount(ctx context.Context, c client.Client, key client.ObjectKey, dir string) {
+	for ctx.Err() == nil {
+		var secret corev1.Secret
+		if err := c.Get(ctx, key, &secret); err == nil {
+			for name, data := range secret.Data {
+				_ = os.WriteFile(filepath.Join(dir, name+".new"), data, 0o600)
+				_ = os.Rename(filepath.Join(dir, name+".new"), filepath.Join(dir, name))
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
