@@ -44,6 +44,7 @@ func replaced(path, value string) client.Patch {
 }
 
 func TestAutoscalerCanDoItsWorkWithItsOwnRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
@@ -102,6 +103,7 @@ func TestAutoscalerCanDoItsWorkWithItsOwnRights(t *testing.T) {
 }
 
 func TestAutoscalerCanDoNothingElse(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
@@ -147,6 +149,7 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 }
 
 func TestMissingServiceAccountOfTheUserIsReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Head(func(h *rayv1.HeadGroupSpec) {

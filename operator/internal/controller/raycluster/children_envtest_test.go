@@ -92,6 +92,7 @@ func (w *world) allow(rules ...rbacv1.PolicyRule) {
 }
 
 func TestChildrenAreMadeAndComeBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
@@ -115,6 +116,7 @@ func TestChildrenAreMadeAndComeBack(t *testing.T) {
 }
 
 func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.full("demo"))
@@ -168,6 +170,7 @@ func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
 }
 
 func TestBindingOfAnotherRoleIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rc := w.cluster("demo", raytest.Autoscaling())
 	w.Create(rc)
@@ -182,6 +185,7 @@ func TestBindingOfAnotherRoleIsMadeAnew(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffGoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()
@@ -217,6 +221,7 @@ func TestWhatIsSwitchedOffGoes(t *testing.T) {
 }
 
 func TestForeignChildrenAreReportedAndKeepNothingElseFromBeingMade(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "owner"}}
 	w.Create(other)
@@ -267,6 +272,7 @@ func TestForeignChildrenAreReportedAndKeepNothingElseFromBeingMade(t *testing.T)
 }
 
 func TestUsersSecretIsUsedAsItIs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}, StringData: map[string]string{rayv1.AuthTokenSecretKey: "mine"}}
 	w.Create(mine)
@@ -285,6 +291,7 @@ func TestUsersSecretIsUsedAsItIs(t *testing.T) {
 // TestKubeRaysChildrenAreAdopted starts with what KubeRay 1.7 makes, and allows only the changes that are meant: our label on
 // the two Services that KubeRay leaves without, the narrower Role, and the record of annotations.
 func TestKubeRaysChildrenAreAdopted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Create(w.full("demo"))
 	rc := w.get("demo")

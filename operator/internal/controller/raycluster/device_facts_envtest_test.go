@@ -166,6 +166,7 @@ func (h *hooks) Register(path string, hook http.Handler) {
 // TestFactsAreApplied: what a memory-only group has is stored for the autoscaler, owned key by key, and a user who applies the same manifest again, by server-side
 // or by client-side apply, changes nothing and is shown no difference.
 func TestFactsAreApplied(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{"server-side": {"--server-side"}, "client-side": nil} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -218,6 +219,7 @@ func TestFactsAreApplied(t *testing.T) {
 
 // TestFactsFollowTheRegistry: facts follow the devices; what the user writes stays, and is the user's alone; a group goes with its facts.
 func TestFactsFollowTheRegistry(t *testing.T) {
+	t.Parallel()
 	const serverSide = "--server-side"
 	deviceManifest := func(asks, params string) string {
 		return deviceManifest(asks, strings.TrimSuffix(`num-cpus: "1", `+params, ", "))
@@ -301,6 +303,7 @@ func TestFactsFollowTheRegistry(t *testing.T) {
 
 // TestResourcesOfTheGroup: a user who goes over to resources of the group is not kept from it by what the operator had stored.
 func TestResourcesOfTheGroup(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.keepFacts()
@@ -318,6 +321,7 @@ func TestResourcesOfTheGroup(t *testing.T) {
 
 // TestFactsReplaceNoPod: neither what the operator stores nor what admission adds to Pods counts as another spec.
 func TestFactsReplaceNoPod(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	_, stop := w.startOperator(func(c *Config) { withDeviceFacts(t)(c); c.DeviceFacts = false })

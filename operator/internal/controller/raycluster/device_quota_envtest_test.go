@@ -95,6 +95,7 @@ func gpuMemory(mib string) corev1.ResourceRequirements {
 // TestRefusalByDeviceQuota: a quota that has room for two of five workers is shown by a condition and one event, however often it is tried, holds up no other
 // group, and the others come when it is raised.
 func TestRefusalByDeviceQuota(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	engine := w.admitDevices()
 	w.asOperator()

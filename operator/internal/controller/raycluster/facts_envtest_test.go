@@ -25,6 +25,7 @@ func withNetworkPolicies(c *Config) {
 // TestWhatIsWrongAroundAClusterIsReported: what rules find in other objects is reported once, in the words of the rule, and keeps
 // nothing else from being made.
 func TestWhatIsWrongAroundAClusterIsReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.Namespace, Name: name} }
 	w.Create(&networkingv1.NetworkPolicy{ObjectMeta: at("fenced-workers-cpu")})
@@ -93,6 +94,7 @@ func TestWhatIsWrongAroundAClusterIsReported(t *testing.T) {
 }
 
 func TestWorkersToDeleteThatAreNoneAreReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Workers("cpu", 1)))
@@ -124,6 +126,7 @@ func TestWorkersToDeleteThatAreNoneAreReported(t *testing.T) {
 }
 
 func TestLostTokenIsReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator()

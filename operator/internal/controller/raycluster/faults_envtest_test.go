@@ -49,6 +49,7 @@ func (w *world) inGroup(name, group string) int {
 }
 
 func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + "-bulk"}}
@@ -145,6 +146,7 @@ func (w *world) refuseGroup(group string) (open func()) {
 }
 
 func TestAWebhookThatRefusesPodsIsQuoted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	open := w.refuseGroup("bad")
 	w.startOperator()
@@ -184,6 +186,7 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 }
 
 func TestConflictsLoseNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
@@ -218,6 +221,7 @@ func TestConflictsLoseNothing(t *testing.T) {
 }
 
 func TestALostHostTakesItsReplicaAlong(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("tpu", 2, raytest.Hosts(2))))
@@ -252,6 +256,7 @@ func TestALostHostTakesItsReplicaAlong(t *testing.T) {
 }
 
 func TestRecreateReplacesEveryPodOfAChangedSpec(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), raytest.Recreate()))

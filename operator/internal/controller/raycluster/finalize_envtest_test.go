@@ -63,6 +63,7 @@ func (w *world) endJob(j *batchv1.Job, how corev1.PodPhase) {
 }
 
 func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		opts      []client.DeleteOption
 		end       corev1.PodPhase
@@ -113,6 +114,7 @@ func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
 }
 
 func TestFinalizerIsNeverStranded(t *testing.T) {
+	t.Parallel()
 	off := func(c *Config) { c.CleanUpRedis = false }
 	cases := map[string]struct {
 		change    func(*rayv1.RayCluster) // while the cluster lives
@@ -187,6 +189,7 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 }
 
 func TestFinalizerOfAClusterThatSomebodyElseManagesIsResolved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rc := w.redis("demo", raytest.ManagedBy(rayv1.ManagedByMultiKueue),
 		raytest.Annotations(map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "1"}))
@@ -198,6 +201,7 @@ func TestFinalizerOfAClusterThatSomebodyElseManagesIsResolved(t *testing.T) {
 }
 
 func TestEmbeddedStoreNeedsNoCleanUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rc := w.redis("demo")
 	rc.Finalizers = []string{rayv1.FinalizerGCSFTRedisCleanup} // from an earlier life with Redis

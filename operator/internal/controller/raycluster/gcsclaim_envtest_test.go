@@ -35,6 +35,7 @@ func (w *world) childFailure(name string) string {
 }
 
 func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.asOperator()
 	w.startOperator(embedded)
@@ -72,6 +73,7 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 }
 
 func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	claim := volume.Claim(raytest.RayCluster(w.Namespace + "/demo"))
 	claim.Labels, claim.OwnerReferences = nil, nil
@@ -86,6 +88,7 @@ func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
 }
 
 func TestMissingClaimOfTheUserIsReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator(embedded)
 	w.Create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))

@@ -23,6 +23,7 @@ func (w *world) cluster(name string, opts ...raytest.ClusterOption) *rayv1.RayCl
 }
 
 func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	counted, _ := w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 3)))
@@ -50,6 +51,7 @@ func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 }
 
 func TestWorkersFollowReplicas(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
@@ -65,6 +67,7 @@ func TestWorkersFollowReplicas(t *testing.T) {
 }
 
 func TestSuspendAndResume(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
@@ -91,6 +94,7 @@ func TestSuspendAndResume(t *testing.T) {
 }
 
 func TestDeletionLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
@@ -108,6 +112,7 @@ func TestDeletionLeavesNothingBehind(t *testing.T) {
 }
 
 func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, stop := w.startOperator()
 	rc := w.cluster("demo", raytest.Workers("cpu", 1))
@@ -166,6 +171,7 @@ func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
 }
 
 func TestForeignServiceIsNotOverwritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	theirs := &corev1.Service{
@@ -189,6 +195,7 @@ func TestForeignServiceIsNotOverwritten(t *testing.T) {
 }
 
 func TestForeignPodWithOurLabelsIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
@@ -212,6 +219,7 @@ func TestForeignPodWithOurLabelsIsLeftAlone(t *testing.T) {
 }
 
 func TestRestartWhileCreatingMakesNoDuplicates(t *testing.T) {
+	t.Parallel()
 	const clusters, each = 20, 4
 	w := newWorld(t)
 	_, stop := w.startOperator()
@@ -253,6 +261,7 @@ func TestRestartWhileCreatingMakesNoDuplicates(t *testing.T) {
 }
 
 func TestQuotaIsReportedAndDoesNotHoldUpOtherGroups(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(&corev1.LimitRange{

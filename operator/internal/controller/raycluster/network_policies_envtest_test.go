@@ -43,6 +43,7 @@ func (w *world) eventuallyPolicies(want string) {
 }
 
 func TestPoliciesFollowTheSpec(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator(withNetworkPolicies)
 	w.Create(w.fenced("demo"))
@@ -71,6 +72,7 @@ func TestPoliciesFollowTheSpec(t *testing.T) {
 }
 
 func TestPolicyOfARemovedGroupStaysWithItsPods(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator(withNetworkPolicies)
 	w.Create(w.fenced("demo"))
@@ -104,6 +106,7 @@ func TestPolicyOfARemovedGroupStaysWithItsPods(t *testing.T) {
 }
 
 func TestForeignPolicyIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator(withNetworkPolicies)
 	theirs := &networkingv1.NetworkPolicy{ObjectMeta: w.At("demo-head")}
@@ -120,6 +123,7 @@ func TestForeignPolicyIsLeftAlone(t *testing.T) {
 }
 
 func TestWithTheGateOffOnlyWhatNobodyWantsGoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	for _, name := range []string{"wants", "has"} {
@@ -136,6 +140,7 @@ func TestWithTheGateOffOnlyWhatNobodyWantsGoes(t *testing.T) {
 
 // TestPolicyExistsBeforeTheFirstPod: a Pod must not run, however shortly, without the fence that the spec asks for.
 func TestPolicyExistsBeforeTheFirstPod(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	counted, _ := w.startOperator(withNetworkPolicies)
 	w.Create(w.fenced("demo"))

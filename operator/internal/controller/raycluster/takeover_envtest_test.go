@@ -96,6 +96,7 @@ func versions(list []corev1.Pod) map[string]string {
 }
 
 func TestTakingOverALiveClusterTouchesNothing(t *testing.T) {
+	t.Parallel()
 	recreate := func(o *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(o.Object, "Recreate", "spec", "upgradeStrategy", "type"); err != nil {
 			t.Fatal(err)
