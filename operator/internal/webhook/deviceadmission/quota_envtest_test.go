@@ -169,6 +169,11 @@ func TestReservations(t *testing.T) {
 		err := w.admits(asks)
 		return err != nil && strings.Contains(err.Error(), "1 pending")
 	})
+	// The garbage collector of Pods ends those that are deleted before they have a node.
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "elsewhere"}}
+	if err := w.Client.SubResource("binding").Create(t.Context(), first, binding); err != nil {
+		t.Fatal(err)
+	}
 	w.remove(first)
 	time.Sleep(ttl + time.Second)
 	if free() {
