@@ -143,7 +143,10 @@ func TestStop(t *testing.T) {
 		_, _, code := m.ray(t, "submit", a, "--submission-id=k", "--", "sleep", "300")
 		done <- code
 	}()
-	for end := time.Now().Add(20 * time.Second); len(m.head.Jobs()) < 2 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(m.head.Jobs()) < 2; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the job is not submitted")
+		}
 	}
 	m.ray(t, "stop", a, "--no-wait", "k")
 	if code := <-done; code != 0 {

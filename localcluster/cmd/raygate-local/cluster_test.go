@@ -29,6 +29,7 @@ type cluster struct {
 	out      *bytes.Buffer
 	cfg      *rest.Config
 	client   *kubernetes.Clientset
+	ended    chan struct{} // closed when the program has ended
 }
 
 // startCluster needs what `make localcluster` builds.
@@ -38,29 +39,28 @@ func startCluster(t *testing.T, dir string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{dir: dir, bin: bin, out: &bytes.Buffer{}}
+	c := &cluster{dir: dir, bin: bin, out: &bytes.Buffer{}, ended: make(chan struct{})}
 	_ = os.Remove(filepath.Join(dir, "ready"))
 	c.cmd = exec.Command(filepath.Join(bin, "raygate-local"), "control-plane", "--dir", dir, "--nodes=1", "--exit-with-parent")
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
 	if err := c.cmd.Start(); err != nil {
 		t.Fatalf("%v; run: make localcluster", err)
 	}
-	ended := make(chan struct{})
 	go func() {
 		_ = c.cmd.Wait()
-		close(ended)
+		close(c.ended)
 	}()
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Signal(syscall.SIGTERM)
-		<-ended
+		<-c.ended
 		if t.Failed() {
 			t.Logf("the cluster said:\n%s", c.out)
 		}
 	})
 	var r ready
-	within(t, 2*time.Minute, "control plane", func() bool {
+	within(t, "control plane", func() bool {
 		select {
-		case <-ended:
+		case <-c.ended:
 			t.Fatalf("the control plane ended:\n%s", c.out)
 		default:
 		}
@@ -77,9 +77,12 @@ func startCluster(t *testing.T, dir string) *cluster {
 	return c
 }
 
-func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
+// patience is the limit of every wait for something that happens soon on a machine without other load.
+const patience = 2 * time.Minute
+
+func within(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timed out: %s", what)
 		}
@@ -95,7 +98,7 @@ func (c *cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 // kubectl returns the output and the exit code.
 func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := c.command(ctx, args...)
 	if stdin != "" {
@@ -129,7 +132,7 @@ func (c *cluster) pod(t *testing.T, name string) *corev1.Pod {
 func (c *cluster) phase(t *testing.T, name string, want corev1.PodPhase) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
-	within(t, 30*time.Second, "Pod "+name+" becomes "+string(want), func() bool {
+	within(t, "Pod "+name+" becomes "+string(want), func() bool {
 		p = c.pod(t, name)
 		return p.Status.Phase == want
 	})
@@ -163,12 +166,12 @@ func (c *cluster) head(t *testing.T, name string, change func(*corev1.Pod)) {
 		t.Fatal(err)
 	}
 	c.phase(t, name, corev1.PodRunning)
-	within(t, 30*time.Second, "Service "+name+" leads to its head", func() bool {
+	within(t, "Service "+name+" leads to its head", func() bool {
 		body, err := c.proxy(t, "GET", name, "/api/gcs_healthz", "")
 		return err == nil && body == "success"
 	})
 	// The API server's proxy reads Endpoints, Pods are led by EndpointSlices: two controllers write them.
-	within(t, 30*time.Second, "Service "+name+" leads Pods to its head", func() bool {
+	within(t, "Service "+name+" leads Pods to its head", func() bool {
 		slices, err := c.client.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
 		return err == nil && len(slices.Items) == 1 && len(slices.Items[0].Endpoints) == 1
 	})

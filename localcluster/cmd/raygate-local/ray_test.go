@@ -52,7 +52,7 @@ func (c *cluster) run(t *testing.T, head, id, entrypoint, status string) {
 	if text, err := c.proxy(t, "POST", head, "/api/jobs/", string(body)); err != nil {
 		t.Fatalf("submitting: %v %s", err, text)
 	}
-	within(t, 30*time.Second, "job "+id+" becomes "+status, func() bool {
+	within(t, "job "+id+" becomes "+status, func() bool {
 		text, err := c.proxy(t, "GET", head, "/api/jobs/"+id, "")
 		return err == nil && strings.Contains(text, `"status":"`+status+`"`)
 	})
@@ -92,7 +92,7 @@ func testTail(t *testing.T, c *cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, c.cfg.Host+"/api/v1/namespaces/default/services/demo:dashboard/proxy/api/jobs/tail/logs/tail", &websocket.DialOptions{HTTPClient: h})
 	if err != nil {
@@ -158,7 +158,7 @@ func testSidecar(t *testing.T, c *cluster) {
 			`ray job submit --address http://127.0.0.1:8265 --submission-id own -- echo from the sidecar`, "")
 		p.Spec.Containers = append(p.Spec.Containers, side.Spec.Containers[0])
 	})
-	within(t, 30*time.Second, "the submitter ends", func() bool {
+	within(t, "the submitter ends", func() bool {
 		s := c.pod(t, "sidecar").Status
 		return s.Phase == corev1.PodRunning && len(s.ContainerStatuses) == 2 && s.ContainerStatuses[1].State.Terminated != nil && s.ContainerStatuses[0].State.Running != nil
 	})
@@ -197,7 +197,7 @@ func testRestarts(t *testing.T, c *cluster) {
 func testFollow(t *testing.T, c *cluster) {
 	c.create(t, submitter("follow", `: ray job list; echo first; while [ ! -f proceed ]; do sleep 0.05; done; echo second`, corev1.RestartPolicyNever))
 	p := c.phase(t, "follow", corev1.PodRunning)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := c.command(ctx, "logs", "-f", "follow")
 	out, err := cmd.StdoutPipe()
@@ -255,7 +255,7 @@ func testExec(t *testing.T, c *cluster) {
 }
 
 func testPortForward(t *testing.T, c *cluster) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := c.command(ctx, "port-forward", "--address=127.0.0.1", "service/demo", ":8265")
 	out, err := cmd.StdoutPipe()
@@ -319,7 +319,7 @@ func testMissingSecret(t *testing.T, c *cluster) {
 		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "later"}, Key: "word"},
 	}}}
 	c.create(t, p)
-	within(t, 30*time.Second, "the container waits for its Secret", func() bool {
+	within(t, "the container waits for its Secret", func() bool {
 		s := c.pod(t, "waits").Status
 		return s.Phase == corev1.PodPending && len(s.ContainerStatuses) == 1 && s.ContainerStatuses[0].State.Waiting != nil && s.ContainerStatuses[0].State.Waiting.Reason == "CreateContainerConfigError"
 	})
@@ -337,7 +337,7 @@ func testMissingSecret(t *testing.T, c *cluster) {
 func pidIn(t *testing.T, log func() string) int {
 	t.Helper()
 	pid := 0
-	within(t, 30*time.Second, "a process says its id", func() bool {
+	within(t, "a process says its id", func() bool {
 		m := regexp.MustCompile(`pid (\d+)\n`).FindStringSubmatch(log())
 		if m != nil {
 			pid, _ = strconv.Atoi(m[1])
@@ -365,7 +365,7 @@ func testDeletion(t *testing.T, c *cluster) {
 	sub := pidIn(t, func() string { out, _ := c.kubectl(t, "", "logs", "doomed-submitter"); return out })
 	uid := c.pod(t, "doomed-submitter").UID
 	for _, name := range []string{"doomed", "doomed-submitter"} {
-		if _, code := c.kubectl(t, "", "delete", "pod", name, "--wait=true", "--timeout=30s"); code != 0 {
+		if _, code := c.kubectl(t, "", "delete", "pod", name, "--wait=true", "--timeout="+patience.String()); code != 0 {
 			t.Errorf("deleting %s: exit code %d", name, code)
 		}
 	}
@@ -373,7 +373,7 @@ func testDeletion(t *testing.T, c *cluster) {
 	if alive(job) || alive(sub) {
 		t.Errorf("alive after the Pods are gone: entrypoint %t, submitter %t", alive(job), alive(sub))
 	}
-	within(t, 10*time.Second, "the folder of the Pod is removed", func() bool {
+	within(t, "the folder of the Pod is removed", func() bool {
 		_, err := os.Stat(fmt.Sprintf("%s/pods/%s", c.dir, uid))
 		return os.IsNotExist(err)
 	})
@@ -399,13 +399,14 @@ func TestCrash(t *testing.T) {
 	c.phase(t, "sub", corev1.PodRunning)
 	c.phase(t, "again", corev1.PodRunning)
 	for name, line := range map[string]string{"sub": "before the crash\n", "again": "seen\n"} {
-		within(t, 30*time.Second, name+" writes", func() bool { out, _ := c.kubectl(t, "", "logs", name); return out == line })
+		within(t, name+" writes", func() bool { out, _ := c.kubectl(t, "", "logs", name); return out == line })
 	}
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	<-c.ended
 	if !alive(job) {
-		t.Log("the process has not outlived the supervisor at all")
+		t.Fatal("the process of a job ends with the supervisor: nothing is left for the next one to end")
 	}
 	c = startCluster(t, dir)
 	if alive(job) {
@@ -422,7 +423,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("log %q", out)
 	}
 	// As after the restart of a head without fault tolerance.
-	within(t, 30*time.Second, "the head is back without its jobs", func() bool {
+	within(t, "the head is back without its jobs", func() bool {
 		text, err := c.proxy(t, "GET", "demo", "/api/jobs/", "")
 		return err == nil && text == "[]\n"
 	})

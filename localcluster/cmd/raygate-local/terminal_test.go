@@ -32,7 +32,7 @@ func (c *cluster) terminal(t *testing.T, u *url.URL) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	size := make(oneSize, 1)
 	size <- remotecommand.TerminalSize{Width: 99, Height: 33}

@@ -30,9 +30,12 @@ func start(t *testing.T, r *Runner, pod, script string) *exec.Cmd {
 	return cmd
 }
 
+// patience is the limit of every wait for something that happens soon on a machine without other load.
+const patience = time.Minute
+
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timed out: %s", what)
 		}

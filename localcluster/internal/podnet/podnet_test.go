@@ -68,6 +68,9 @@ func TestServiceNames(t *testing.T) {
 	}
 }
 
+// patience is the limit of every wait for something that happens soon on a machine without other load.
+const patience = time.Minute
+
 func TestEgress(t *testing.T) {
 	path, done, err := SocketPath(t.TempDir(), "s")
 	if err != nil {
@@ -102,7 +105,7 @@ func TestEgress(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(patience))
 			// The request behind the tunnel comes at once, as of a client that does not wait.
 			fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", tc.target)
 			r := bufio.NewReader(c)
@@ -150,7 +153,7 @@ func TestProxy(t *testing.T) {
 		}
 		tr := &http.Transport{Proxy: http.ProxyURL(u)}
 		defer tr.CloseIdleConnections()
-		resp, err := (&http.Client{Transport: tr, Timeout: 10 * time.Second}).Get(target)
+		resp, err := (&http.Client{Transport: tr, Timeout: patience}).Get(target)
 		if err != nil {
 			t.Fatal(err)
 		}

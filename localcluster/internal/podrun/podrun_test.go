@@ -136,9 +136,12 @@ func submitter(script string, policy corev1.RestartPolicy, change func(*corev1.C
 	}
 }
 
+// patience is the limit of every wait for something that happens soon on a machine without other load.
+const patience = time.Minute
+
 func until(t *testing.T, r *Runtime, p *corev1.Pod, what string, ok func(corev1.ContainerStatus) bool) corev1.ContainerStatus {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		s := r.Containers(p, "10.244.0.9")["c"]
 		if ok(s) {
 			return s
@@ -212,7 +215,20 @@ func TestRestartPolicies(t *testing.T) {
 			if tc.restarts > 0 && (s.LastTerminationState.Terminated == nil || log(t, r, p, true) != "run\n") {
 				t.Errorf("the run before is lost: %+v", s)
 			}
-			time.Sleep(30 * time.Millisecond)
+			if tc.code < 0 {
+				return // it runs
+			}
+			// Nothing starts it once its supervision has ended.
+			supervised := make(chan struct{})
+			go func() {
+				r.entry(p, "").work.Wait()
+				close(supervised)
+			}()
+			select {
+			case <-supervised:
+			case <-time.After(patience):
+				t.Fatal("the container is still supervised after its end")
+			}
 			if again := r.Containers(p, "")["c"]; again.RestartCount != tc.restarts {
 				t.Errorf("started again: %d", again.RestartCount)
 			}
@@ -224,16 +240,17 @@ func TestRestartPolicies(t *testing.T) {
 func TestStopIsPoliteAtFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script string
+		grace  time.Duration
 		code   int32
 	}{
-		"polite":   {"trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.02; done", 4},
-		"stubborn": {"trap '' TERM; echo ready; while :; do sleep 0.02; done", 137},
+		"polite":   {"trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.02; done", patience, 4},
+		"stubborn": {"trap '' TERM; echo ready; while :; do sleep 0.02; done", 200 * time.Millisecond, 137},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := submitter(tc.script, corev1.RestartPolicyAlways, nil)
 			r := testRuntime(t, p)
 			until(t, r, p, "ready", func(s corev1.ContainerStatus) bool { return s.State.Running != nil && log(t, r, p, false) == "ready\n" })
-			for end := time.Now().Add(10 * time.Second); !r.Stop(p, 200*time.Millisecond); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(patience); !r.Stop(p, tc.grace); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("it does not end")
 				}

@@ -51,7 +51,7 @@ func rayPod(name, nodeType string, env ...corev1.EnvVar) *corev1.Pod {
 // request sends one to a port of a Pod.
 func request(t *testing.T, r *Runtime, p *corev1.Pod, port uint16, method, path, body string) (int, string, error) {
 	t.Helper()
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	client := http.Client{Timeout: patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			endpoint, err := r.Endpoint(ctx, p, port)
@@ -79,7 +79,7 @@ func request(t *testing.T, r *Runtime, p *corev1.Pod, port uint16, method, path,
 // eventually waits for something that the simulator does by itself.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for limit := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("waited in vain for: " + what)
 		}

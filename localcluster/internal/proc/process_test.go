@@ -36,6 +36,9 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
+// patience is the limit of every wait for something that happens soon on a machine without other load.
+const patience = time.Minute
+
 func TestGroupTellsCrash(t *testing.T) {
 	var g Group
 	p, err := g.Start(shell(t, "part", "echo going down; exit 7"), 0, time.Second)
@@ -47,7 +50,7 @@ func TestGroupTellsCrash(t *testing.T) {
 		if got != p {
 			t.Errorf("want %s, got %s", p.Name, got.Name)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the crash was not told")
 	}
 	if p.Exit() != "exit status 7" {
@@ -62,7 +65,7 @@ func TestGroupStops(t *testing.T) {
 	var g Group
 	var told int
 	// The sleep is a child of the shell: the group of processes must be reached.
-	polite, err := g.Start(shell(t, "polite", "sleep 60; exit 1"), 0, 10*time.Second)
+	polite, err := g.Start(shell(t, "polite", "sleep 60; exit 1"), 0, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +73,10 @@ func TestGroupStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for len(stubborn.Tail(1)) == 0 {
-		time.Sleep(10 * time.Millisecond)
+	for end := time.Now().Add(patience); len(stubborn.Tail(1)) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the stubborn part does not start")
+		}
 	}
 	g.StopAll(func(string, ...any) { told++ })
 	for _, p := range []*Process{polite, stubborn} {
