@@ -19,7 +19,6 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
-	"github.com/raygate/raygate/pkg/dashboard"
 )
 
 func typeName(o client.Object) string { return fmt.Sprintf("%T", o) }
@@ -103,56 +102,6 @@ func TestRestartSendsNothing(t *testing.T) {
 	w.eventually("demo", "served again", func(*rayv1.RayService) bool { return len(w.dash(cluster).Configs()) == 2 })
 }
 
-// TestIdleIsQuiet counts what services cost that nothing happens to, with the pace of production.
-func TestIdleIsQuiet(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator(func(c *Config) { c.Pace = Pace{} })
-	names := []string{"a", "b", "c"}
-	for _, name := range names {
-		w.Create(w.service(name))
-	}
-	for _, name := range names {
-		w.eventually(name, "ready", serving)
-	}
-	time.Sleep(5 * time.Second) // the pace becomes steady
-	writes := w.written("")
-	calls := map[string]int{}
-	for _, name := range names {
-		calls[name] = w.dash(w.active(name)).Calls("ServeDetails")
-	}
-	const seconds = 20
-	time.Sleep(seconds * time.Second)
-	if n := w.written("") - writes; n != 0 {
-		t.Errorf("%d writes: %v", n, w.writes[writes:])
-	}
-	for _, name := range names {
-		if n := w.dash(w.active(name)).Calls("ServeDetails") - calls[name]; n > seconds/10 {
-			t.Errorf("%s: %d questions in %d seconds", name, n, seconds)
-		}
-	}
-}
-
-// TestTroubleOfDashboardsFlapsNothing: conditions stay, and what does not pass is told of.
-func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.service("demo"))
-	before := w.eventually("demo", "ready", serving)
-	d := w.dash(w.active("demo"))
-	writes := w.written("")
-	for range 3 {
-		calls := d.Calls("ServeDetails")
-		d.Fail(&dashboard.Error{Call: "ServeDetails", Kind: dashboard.ErrUnavailable, Code: 503})
-		w.Eventually("failures", func() bool { return d.Calls("ServeDetails") > calls+2 })
-		d.Fail(nil)
-		calls = d.Calls("ServeDetails")
-		w.Eventually("answers", func() bool { return d.Calls("ServeDetails") > calls+1 })
-	}
-	if after := w.get("demo"); w.written("") != writes || after.ResourceVersion != before.ResourceVersion {
-		t.Errorf("%d writes: %+v", w.written("")-writes, after.Status)
-	}
-}
-
 // TestHeadWithoutAHealthyProxyTakesNoRequests, and takes them again.
 func TestHeadWithoutAHealthyProxyTakesNoRequests(t *testing.T) {
 	w := newWorld(t)
@@ -168,57 +117,6 @@ func TestHeadWithoutAHealthyProxyTakesNoRequests(t *testing.T) {
 	w.eventually("demo", "ready again", serving)
 	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.ExcludeHeadPodFromServeSvc = true })
 	w.eventually("demo", "without its head", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
-	if n := w.written("create cluster"); n != 1 {
-		t.Errorf("%d clusters", n)
-	}
-}
-
-func TestSuspendAndResume(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.service("demo"))
-	w.eventually("demo", "ready", serving)
-	first := w.active("demo")
-	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.Suspend = true })
-	rs := w.eventually("demo", "suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
-	if !w.gone(first)(rs) || w.leads("demo-serve-svc") != "" || w.leads("demo-head-svc") != "" || rs.Status.ActiveServiceStatus.RayClusterName != "" {
-		t.Errorf("left: %+v", rs.Status)
-	}
-	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.Suspend = false })
-	w.eventually("demo", "ready again", serving)
-	if w.active("demo") == first {
-		t.Error("the cluster has the name of the first")
-	}
-	w.Create(w.service("later", func(s *rayv1.RayServiceSpec) { s.Suspend = true }))
-	w.eventually("later", "suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
-	if n := w.written("create cluster later"); n != 0 {
-		t.Errorf("%d clusters of a service that was made suspended", n)
-	}
-}
-
-func TestInitializingTimeoutGivesUp(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator()
-	rs := w.service("demo")
-	rs.Annotations = map[string]string{rayv1.AnnotationInitializingTimeout: "2s"}
-	rs.Labels = map[string]string{"broken": "yes"} // its clusters have it, too
-	w.Create(rs)
-	rs = w.eventually("demo", "given up", func(rs *rayv1.RayService) bool {
-		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout
-	})
-	if st := rs.Status; st.ActiveServiceStatus.RayClusterName+st.PendingServiceStatus.RayClusterName != "" ||
-		!strings.Contains(condition(rs, rayv1.RayServiceReady).Message, "RayService failed to become ready within the configured timeout") {
-		t.Errorf("status %+v", st)
-	}
-	w.Eventually("the event", func() bool {
-		notes := w.Events("demo", "RayServiceInitializingTimeout")
-		return len(notes) == 1 && strings.Contains(notes[0], "RayService initializing timeout exceeded")
-	})
-	w.edit("demo", image("other"))
-	w.Eventually("the cluster to be gone", func() bool {
-		var list rayv1.RayClusterList
-		return w.Client.List(t.Context(), &list, client.InNamespace(w.Namespace)) == nil && len(list.Items) == 0
-	})
 	if n := w.written("create cluster"); n != 1 {
 		t.Errorf("%d clusters", n)
 	}
