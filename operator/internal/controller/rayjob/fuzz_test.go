@@ -12,18 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
-	"github.com/raygate/raygate/test/controlplane"
 	"github.com/raygate/raygate/test/raysim"
 )
 
@@ -98,8 +94,7 @@ func assertEnds(t *testing.T, l *liar, fails bool) {
 	j := storyJob(rayv1.HTTPMode)
 	j.Spec.ActiveDeadlineSeconds, j.Spec.BackoffLimit = new(int32(120)), nil // for a dashboard that says RUNNING for ever
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{})}
-	st.store = raytest.FakeClient(controlplane.Scheme(t)).
-		WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(j).Build()
+	st.store = stageStore(t, j)
 	limits := jobplan.DefaultLimits()
 	limits.StatusCheck = time.Minute
 	st.r = New(Config{

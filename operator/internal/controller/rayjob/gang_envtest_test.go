@@ -48,10 +48,24 @@ func (w *world) members(name string) int64 {
 	return n
 }
 
-func TestVolcanoKnowsTheGangBeforeTheCluster(t *testing.T) {
-	w := newWorld(t)
-	w.Install(volcanoGroup)
-	w.startWithScheduler("volcano")
+// TestVolcano serves the kind of Volcano once: it is there for all namespaces.
+func TestVolcano(t *testing.T) {
+	t.Parallel()
+	newWorld(t).Install(volcanoGroup)
+	for name, test := range map[string]func(*world){
+		"knows the gang before the cluster": knowsTheGang, "releases a suspended job": releasesSuspended, "cannot be reached": cannotBeReached,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.startWithScheduler("volcano")
+			test(w)
+		})
+	}
+}
+
+func knowsTheGang(w *world) {
+	t := w.T
 	w.Create(w.job("demo", func(j *rayv1.RayJob) { j.Labels = map[string]string{rayv1.LabelVolcanoQueueName: "q"} }))
 	rc := w.clusterOf("demo")
 	if n := w.members("ray-demo-pg"); n != 2 {
@@ -74,19 +88,18 @@ func TestVolcanoKnowsTheGangBeforeTheCluster(t *testing.T) {
 
 // TestRefusalOfTheSchedulerIsTold is about schedulers that cannot place a RayJob, or not in this mode. KubeRay retries in silence.
 func TestRefusalOfTheSchedulerIsTold(t *testing.T) {
+	t.Parallel()
 	for _, scheduler := range []string{"kai-scheduler", "scheduler-plugins"} {
 		t.Run(scheduler, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.startWithScheduler(scheduler)
-			w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.PreRunningDeadlineSeconds = new(int32(3)) })))
+			w.Create(w.job("demo"))
 			w.Eventually("the refusal", func() bool {
 				st := w.get("demo").Status
 				return st.JobDeploymentStatus == rayv1.JobDeploymentStatusInitializing && st.Message != ""
 			})
-			w.Eventually("the event", func() bool { return len(w.Events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
-			if j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusFailed); j.Status.Reason != rayv1.PreRunningDeadlineExceeded {
-				t.Errorf("reason %s", j.Status.Reason)
-			}
+			w.oneEvent("demo", rayv1.ReasonBatchSchedulerProblem)
 			if n := w.written("create RayCluster"); n != 0 {
 				t.Errorf("%d clusters", n)
 			}
@@ -96,6 +109,7 @@ func TestRefusalOfTheSchedulerIsTold(t *testing.T) {
 
 // TestKAIPlacesOtherModes takes the queue of the RayJob over to its cluster, whose Pods the controller of RayClusters sees to.
 func TestKAIPlacesOtherModes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startWithScheduler("kai-scheduler")
 	w.Create(w.job("demo", inMode(rayv1.HTTPMode), func(j *rayv1.RayJob) { j.Labels = map[string]string{"kai.scheduler/queue": "q"} }))
@@ -108,6 +122,7 @@ func TestKAIPlacesOtherModes(t *testing.T) {
 }
 
 func TestYuniKornKnowsTheSubmitter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startWithScheduler("yunikorn")
 	w.Create(w.job("demo", func(j *rayv1.RayJob) {
@@ -136,11 +151,9 @@ func TestYuniKornKnowsTheSubmitter(t *testing.T) {
 	}
 }
 
-// TestVolcanoReleasesASuspendedJob gives back what it had reserved.
-func TestVolcanoReleasesASuspendedJob(t *testing.T) {
-	w := newWorld(t)
-	w.Install(volcanoGroup)
-	w.startWithScheduler("volcano")
+// releasesSuspended gives back what a job had reserved.
+func releasesSuspended(w *world) {
+	t := w.T
 	w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
 	w.runs("demo")
 	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
@@ -148,10 +161,32 @@ func TestVolcanoReleasesASuspendedJob(t *testing.T) {
 	if n := w.members("ray-demo-pg"); n != 0 {
 		t.Errorf("%d members of a suspended job", n)
 	}
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "BatchSchedulerCleanedUp")) == 1 })
+	w.oneEvent("demo", "BatchSchedulerCleanedUp")
 	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
 	w.clusterOf("demo")
 	if n := w.members("ray-demo-pg"); n != 2 {
 		t.Errorf("%d members of a job that is resumed, want a head and a worker", n)
 	}
+}
+
+// cannotBeReached holds a suspension, which gives room to others, and not the end of a job.
+func cannotBeReached(w *world) {
+	t := w.T
+	w.Create(w.job("suspended", inMode(rayv1.HTTPMode)))
+	w.Create(w.job("ended", inMode(rayv1.HTTPMode)))
+	w.runs("suspended")
+	j := w.runs("ended")
+	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
+	w.refuse("PodGroup", true)
+	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
+	w.change("suspended", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
+	w.eventuallyIn("ended", rayv1.JobDeploymentStatusComplete)
+	w.eventuallyIn("suspended", rayv1.JobDeploymentStatusSuspending)
+	w.oneEvent("suspended", "FailedToCleanupBatchScheduler")
+	w.gone(&rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)})
+	if st := w.get("suspended").Status.JobDeploymentStatus; st != rayv1.JobDeploymentStatusSuspending {
+		t.Errorf("%s before the scheduler has given back what it had reserved", st)
+	}
+	w.refuse("PodGroup", false)
+	w.eventuallyIn("suspended", rayv1.JobDeploymentStatusSuspended)
 }

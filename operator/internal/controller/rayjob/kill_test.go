@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,19 +30,21 @@ import (
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
-	"github.com/raygate/raygate/test/controlplane"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 var errKilled = errors.New("the operator was killed")
 
 // stage is a RayJob without an API server, whose operator is killed after one of its writes, before it learns of its success. A
-// request to a dashboard that changes something counts as a write.
+// request to a dashboard that changes something counts as a write. A stage lives in a bubble of testing/synctest: the clock moves
+// when everybody waits.
 type stage struct {
 	t      *testing.T
 	store  client.WithWatch // for the test itself
 	dash   *dashboardfake.Dashboard
 	r      *Reconciler
 	cancel context.CancelFunc
+	ended  chan struct{}
 
 	mu     sync.Mutex
 	writes int
@@ -48,19 +52,39 @@ type stage struct {
 	dead   bool
 	made   map[string]int // creations by kind and name
 	log    []string
+	events []string // their reasons
 	uid    int
 }
 
 // Eventf implements events.EventRecorder.
-func (*stage) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+func (s *stage) Eventf(_, _ runtime.Object, _, reason, _, _ string, _ ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, reason)
+}
+
+// stageScheme knows the kinds of Kubernetes and of Ray.
+var stageScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme))
+})
+
+// stageStore is an API server of a stage.
+func stageStore(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme, err := stageScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raytest.FakeClient(scheme).WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
+}
 
 func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{}), killAt: killAt, made: map[string]int{}}
-	st.store = raytest.FakeClient(controlplane.Scheme(t)).
-		WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
+	st.store = stageStore(t, objects...)
 	st.restart()
-	t.Cleanup(func() { st.cancel() })
+	t.Cleanup(func() { st.stop() })
 	return st
 }
 
@@ -86,11 +110,17 @@ func (s *stage) write(what string, do func() error) error {
 	return err
 }
 
-// restart replaces the operator by one that knows nothing.
-func (s *stage) restart() {
+func (s *stage) stop() {
 	if s.cancel != nil {
 		s.cancel()
+		<-s.ended
+		s.cancel = nil
 	}
+}
+
+// restart replaces the operator by one that knows nothing.
+func (s *stage) restart() {
+	s.stop()
 	s.mu.Lock()
 	s.dead = false
 	s.mu.Unlock()
@@ -122,15 +152,18 @@ func (s *stage) restart() {
 			return s.write(what("update "+sub, o), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	limits := jobplan.DefaultLimits()
-	limits.Retry = time.Millisecond
 	s.r = New(Config{
-		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, PollInterval: 2 * time.Millisecond, Limits: limits,
-		Connect: func(dashboards.Address, dashboard.Token) (dashboard.Client, error) { return &mortal{s.dash, s}, nil },
+		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, Limits: jobplan.DefaultLimits(),
+		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}},
+		Connect:    func(dashboards.Address, dashboard.Token) (dashboard.Client, error) { return &mortal{s.dash, s}, nil },
 	})
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
-	go func(p *poller) { _ = p.Start(ctx) }(s.r.poller)
+	s.ended = make(chan struct{})
+	go func(p *poller, ended chan struct{}) {
+		defer close(ended)
+		_ = p.Start(ctx)
+	}(s.r.poller, s.ended)
 }
 
 // mortal counts what a dashboard is asked to do.
@@ -177,7 +210,7 @@ func (s *stage) get() *rayv1.RayJob {
 // controller of RayClusters, the submitter, Ray and the user.
 func (s *stage) play(user func(*rayv1.RayJob), over func(*rayv1.RayJob) bool, outcomes ...dashboard.Status) {
 	s.t.Helper()
-	for range 4000 {
+	for range 2000 {
 		j := s.get()
 		if over(j) {
 			return
@@ -195,7 +228,7 @@ func (s *stage) play(user func(*rayv1.RayJob), over func(*rayv1.RayJob) bool, ou
 			s.others(j, outcomes)
 			user(j)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Second)
 	}
 	s.t.Fatalf("the story does not end: %+v\n%s", s.get(), strings.Join(s.log, "\n"))
 }
@@ -273,85 +306,123 @@ func storyJob(m rayv1.JobSubmissionMode) *rayv1.RayJob {
 
 func finished(j *rayv1.RayJob) bool { return j.Status.JobDeploymentStatus.IsTerminal() }
 
+// jobStory is what happens to a RayJob.
+type jobStory struct {
+	mode     rayv1.JobSubmissionMode
+	spec     func(*rayv1.RayJobSpec)
+	user     func(*stage) func(*rayv1.RayJob) // nil for one who only watches
+	ready    func(*stage) bool                // nil, or when Ray begins to end the job
+	outcomes []dashboard.Status               // of the attempts; none if Ray never ends it
+	deleted  bool
+	want     rayv1.JobDeploymentStatus
+	reason   rayv1.JobFailedReason
+	attempts int
+	failed   int32
+}
+
+// killStories are by name and mode.
+func killStories() map[string]jobStory {
+	all := map[string]jobStory{}
+	for name, story := range map[string]jobStory{
+		"success":         {outcomes: []dashboard.Status{dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 1},
+		"success at last": {outcomes: []dashboard.Status{dashboard.Failed, dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 2, failed: 1},
+		"failure":         {outcomes: []dashboard.Status{dashboard.Failed}, want: rayv1.JobDeploymentStatusFailed, reason: rayv1.AppFailed, attempts: 2, failed: 2},
+		"suspension":      {user: suspendOnce, ready: resumed, outcomes: []dashboard.Status{dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 2},
+		"deletion":        {user: deleteWhenRunning, deleted: true, attempts: 1},
+		"deadline": {
+			spec: func(s *rayv1.RayJobSpec) { s.ActiveDeadlineSeconds = new(int32(60)) },
+			want: rayv1.JobDeploymentStatusFailed, reason: rayv1.DeadlineExceeded, attempts: 1, failed: 1,
+		},
+	} {
+		for _, mode := range []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode} {
+			if mode != rayv1.SidecarMode || story.attempts == 1 { // a second attempt is as in K8sJobMode
+				story.mode = mode
+				all[name+" in "+string(mode)] = story
+			}
+		}
+	}
+	return all
+}
+
 // TestOperatorIsKilledAnywhere plays each story with an operator that lives, and then as often as that one wrote in it, killed each time after
 // another write.
 func TestOperatorIsKilledAnywhere(t *testing.T) {
-	modes := []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode}
-	nothing := func(*stage) func(*rayv1.RayJob) { return func(*rayv1.RayJob) {} }
-	stories := map[string]struct {
-		user     func(*stage) func(*rayv1.RayJob)
-		outcomes []dashboard.Status
-		deleted  bool
-		want     rayv1.JobDeploymentStatus
-		attempts int
-		failed   int32
-	}{
-		"success":         {user: nothing, outcomes: []dashboard.Status{dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 1},
-		"success at last": {user: nothing, outcomes: []dashboard.Status{dashboard.Failed, dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 2, failed: 1},
-		"failure":         {user: nothing, outcomes: []dashboard.Status{dashboard.Failed}, want: rayv1.JobDeploymentStatusFailed, attempts: 2, failed: 2},
-		"suspension":      {user: suspendOnce, outcomes: []dashboard.Status{dashboard.Succeeded}, want: rayv1.JobDeploymentStatusComplete, attempts: 2},
-		"deletion":        {user: deleteWhenRunning, deleted: true, attempts: 1},
-	}
-	for name, story := range stories {
-		for _, mode := range modes {
-			if mode == rayv1.SidecarMode && story.attempts > 1 {
-				continue // a second attempt is as in K8sJobMode
+	for name, story := range killStories() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			total := story.live(t, 0)
+			for killAt := 1; killAt <= total && !t.Failed(); killAt++ {
+				story.live(t, killAt)
 			}
-			t.Run(name+" in "+string(mode), func(t *testing.T) {
-				t.Parallel()
-				over := func(s *stage) func(*rayv1.RayJob) bool {
-					return func(j *rayv1.RayJob) bool {
-						if story.deleted {
-							return j == nil
-						}
-						return finished(j) && s.clusters() == 0
-					}
-				}
-				total := 0
-				for killAt := 0; killAt <= total; killAt++ {
-					s := newStage(t, killAt, storyJob(mode))
-					outcomes := story.outcomes
-					if name == "suspension" {
-						outcomes = nil // until it is resumed
-					}
-					user := story.user(s)
-					if name == "suspension" {
-						s.play(user, func(*rayv1.RayJob) bool { return s.r == nil || resumed(s) })
-						outcomes = story.outcomes
-					}
-					s.play(user, over(s), outcomes...)
-					if killAt == 0 {
-						total = s.writes
-					}
-					what := fmt.Sprintf("killed after write %d:\n%s", killAt, strings.Join(s.log, "\n"))
-					if j := s.get(); j != nil && (j.Status.JobDeploymentStatus != story.want || *j.Status.Failed != story.failed) {
-						t.Fatalf("%s, failed %d, want %s and %d; %s", j.Status.JobDeploymentStatus, *j.Status.Failed, story.want, story.failed, what)
-					}
-					if got := s.made["*v1.RayCluster"]; got != story.attempts {
-						t.Fatalf("%d clusters, want %d; %s", got, story.attempts, what)
-					}
-					wantJobs := story.attempts
-					if mode != rayv1.K8sJobMode {
-						wantJobs = 0
-					}
-					if got := s.made["*v1.Job"]; got != wantJobs {
-						t.Fatalf("%d Jobs, want %d; %s", got, wantJobs, what)
-					}
-					jobs, err := s.dash.ListJobs(t.Context())
-					if err != nil || len(jobs) != story.attempts {
-						t.Fatalf("%d Ray jobs, want %d; %s", len(jobs), story.attempts, what)
-					}
-					for _, ray := range jobs {
-						if n := s.dash.Submissions(ray.SubmissionID); n != 1 || !ray.Status.Final() {
-							t.Fatalf("Ray job %s is %s and was submitted %d times; %s", ray.SubmissionID, ray.Status, n, what)
-						}
-					}
-				}
-				t.Logf("%d writes", total)
-			})
+			t.Logf("%d writes", total)
+		})
+	}
+}
+
+// live plays a story, and returns the number of writes.
+func (story jobStory) live(t *testing.T, killAt int) (writes int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(story.mode)
+		if story.spec != nil {
+			story.spec(&j.Spec)
+		}
+		s := newStage(t, killAt, j)
+		user := onlooker
+		if story.user != nil {
+			user = story.user(s)
+		}
+		if story.ready != nil {
+			s.play(user, func(*rayv1.RayJob) bool { return story.ready(s) })
+		}
+		s.play(user, func(j *rayv1.RayJob) bool {
+			if story.deleted {
+				return j == nil
+			}
+			return finished(j) && s.clusters() == 0
+		}, story.outcomes...)
+		writes = s.writes
+		story.check(s, fmt.Sprintf("killed after write %d:\n%s", killAt, strings.Join(s.log, "\n")))
+	})
+	return writes
+}
+
+// check looks at the end of a story.
+func (story jobStory) check(s *stage, what string) {
+	s.t.Helper()
+	if j := s.get(); j != nil {
+		if st := &j.Status; st.JobDeploymentStatus != story.want || st.Reason != story.reason || *st.Failed != story.failed {
+			s.t.Errorf("%s for %q, failed %d, want %s for %q and %d; %s", st.JobDeploymentStatus, st.Reason, *st.Failed, story.want, story.reason, story.failed, what)
+		}
+		svc := &corev1.Service{}
+		if err := s.store.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: "demo-head-svc"}, svc); err != nil ||
+			svc.Spec.Selector[rayv1.LabelCluster] != j.Status.RayClusterName {
+			s.t.Errorf("the Service of the job leads to %v, want the last cluster, %s: %v; %s", svc.Spec.Selector, j.Status.RayClusterName, err, what)
+		}
+	}
+	if got := s.made["*v1.RayCluster"]; got != story.attempts {
+		s.t.Errorf("%d clusters, want %d; %s", got, story.attempts, what)
+	}
+	wantJobs := story.attempts
+	if story.mode != rayv1.K8sJobMode {
+		wantJobs = 0
+	}
+	if got := s.made["*v1.Job"]; got != wantJobs {
+		s.t.Errorf("%d Jobs, want %d; %s", got, wantJobs, what)
+	}
+	jobs, err := s.dash.ListJobs(s.t.Context())
+	if err != nil || len(jobs) != story.attempts {
+		s.t.Errorf("%d Ray jobs, want %d; %s", len(jobs), story.attempts, what)
+	}
+	for _, ray := range jobs {
+		if n := s.dash.Submissions(ray.SubmissionID); n != 1 || !ray.Status.Final() {
+			s.t.Errorf("Ray job %s is %s and was submitted %d times; %s", ray.SubmissionID, ray.Status, n, what)
 		}
 	}
 }
+
+// onlooker is a user who changes nothing.
+func onlooker(*rayv1.RayJob) {}
 
 const resumedLabel = "resumed"
 

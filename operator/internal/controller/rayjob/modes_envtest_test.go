@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 )
 
 func TestKubernetesJobSubmits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.job("demo", func(j *rayv1.RayJob) {
@@ -48,7 +48,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	}
 	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "done")
 	w.Eventually("success", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusSucceeded })
-	time.Sleep(time.Second)
+	w.fence("demo")
 	if st := w.get("demo").Status.JobDeploymentStatus; st != rayv1.JobDeploymentStatusRunning {
 		t.Errorf("%s while the submitter still writes the log", st)
 	}
@@ -72,109 +72,12 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	if n := w.written("create Job"); n != 1 {
 		t.Errorf("%d Jobs were created", n)
 	}
-	for _, reason := range []string{"CreatedRayCluster", "CreatedRayJobSubmitter", "CreatedService", "RayJobCompleted", "DeletedRayCluster"} {
-		w.Eventually("the event "+reason, func() bool { return len(w.Events("demo", reason)) == 1 })
-	}
-}
-
-func TestOperatorSubmits(t *testing.T) {
-	cases := map[string]struct {
-		end        dashboard.Status
-		want       rayv1.JobDeploymentStatus
-		wantReason rayv1.JobFailedReason
-	}{
-		"succeeds": {dashboard.Succeeded, rayv1.JobDeploymentStatusComplete, ""},
-		"fails":    {dashboard.Failed, rayv1.JobDeploymentStatusFailed, rayv1.AppFailed},
-		"stopped":  {dashboard.Stopped, rayv1.JobDeploymentStatusComplete, ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startOperator()
-			w.Create(w.job("demo", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) {
-				s.RuntimeEnvYAML, s.Metadata, s.JobId = "env_vars: {A: b}", map[string]string{"k": "v"}, "my-id"
-			})))
-			w.runs("demo")
-			w.Eventually("the submission", func() bool { return w.dash.Submissions("my-id") == 1 })
-			w.dash.Set("my-id", dashboard.Running, "")
-			w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
-			sent, err := w.dash.GetJob(t.Context(), "my-id")
-			if err != nil || string(sent.RuntimeEnv) != `{"env_vars":{"A":"b"}}` || sent.Metadata["k"] != "v" {
-				t.Errorf("sent %+v, %v", sent, err)
-			}
-			w.dash.Set("my-id", tc.end, "the end")
-			j := w.eventuallyIn("demo", tc.want)
-			if j.Status.Reason != tc.wantReason || string(j.Status.JobStatus) != string(tc.end) || j.Status.Message != "the end" {
-				t.Errorf("reason %q, job %s, message %q", j.Status.Reason, j.Status.JobStatus, j.Status.Message)
-			}
-			if w.written("create Job") != 0 || w.dash.Submissions("my-id") != 1 {
-				t.Errorf("%d Jobs, %d submissions", w.written("create Job"), w.dash.Submissions("my-id"))
-			}
-			if n := w.written("update status RayJob demo"); n > 8 {
-				t.Errorf("%d writes of the status:\n%s", n, strings.Join(w.writes, "\n"))
-			}
-		})
-	}
-}
-
-// TestSubmissionWithLostAnswerRunsOnce has Ray accept a job without the operator getting to know.
-func TestSubmissionWithLostAnswerRunsOnce(t *testing.T) {
-	w := newWorld(t)
-	w.dash.LoseAnswers(1)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
-	id := w.runs("demo").Status.JobId
-	w.Eventually("the submission", func() bool { return w.dash.Submissions(id) == 1 })
-	w.dash.Set(id, dashboard.Succeeded, "")
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
-	if n := w.dash.Submissions(id); n != 1 {
-		t.Errorf("submitted %d times", n)
-	}
-}
-
-func TestRefusedSubmissionFailsAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
-	w.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
-	w.runs("demo")
-	w.Eventually("the outage", func() bool { return w.get("demo").Status.JobStatusCheckFailureStartTime != nil })
-	w.dash.Fail(nil)
-	w.Eventually("its end", func() bool { return w.get("demo").Status.JobStatusCheckFailureStartTime == nil })
-	w.Create(w.job("broken", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) { s.EntrypointResources = `{"a":1}` })))
-	w.ready(w.clusterOf("broken"))
-	w.eventuallyIn("broken", rayv1.JobDeploymentStatusRunning)
-}
-
-func TestDeletionStopsTheRayJob(t *testing.T) {
-	for name, hangs := range map[string]bool{"dashboard answers": false, "dashboard is away": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startOperator()
-			w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
-			j := w.runs("demo")
-			id := j.Status.JobId
-			w.Eventually("the submission", func() bool { return w.dash.Submissions(id) == 1 })
-			w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusPending })
-			if hangs {
-				w.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
-			}
-			if err := w.Client.Delete(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
-			w.gone(j)
-			w.dash.Fail(nil)
-			got, err := w.dash.GetJob(t.Context(), id)
-			if want := map[bool]dashboard.Status{false: dashboard.Stopped, true: dashboard.Pending}[hangs]; err != nil || got.Status != want {
-				t.Errorf("job %+v, %v", got, err)
-			}
-			w.gone(&rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)})
-		})
-	}
+	w.oneEvent("demo", "CreatedRayCluster", "CreatedRayJobSubmitter", "CreatedService", "RayJobCompleted", "DeletedRayCluster")
 }
 
 // TestTokenIsReadAndSent also deletes a RayJob whose token is missing, which must not hold it.
 func TestTokenIsReadAndSent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	guarded := withSpec(func(s *rayv1.RayJobSpec) {
@@ -200,6 +103,7 @@ func TestTokenIsReadAndSent(t *testing.T) {
 }
 
 func TestInvalidSpecCanBeRepaired(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.job("demo", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) { s.RuntimeEnvYAML = "not a map" })))
@@ -207,7 +111,7 @@ func TestInvalidSpecCanBeRepaired(t *testing.T) {
 	if j.Status.Reason != rayv1.ValidationFailed || !strings.Contains(j.Status.Message, "runtimeEnvYAML") || j.Status.RayClusterName != "" {
 		t.Errorf("status %+v", j.Status)
 	}
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "InvalidRayJobSpec")) == 1 })
+	w.oneEvent("demo", "InvalidRayJobSpec")
 	w.change("demo", func(j *rayv1.RayJob) { j.Spec.RuntimeEnvYAML = "" })
 	w.runs("demo")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -47,22 +48,24 @@ func TestTakeoverFromKubeRay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, 0, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
-			if tc.submitted {
-				s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running, StartTime: time.Now()})
-			}
-			s.play(func(*rayv1.RayJob) {}, finished, dashboard.Succeeded)
-			j := s.get()
-			what := strings.Join(s.log, "\n")
-			if j.Status.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || j.Status.JobStatus != rayv1.JobStatusSucceeded {
-				t.Errorf("%s %s: %s\n%s", j.Status.JobDeploymentStatus, j.Status.JobStatus, j.Status.Message, what)
-			}
-			if s.made["*v1.RayCluster"] != tc.clusters || s.made["*v1.Job"] != tc.jobs || strings.Count(what, "submit demo") != tc.submits {
-				t.Errorf("made %v, want %d clusters, %d Jobs and %d submissions\n%s", s.made, tc.clusters, tc.jobs, tc.submits, what)
-			}
-			if tc.submitted && tc.clusters == 0 && s.dash.Submissions("demo-aaaaa") != 0 {
-				t.Error("the job was submitted a second time")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, 0, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
+				if tc.submitted {
+					s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running, StartTime: time.Now()})
+				}
+				s.play(onlooker, finished, dashboard.Succeeded)
+				j := s.get()
+				what := strings.Join(s.log, "\n")
+				if j.Status.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || j.Status.JobStatus != rayv1.JobStatusSucceeded {
+					t.Errorf("%s %s: %s\n%s", j.Status.JobDeploymentStatus, j.Status.JobStatus, j.Status.Message, what)
+				}
+				if s.made["*v1.RayCluster"] != tc.clusters || s.made["*v1.Job"] != tc.jobs || strings.Count(what, "submit demo") != tc.submits {
+					t.Errorf("made %v, want %d clusters, %d Jobs and %d submissions\n%s", s.made, tc.clusters, tc.jobs, tc.submits, what)
+				}
+				if tc.submitted && tc.clusters == 0 && s.dash.Submissions("demo-aaaaa") != 0 {
+					t.Error("the job was submitted a second time")
+				}
+			})
 		})
 	}
 }
@@ -109,24 +112,28 @@ func left(t *testing.T, mode rayv1.JobSubmissionMode, state rayv1.JobDeploymentS
 
 // TestJobOfKubeRayIsLabelled makes it visible to the cache, which is filtered.
 func TestJobOfKubeRayIsLabelled(t *testing.T) {
-	s := newStage(t, 0, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
-	s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running})
-	s.play(func(*rayv1.RayJob) {}, finished, dashboard.Succeeded)
-	submitter := &batchv1.Job{}
-	if err := s.store.Get(context.Background(), demo, submitter); err != nil || submitter.Labels[rayv1.LabelCluster] != "demo-bbbbb" {
-		t.Errorf("labels %v, %v", submitter.Labels, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
+		s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running})
+		s.play(onlooker, finished, dashboard.Succeeded)
+		submitter := &batchv1.Job{}
+		if err := s.store.Get(context.Background(), demo, submitter); err != nil || submitter.Labels[rayv1.LabelCluster] != "demo-bbbbb" {
+			t.Errorf("labels %v, %v", submitter.Labels, err)
+		}
+	})
 }
 
 // TestForeignJobOfTheName is neither taken for the submitter nor touched.
 func TestForeignJobOfTheName(t *testing.T) {
-	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign"}}
-	foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
-	s := newStage(t, 0, storyJob(rayv1.K8sJobMode), foreign)
-	waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
-	s.play(func(*rayv1.RayJob) {}, waits)
-	if err := s.store.Delete(context.Background(), foreign); err != nil {
-		t.Fatal(err)
-	}
-	s.play(func(*rayv1.RayJob) {}, finished, dashboard.Succeeded)
+	synctest.Test(t, func(t *testing.T) {
+		foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign"}}
+		foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
+		s := newStage(t, 0, storyJob(rayv1.K8sJobMode), foreign)
+		waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
+		s.play(onlooker, waits)
+		if err := s.store.Delete(context.Background(), foreign); err != nil {
+			t.Fatal(err)
+		}
+		s.play(onlooker, finished, dashboard.Succeeded)
+	})
 }

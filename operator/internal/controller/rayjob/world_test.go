@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-// controlPlane has no nodes: tests decide what becomes of Pods.
+// controlPlane has no nodes: tests decide what becomes of Pods. It has the full definitions, which refuse a status that they do not allow.
 var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
@@ -44,12 +45,14 @@ type world struct {
 	mu      sync.Mutex
 	writes  []string // to the API server, by the operator
 	dialed  []string
-	refused string // kind whose patches fail
+	refused string         // kind whose patches fail
+	touched int            // by fence
+	looked  map[string]int // the last touch that the operator has begun to look at, by RayJob
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{World: controlPlane.Env(t).World(t, "rayjob-"), dash: dashboardfake.New(clock.RealClock{})}
+	return &world{World: controlPlane.Env(t).World(t, "rayjob-"), dash: dashboardfake.New(clock.RealClock{}), looked: map[string]int{}}
 }
 
 func (w *world) connect(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
@@ -115,13 +118,59 @@ func (w *world) note(verb string, o client.Object) {
 	w.writes = append(w.writes, verb+" "+kind+" "+o.GetName())
 }
 
-// counted notes writes.
+// touchAnnotation has the number of a touch.
+const touchAnnotation = "example.com/touched"
+
+// fence returns when the operator has looked twice at a RayJob that exists, from the beginning to the end: what it does now, it has done. Looks at
+// one RayJob come one after the other, so each touch that is looked at ends the look at the one before.
+func (w *world) fence(name string) {
+	w.T.Helper()
+	for range 3 {
+		w.mu.Lock()
+		w.touched++
+		touch := w.touched
+		w.mu.Unlock()
+		w.change(name, func(j *rayv1.RayJob) {
+			metav1.SetMetaDataAnnotation(&j.ObjectMeta, touchAnnotation, strconv.Itoa(touch))
+		})
+		w.Eventually("a look at "+name, func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.looked[name] >= touch
+		})
+	}
+}
+
+// oneEvent waits for an event about a RayJob, and fails when it comes more than once.
+func (w *world) oneEvent(name string, reasons ...string) {
+	w.T.Helper()
+	for _, reason := range reasons {
+		w.Eventually("the event "+reason, func() bool { return len(w.Events(name, reason)) > 0 })
+	}
+	w.fence(name)
+	for _, reason := range reasons {
+		if notes := w.Events(name, reason); len(notes) != 1 {
+			w.T.Errorf("event %s came %d times: %v", reason, len(notes), notes)
+		}
+	}
+}
+
+// counted notes writes, and looks at what was touched.
 func (w *world) counted(c client.Client) client.Client {
 	wc, ok := c.(client.WithWatch)
 	if !ok {
 		wc = withoutWatch{Client: c}
 	}
 	return interceptor.NewClient(wc, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if n, none := strconv.Atoi(o.GetAnnotations()[touchAnnotation]); none == nil {
+				w.mu.Lock()
+				w.looked[o.GetName()] = n
+				w.mu.Unlock()
+			}
+			return err
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			w.note("create", o)
 			return c.Create(ctx, o, opts...)

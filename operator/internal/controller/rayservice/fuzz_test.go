@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,23 +141,25 @@ func FuzzServeReplies(f *testing.F) {
 		if code < 0 || code > 999 {
 			return
 		}
-		bad, well := canned{code, contentType, body}.client(t), &atomic.Bool{}
-		s := newStage(t, 0, storyService())
-		s.change = append(s.change, func(c *Config) {
-			c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
-				good, err := s.connect(a, token)
-				return turncoat{bad, good, well}, err
+		synctest.Test(t, func(t *testing.T) {
+			bad, well := canned{code, contentType, body}.client(t), &atomic.Bool{}
+			s := newStage(t, 0, storyService())
+			s.change = append(s.change, func(c *Config) {
+				c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
+					good, err := s.connect(a, token)
+					return turncoat{bad, good, well}, err
+				}
+			})
+			s.restart()
+			s.until("begun", func(rs *rayv1.RayService) bool { return len(s.clusters()) == 1 })
+			for range 12 {
+				s.until("looked at", once())
+				assertSavable(t, &s.get().Status)
 			}
-		})
-		s.restart()
-		s.until("begun", func(rs *rayv1.RayService) bool { return len(s.clusters()) == 1 })
-		for range 12 {
-			s.until("looked at", once())
-			assertSavable(t, &s.get().Status)
-		}
-		well.Store(true)
-		s.until("ready", func(rs *rayv1.RayService) bool {
-			return is(rs, rayv1.RayServiceReady) && rs.Status.ActiveServiceStatus.Applications["shop"].Status == rayv1.ApplicationRunning
+			well.Store(true)
+			s.until("ready", func(rs *rayv1.RayService) bool {
+				return is(rs, rayv1.RayServiceReady) && rs.Status.ActiveServiceStatus.Applications["shop"].Status == rayv1.ApplicationRunning
+			})
 		})
 	})
 }

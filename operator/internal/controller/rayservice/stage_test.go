@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,39 +33,15 @@ import (
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
-	"github.com/raygate/raygate/test/controlplane"
 )
 
 var errKilled = errors.New("the operator was killed")
 
-// fastClock runs some hundred times as fast as others.
-type fastClock struct {
-	clock.RealClock
-	start time.Time
-}
-
-const speed = 400
-
-// Now implements clock.PassiveClock.
-func (c fastClock) Now() time.Time { return c.start.Add(speed * c.RealClock.Since(c.start)) }
-
-// Since implements clock.PassiveClock.
-func (c fastClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// AfterFunc implements clock.WithDelayedExecution. Limits of requests are as long as on other clocks: no story is about how fast an answer
-// comes on a busy machine.
-func (c fastClock) AfterFunc(d time.Duration, f func()) clock.Timer {
-	if d == readTimeout || d == deployTimeout || d == probeTimeout {
-		return c.RealClock.AfterFunc(d, f)
-	}
-	return c.RealClock.AfterFunc(d/speed, f)
-}
-
-// stage is a RayService without an API server, whose operator is killed after one of its writes, before it learns of its success. A configuration for Ray counts as a write.
+// stage is a RayService without an API server, whose operator is killed after one of its writes, before it learns of its success. A configuration for Ray
+// counts as a write. A stage lives in a bubble of testing/synctest: the clock moves when everybody waits.
 type stage struct {
 	t      *testing.T
 	store  client.WithWatch // for the test itself
-	clock  clock.WithDelayedExecution
 	r      *Reconciler
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -93,10 +70,16 @@ func (s *stage) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 	s.log = append(s.log, kind+" "+reason+" "+fmt.Sprintf(note, args...))
 }
 
+// stageScheme knows the kinds of Kubernetes, of Ray and of the Gateway API.
+var stageScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme), gatewayv1.Install(scheme))
+})
+
 func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{
-		t: t, clock: fastClock{start: time.Now()}, killAt: killAt, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{}, ill: map[string]bool{},
+		t: t, killAt: killAt, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{}, ill: map[string]bool{},
 		asked: map[dashboard.ServeHTTPOptions]int{},
 	}
 	for _, o := range objects {
@@ -104,8 +87,8 @@ func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 			st.name(o)
 		}
 	}
-	scheme := controlplane.Scheme(t)
-	if err := gatewayv1.Install(scheme); err != nil {
+	scheme, err := stageScheme()
+	if err != nil {
 		t.Fatal(err)
 	}
 	st.store = raytest.FakeClient(scheme).
@@ -181,8 +164,8 @@ func (s *stage) restart() {
 		},
 	})
 	config := Config{
-		Client: c, Live: c, Recorder: s, Clock: s.clock, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
-		APIs: served.NewFixed(gatewayAPI(), c, s.clock), Connect: s.connect, Probe: s.healthy,
+		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
+		APIs: served.NewFixed(gatewayAPI(), c, clock.RealClock{}), Connect: s.connect, Probe: s.healthy,
 		Suffix: func() string { s.suffix++; return fmt.Sprint("c", s.suffix) },
 	}
 	for _, change := range s.change {
@@ -212,7 +195,7 @@ func (s *stage) name(o client.Object) {
 	defer s.mu.Unlock()
 	s.uid++
 	o.SetUID(types.UID(fmt.Sprint("uid-", s.uid)))
-	o.SetCreationTimestamp(metav1.NewTime(s.clock.Now()))
+	o.SetCreationTimestamp(metav1.Now())
 }
 
 // dash is the dashboard of a cluster.
@@ -220,7 +203,7 @@ func (s *stage) dash(cluster string) *dashboardfake.Dashboard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dashes[cluster] == nil {
-		s.dashes[cluster] = dashboardfake.New(s.clock)
+		s.dashes[cluster] = dashboardfake.New(clock.RealClock{})
 	}
 	return s.dashes[cluster]
 }
@@ -274,6 +257,9 @@ func (s *stage) must(err error) {
 	}
 }
 
+// pause is the time between two reconciles of a stage.
+const pause = 800 * time.Millisecond
+
 // until reconciles, and restarts the operator when it is dead, until something is so. Between two reconciles others act: the controllers of
 // RayClusters, EndpointSlices and Gateways.
 func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
@@ -292,7 +278,7 @@ func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
 			s.t.Fatalf("reconcile: %v\n%s", err, s.told())
 		}
 		s.others()
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	s.t.Fatalf("never %s: %+v\n%s", what, s.get().Status, s.told())
 }

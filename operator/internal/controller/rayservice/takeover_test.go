@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -58,64 +59,66 @@ func TestTakeoverFromKubeRay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rs := storyService()
-			rs.Finalizers = []string{rayv1.FinalizerRayService}
-			rs.Status.Conditions = []metav1.Condition{
-				{Type: rayv1.RayServiceReady, Status: metav1.ConditionTrue, Reason: rayv1.ReasonNonZeroServeEndpoints},
-				{Type: rayv1.RayServiceUpgradeInProgress, Status: metav1.ConditionFalse, Reason: rayv1.ReasonNoPendingCluster},
-			}
-			rs.Status.ServiceStatus, rs.Status.ActiveServiceStatus.RayClusterName = rayv1.ServiceRunning, "demo-a"
-			a := kubeRayCluster(rs, "demo-a", "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
-			a.UID = "uid-a"
-			objects := []client.Object{rs, a}
-			leads := a
-			if tc.pending {
-				image("b")(&rs.Spec)
-				rs.Status.PendingServiceStatus.RayClusterName = "demo-b"
-				b := kubeRayCluster(rs, "demo-b", "2R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
-				b.UID = "uid-b"
-				objects = append(objects, b)
-				if tc.switched {
-					leads = b
+			synctest.Test(t, func(t *testing.T) {
+				rs := storyService()
+				rs.Finalizers = []string{rayv1.FinalizerRayService}
+				rs.Status.Conditions = []metav1.Condition{
+					{Type: rayv1.RayServiceReady, Status: metav1.ConditionTrue, Reason: rayv1.ReasonNonZeroServeEndpoints},
+					{Type: rayv1.RayServiceUpgradeInProgress, Status: metav1.ConditionFalse, Reason: rayv1.ReasonNoPendingCluster},
 				}
-			}
-			objects = append(objects, kubeRayServices(rs, leads)...)
-			if tc.edit != nil {
-				tc.edit(&rs.Spec)
-				rs.Generation++
-			}
-			s := newStage(t, 0, objects...)
-			running := func(cluster string) {
-				if err := s.dash(cluster).DeployServe(t.Context(), []byte(`{"applications":[{"import_path":"a:b","name":"shop"}]}`)); err != nil {
-					t.Fatal(err)
+				rs.Status.ServiceStatus, rs.Status.ActiveServiceStatus.RayClusterName = rayv1.ServiceRunning, "demo-a"
+				a := kubeRayCluster(rs, "demo-a", "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
+				a.UID = "uid-a"
+				objects := []client.Object{rs, a}
+				leads := a
+				if tc.pending {
+					image("b")(&rs.Spec)
+					rs.Status.PendingServiceStatus.RayClusterName = "demo-b"
+					b := kubeRayCluster(rs, "demo-b", "2R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
+					b.UID = "uid-b"
+					objects = append(objects, b)
+					if tc.switched {
+						leads = b
+					}
 				}
-			}
-			running("demo-a")
-			if tc.deployed {
-				running("demo-b")
-			}
-			s.until("settled", func(rs *rayv1.RayService) bool {
-				return is(rs, rayv1.RayServiceReady) && rs.Status.PendingServiceStatus.RayClusterName == "" && rs.Status.ObservedGeneration == rs.Generation &&
-					rs.Status.ActiveServiceStatus.RayClusterName == tc.active && len(s.clusters()) == 1 && sent(s, tc.active) >= tc.sent[tc.active]
+				objects = append(objects, kubeRayServices(rs, leads)...)
+				if tc.edit != nil {
+					tc.edit(&rs.Spec)
+					rs.Generation++
+				}
+				s := newStage(t, 0, objects...)
+				running := func(cluster string) {
+					if err := s.dash(cluster).DeployServe(t.Context(), []byte(`{"applications":[{"import_path":"a:b","name":"shop"}]}`)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				running("demo-a")
+				if tc.deployed {
+					running("demo-b")
+				}
+				s.until("settled", func(rs *rayv1.RayService) bool {
+					return is(rs, rayv1.RayServiceReady) && rs.Status.PendingServiceStatus.RayClusterName == "" && rs.Status.ObservedGeneration == rs.Generation &&
+						rs.Status.ActiveServiceStatus.RayClusterName == tc.active && len(s.clusters()) == 1 && sent(s, tc.active) >= tc.sent[tc.active]
+				})
+				for range 50 { // nothing comes after
+					s.until("looked at once more", once())
+				}
+				if s.made != tc.made {
+					t.Errorf("%d clusters were made, want %d:\n%s", s.made, tc.made, s.told())
+				}
+				for cluster, want := range tc.sent {
+					if got := sent(s, cluster); got != want {
+						t.Errorf("%d configurations for %s, want %d:\n%s", got, cluster, want, s.told())
+					}
+				}
+				for _, name := range []string{"demo-head-svc", "demo-serve-svc"} {
+					svc := &corev1.Service{}
+					s.must(s.store.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, svc))
+					if svc.Spec.Selector[rayv1.LabelCluster] != tc.active || svc.Labels[rayv1.LabelCluster] != tc.active {
+						t.Errorf("Service %s: %v %v", name, svc.Labels, svc.Spec.Selector)
+					}
+				}
 			})
-			for range 50 { // nothing comes after
-				s.until("looked at once more", once())
-			}
-			if s.made != tc.made {
-				t.Errorf("%d clusters were made, want %d:\n%s", s.made, tc.made, s.told())
-			}
-			for cluster, want := range tc.sent {
-				if got := sent(s, cluster); got != want {
-					t.Errorf("%d configurations for %s, want %d:\n%s", got, cluster, want, s.told())
-				}
-			}
-			for _, name := range []string{"demo-head-svc", "demo-serve-svc"} {
-				svc := &corev1.Service{}
-				s.must(s.store.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, svc))
-				if svc.Spec.Selector[rayv1.LabelCluster] != tc.active || svc.Labels[rayv1.LabelCluster] != tc.active {
-					t.Errorf("Service %s: %v %v", name, svc.Labels, svc.Spec.Selector)
-				}
-			}
 		})
 	}
 }
@@ -136,52 +139,54 @@ func once() func(*rayv1.RayService) bool {
 // TestTakeoverInSteps goes on with an upgrade in steps. The old cluster keeps its configuration, which nobody but Ray knows any more: KubeRay
 // sends it the new one after a restart.
 func TestTakeoverInSteps(t *testing.T) {
-	rs := storyService(inSteps(50, 50))
-	rs.Finalizers = []string{rayv1.FinalizerRayService}
-	a := kubeRayCluster(rs, "demo-a", "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
-	a.UID = "uid-a"
-	image("b")(&rs.Spec)
-	newConfig(&rs.Spec)
-	b := kubeRayCluster(rs, "demo-b", "2R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
-	b.UID = "uid-b"
-	at := metav1.Now()
-	rs.Status = rayv1.RayServiceStatuses{
-		ServiceStatus: rayv1.ServiceRunning,
-		Conditions: []metav1.Condition{
-			{Type: rayv1.RayServiceReady, Status: metav1.ConditionTrue, Reason: rayv1.ReasonNonZeroServeEndpoints},
-			{Type: rayv1.RayServiceUpgradeInProgress, Status: metav1.ConditionTrue, Reason: rayv1.ReasonBothActivePendingClustersExist},
-		},
-		ActiveServiceStatus:  rayv1.RayServiceStatus{RayClusterName: "demo-a", TargetCapacity: new(int32(100)), TrafficRoutedPercent: new(int32(50)), LastTrafficMigratedTime: &at},
-		PendingServiceStatus: rayv1.RayServiceStatus{RayClusterName: "demo-b", TargetCapacity: new(int32(50)), TrafficRoutedPercent: new(int32(50)), LastTrafficMigratedTime: &at},
-	}
-	gateway, route := rayservice.Gateway(rs), rayservice.Route(rs, []rayservice.Backend{{Cluster: "demo-a", Port: 8000, Weight: 50}, {Cluster: "demo-b", Port: 8000, Weight: 50}})
-	gateway.SetLabels(nil)
-	route.SetLabels(nil)
-	s := newStage(t, 0, append(kubeRayServices(rs, a), rs, a, b, gateway, route)...)
-	for cluster, body := range map[string]string{
-		"demo-a": `{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":100}`,
-		"demo-b": `{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":50}`,
-	} {
-		if err := s.dash(cluster).DeployServe(t.Context(), []byte(body)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		rs := storyService(inSteps(50, 50))
+		rs.Finalizers = []string{rayv1.FinalizerRayService}
+		a := kubeRayCluster(rs, "demo-a", "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
+		a.UID = "uid-a"
+		image("b")(&rs.Spec)
+		newConfig(&rs.Spec)
+		b := kubeRayCluster(rs, "demo-b", "2R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI")
+		b.UID = "uid-b"
+		at := metav1.Now()
+		rs.Status = rayv1.RayServiceStatuses{
+			ServiceStatus: rayv1.ServiceRunning,
+			Conditions: []metav1.Condition{
+				{Type: rayv1.RayServiceReady, Status: metav1.ConditionTrue, Reason: rayv1.ReasonNonZeroServeEndpoints},
+				{Type: rayv1.RayServiceUpgradeInProgress, Status: metav1.ConditionTrue, Reason: rayv1.ReasonBothActivePendingClustersExist},
+			},
+			ActiveServiceStatus:  rayv1.RayServiceStatus{RayClusterName: "demo-a", TargetCapacity: new(int32(100)), TrafficRoutedPercent: new(int32(50)), LastTrafficMigratedTime: &at},
+			PendingServiceStatus: rayv1.RayServiceStatus{RayClusterName: "demo-b", TargetCapacity: new(int32(50)), TrafficRoutedPercent: new(int32(50)), LastTrafficMigratedTime: &at},
 		}
-	}
-	s.until("upgraded", func(rs *rayv1.RayService) bool {
-		return rs.Status.ActiveServiceStatus.RayClusterName == "demo-b" && rs.Status.PendingServiceStatus.RayClusterName == "" && len(s.clusters()) == 1 &&
-			is(rs, rayv1.RayServiceReady)
+		gateway, route := rayservice.Gateway(rs), rayservice.Route(rs, []rayservice.Backend{{Cluster: "demo-a", Port: 8000, Weight: 50}, {Cluster: "demo-b", Port: 8000, Weight: 50}})
+		gateway.SetLabels(nil)
+		route.SetLabels(nil)
+		s := newStage(t, 0, append(kubeRayServices(rs, a), rs, a, b, gateway, route)...)
+		for cluster, body := range map[string]string{
+			"demo-a": `{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":100}`,
+			"demo-b": `{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":50}`,
+		} {
+			if err := s.dash(cluster).DeployServe(t.Context(), []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.until("upgraded", func(rs *rayv1.RayService) bool {
+			return rs.Status.ActiveServiceStatus.RayClusterName == "demo-b" && rs.Status.PendingServiceStatus.RayClusterName == "" && len(s.clusters()) == 1 &&
+				is(rs, rayv1.RayServiceReady)
+		})
+		if s.made != 0 {
+			t.Errorf("%d clusters were made:\n%s", s.made, s.told())
+		}
+		wantA := []string{
+			`{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":100}`, `{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":50}`,
+			`{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":0}`,
+		}
+		wantB := []string{`{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":50}`, `{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":100}`}
+		if diff := cmp.Diff(wantA, s.dash("demo-a").Configs()); diff != "" {
+			t.Errorf("the old cluster got (-want +got):\n%s\n%s", diff, s.told())
+		}
+		if diff := cmp.Diff(wantB, s.dash("demo-b").Configs()); diff != "" {
+			t.Errorf("the new cluster got (-want +got):\n%s", diff)
+		}
 	})
-	if s.made != 0 {
-		t.Errorf("%d clusters were made:\n%s", s.made, s.told())
-	}
-	wantA := []string{
-		`{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":100}`, `{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":50}`,
-		`{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":0}`,
-	}
-	wantB := []string{`{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":50}`, `{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":100}`}
-	if diff := cmp.Diff(wantA, s.dash("demo-a").Configs()); diff != "" {
-		t.Errorf("the old cluster got (-want +got):\n%s\n%s", diff, s.told())
-	}
-	if diff := cmp.Diff(wantB, s.dash("demo-b").Configs()); diff != "" {
-		t.Errorf("the new cluster got (-want +got):\n%s", diff)
-	}
 }

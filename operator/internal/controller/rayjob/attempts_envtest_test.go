@@ -3,7 +3,6 @@ package rayjob
 import (
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 
 // TestStatusOfTheClusterIsMirrored before it is ready and later, and the submitter is as configured.
 func TestStatusOfTheClusterIsMirrored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(88))} })))
@@ -48,6 +48,7 @@ func (w *world) clusterStatus(rc *rayv1.RayCluster, change func(*rayv1.RayCluste
 
 // TestSuspensionIsAtomic keeps a RayJob Suspending while its cluster is held by somebody's finalizer, whatever the flag does.
 func TestSuspensionIsAtomic(t *testing.T) {
+	t.Parallel()
 	const held = "example.com/held"
 	w := newWorld(t)
 	w.startOperator()
@@ -57,7 +58,7 @@ func TestSuspensionIsAtomic(t *testing.T) {
 	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
 	w.eventuallyIn("demo", rayv1.JobDeploymentStatusSuspending)
 	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
-	time.Sleep(2 * time.Second)
+	w.fence("demo")
 	if j := w.get("demo"); j.Status.JobDeploymentStatus != rayv1.JobDeploymentStatusSuspending || j.Status.RayClusterName != first.Status.RayClusterName {
 		t.Errorf("%s on %s", j.Status.JobDeploymentStatus, j.Status.RayClusterName)
 	}
@@ -69,50 +70,9 @@ func TestSuspensionIsAtomic(t *testing.T) {
 	w.runs("demo")
 }
 
-// TestNameThatIsTooLong is refused by the controller where the API server lets it through.
-func TestNameThatIsTooLong(t *testing.T) {
-	w := newWorld(t)
-	w.startOperator()
-	name := strings.Repeat("n", 48)
-	if err := w.Client.Create(t.Context(), w.job(name)); err != nil {
-		if !strings.Contains(err.Error(), "47") {
-			t.Errorf("refused without the limit: %v", err)
-		}
-		return
-	}
-	j := w.eventuallyIn(name, rayv1.JobDeploymentStatusValidationFailed)
-	if !strings.Contains(j.Status.Message, "47") || !meta.IsStatusConditionTrue(j.Status.Conditions, rayv1.RayJobInvalidSpec) {
-		t.Errorf("status %+v", j.Status)
-	}
-	w.Eventually("the event", func() bool { return len(w.Events(name, "InvalidRayJobMetadata")) == 1 })
-}
-
-// TestSchedulerThatCannotBeReached holds a suspension, which gives room to others, and not the end of a job.
-func TestSchedulerThatCannotBeReached(t *testing.T) {
-	w := newWorld(t)
-	w.Install(volcanoGroup)
-	w.startWithScheduler("volcano")
-	w.Create(w.job("suspended", inMode(rayv1.HTTPMode)))
-	w.Create(w.job("ended", inMode(rayv1.HTTPMode)))
-	w.runs("suspended")
-	j := w.runs("ended")
-	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
-	w.refuse("PodGroup", true)
-	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-	w.change("suspended", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
-	w.eventuallyIn("ended", rayv1.JobDeploymentStatusComplete)
-	w.eventuallyIn("suspended", rayv1.JobDeploymentStatusSuspending)
-	w.Eventually("the event", func() bool { return len(w.Events("suspended", "FailedToCleanupBatchScheduler")) == 1 })
-	w.gone(&rayv1.RayCluster{ObjectMeta: w.At(j.Status.RayClusterName)})
-	if st := w.get("suspended").Status.JobDeploymentStatus; st != rayv1.JobDeploymentStatusSuspending {
-		t.Errorf("%s before the scheduler has given back what it had reserved", st)
-	}
-	w.refuse("PodGroup", false)
-	w.eventuallyIn("suspended", rayv1.JobDeploymentStatusSuspended)
-}
-
 // TestOldAttemptIsGoneBeforeTheNext leaves neither its cluster nor its submitter next to those of a retry.
 func TestOldAttemptIsGoneBeforeTheNext(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startOperator()
 	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(1)) })))

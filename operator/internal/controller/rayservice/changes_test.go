@@ -2,12 +2,11 @@ package rayservice
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,19 +16,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// What users of KubeRay rely on, scenario by scenario. Those that are not here:
-//
-//   - the longest name, managedBy: TestRefusedAndForeignServices
-//   - a new image after a new image: "a new cluster that does not come" of TestOperatorIsKilledAnywhere, and "another image before the switch" here
-//   - answers of both clusters in an upgrade: TestService of test/e2e
-//   - the head is lost: TestServiceLosesItsHead of test/e2e, "the head is lost" of TestOperatorIsKilledAnywhere
-//   - no request is lost: TestService, TestServiceInSteps and TestServiceWhileTheOperatorCrashes of test/e2e; scenario services of test/bench
-//   - the initializing timeout: TestInitializingTimeoutGivesUp
-//   - suspension of a service that is new or ready: TestSuspendAndResume; amid an upgrade or steps: TestOperatorIsKilledAnywhere
-//   - token authentication: "with a token" of TestServiceLosesItsHead
-//   - another operator takes over: TestTakeoverFromKubeRay, TestTakeoverInSteps, TestRestartSendsNothing
-//   - the form of the serve Service: tests of build/service, TestServiceFollowsTheTemplate
-func TestAcceptance(t *testing.T) {
+// TestServiceGoesOn through what users and others change, with no more clusters than needed.
+func TestServiceGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec func(*rayv1.RayServiceSpec)
 		play func(*stage)
@@ -56,15 +44,6 @@ func TestAcceptance(t *testing.T) {
 			s.set(s.downs, "b", false)
 			s.ends()
 		}, 2},
-		"another image before the switch": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
-			pending := s.begins("b")
-			s.edit(image("c"))
-			s.ends()
-			if now := s.get().Status.ActiveServiceStatus.RayClusterName; now == pending {
-				s.t.Errorf("cluster %s has another image now", now)
-			}
-		}, 3},
-		"no upgrade":                          {strategy(rayv1.RayServiceUpgradeNone), configOnly, 1},
 		"the head takes no requests":          {strategy(rayv1.RayServiceNewCluster), blocked, 2},
 		"a cluster that is slow to go":        {strategy(rayv1.RayServiceNewCluster), pinned, 2},
 		"a Pod is in slices of both families": {strategy(rayv1.RayServiceNewCluster), dualStack, 1},
@@ -72,12 +51,14 @@ func TestAcceptance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, 0, storyService(tc.spec))
-			s.comesUp()
-			tc.play(s)
-			if s.made != tc.made {
-				t.Errorf("%d clusters were made, want %d:\n%s", s.made, tc.made, s.told())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, 0, storyService(tc.spec))
+				s.comesUp()
+				tc.play(s)
+				if s.made != tc.made {
+					t.Errorf("%d clusters were made, want %d:\n%s", s.made, tc.made, s.told())
+				}
+			})
 		})
 	}
 }
@@ -150,23 +131,6 @@ func moreApplications(s *stage) {
 	s.edit(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = config1 })
 	s.until("smaller", func(rs *rayv1.RayService) bool { return len(rs.Status.ActiveServiceStatus.Applications) == 1 })
 	s.quiet()
-}
-
-// configOnly leaves the cluster as it is, byte by byte.
-func configOnly(s *stage) {
-	before, err := json.Marshal(s.cluster(s.first).Spec)
-	s.must(err)
-	s.edit(image("b"))
-	s.edit(newConfig)
-	s.until("up to date", s.settled)
-	after, err := json.Marshal(s.cluster(s.first).Spec)
-	s.must(err)
-	if diff := cmp.Diff(string(before), string(after)); diff != "" {
-		s.t.Errorf("the cluster has changed (-before +after):\n%s", diff)
-	}
-	if list := s.dash(s.first).Configs(); len(list) != 2 || !strings.Contains(list[1], "a:c") {
-		s.t.Errorf("configurations %v", list)
-	}
 }
 
 // blocked takes the proxy of the head away amid an upgrade. The new cluster gets the requests as soon as it can take them.

@@ -1,0 +1,170 @@
+package rayjob
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// runsOnRay reports whether the operator knows that Ray runs the job.
+func runsOnRay(j *rayv1.RayJob) bool { return j.Status.JobStatus == rayv1.JobStatusRunning }
+
+// TestDeletionRules carries out three rules, each in its time.
+func TestDeletionRules(t *testing.T) {
+	rule := func(p rayv1.DeletionPolicyType, ttl int32) rayv1.DeletionRule {
+		return rayv1.DeletionRule{Policy: p, Condition: rayv1.DeletionCondition{JobStatus: new(rayv1.JobStatusSucceeded), TTLSeconds: ttl}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.HTTPMode)
+		j.Spec.RayClusterSpec, j.Spec.ShutdownAfterJobFinishes = &raytest.RayCluster("x/y", raytest.Workers("cpu", 1)).Spec, false
+		j.Spec.DeletionStrategy = &rayv1.DeletionStrategy{DeletionRules: []rayv1.DeletionRule{
+			rule(rayv1.DeleteWorkers, 20), rule(rayv1.DeleteCluster, 60), rule(rayv1.DeleteSelf, 120),
+		}}
+		s := newStage(t, 0, j)
+		s.play(onlooker, finished, dashboard.Succeeded)
+		ended := s.get().Status.EndTime.Time
+		for _, step := range []struct {
+			after time.Duration
+			what  string
+			over  func(*rayv1.RayJob) bool
+		}{
+			{20 * time.Second, "the workers were suspended", func(j *rayv1.RayJob) bool { return s.workersSuspended(j) }},
+			{60 * time.Second, "the cluster was deleted", func(*rayv1.RayJob) bool { return s.clusters() == 0 }},
+			{120 * time.Second, "the RayJob was deleted", func(j *rayv1.RayJob) bool { return j == nil }},
+		} {
+			s.play(onlooker, step.over)
+			if age := time.Since(ended); age < step.after || age > step.after+5*time.Second {
+				t.Errorf("%s after %s, want %s", step.what, age, step.after)
+			}
+		}
+		if n := strings.Count(strings.Join(s.log, "\n"), "patch *v1.RayCluster"); n != 1 {
+			t.Errorf("the workers were suspended %d times", n)
+		}
+	})
+}
+
+func (s *stage) workersSuspended(j *rayv1.RayJob) bool {
+	s.t.Helper()
+	rc := &rayv1.RayCluster{}
+	if err := s.store.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: j.Status.RayClusterName}, rc); err != nil {
+		s.t.Fatal(err)
+	}
+	suspended := rc.Spec.WorkerGroupSpecs[0].Suspend
+	return suspended != nil && *suspended
+}
+
+// TestOperatorSubmits what the user wrote, and a job that is stopped is complete.
+func TestOperatorSubmits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.HTTPMode)
+		j.Spec.RuntimeEnvYAML, j.Spec.Metadata, j.Spec.JobId = "env_vars: {A: b}", map[string]string{"k": "v"}, "my-id"
+		s := newStage(t, 0, j)
+		s.play(onlooker, finished, dashboard.Stopped)
+		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusStopped || st.Message != "the end" {
+			t.Errorf("%s, job %s, message %q", st.JobDeploymentStatus, st.JobStatus, st.Message)
+		}
+		sent, err := s.dash.GetJob(t.Context(), "my-id")
+		if err != nil || string(sent.RuntimeEnv) != `{"env_vars":{"A":"b"}}` || sent.Metadata["k"] != "v" || s.dash.Submissions("my-id") != 1 {
+			t.Errorf("sent %+v %d times, %v", sent, s.dash.Submissions("my-id"), err)
+		}
+	})
+}
+
+// TestSubmissionWithLostAnswerRunsOnce has Ray accept a job without the operator getting to know.
+func TestSubmissionWithLostAnswerRunsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s.dash.LoseAnswers(1)
+		s.play(onlooker, finished, dashboard.Succeeded)
+		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || s.dash.Submissions(st.JobId) != 1 {
+			t.Errorf("%s, submitted %d times", st.JobDeploymentStatus, s.dash.Submissions(st.JobId))
+		}
+	})
+}
+
+// TestDeletionDoesNotWaitForADashboard that does not answer.
+func TestDeletionDoesNotWaitForADashboard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s.play(onlooker, runsOnRay)
+		id := s.get().Status.JobId
+		s.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
+		s.play(deleteWhenRunning(s), func(j *rayv1.RayJob) bool { return j == nil })
+		s.dash.Fail(nil)
+		if got, err := s.dash.GetJob(t.Context(), id); err != nil || got.Status != dashboard.Running {
+			t.Errorf("job %+v, %v", got, err)
+		}
+	})
+}
+
+// TestLateOperatorFailsNoSuccess has an operator come back long after everything ended. KubeRay marks such a job failed.
+func TestLateOperatorFailsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.K8sJobMode)
+		j.Spec.ActiveDeadlineSeconds = new(int32(600))
+		s := newStage(t, 0, j)
+		s.play(onlooker, runsOnRay)
+		s.stop()
+		s.others(s.get(), []dashboard.Status{dashboard.Succeeded})
+		time.Sleep(time.Hour)
+		s.restart()
+		s.play(onlooker, finished)
+		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusSucceeded || *st.Failed != 0 {
+			t.Errorf("%s %s: %s", st.JobDeploymentStatus, st.JobStatus, st.Message)
+		}
+	})
+}
+
+func TestInteractiveJobWaitsForTheUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.InteractiveMode)
+		j.Spec.Entrypoint, j.Spec.BackoffLimit = "", nil
+		s := newStage(t, 0, j)
+		s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting })
+		if j = s.get(); j.Status.JobId != "" {
+			t.Errorf("job %s without a word of the user", j.Status.JobId)
+		}
+		j.Spec.JobId = "mine"
+		if err := s.store.Update(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		s.dash.Put(dashboard.Job{SubmissionID: "mine", Status: dashboard.Pending})
+		s.play(onlooker, finished, dashboard.Succeeded)
+		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || s.dash.Calls("SubmitJob") != 0 {
+			t.Errorf("%s after %d submissions", st.JobDeploymentStatus, s.dash.Calls("SubmitJob"))
+		}
+	})
+}
+
+// TestNameThatIsTooLong is refused by the controller, too: older definitions on the API server let it through.
+func TestNameThatIsTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.HTTPMode)
+		j.Name = strings.Repeat("n", 48)
+		s := newStage(t, 0, j)
+		for range 3 {
+			if _, err := s.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(j)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.store.Get(t.Context(), client.ObjectKeyFromObject(j), j); err != nil {
+			t.Fatal(err)
+		}
+		st := j.Status
+		if st.JobDeploymentStatus != rayv1.JobDeploymentStatusValidationFailed || !strings.Contains(st.Message, "47") || !meta.IsStatusConditionTrue(st.Conditions, rayv1.RayJobInvalidSpec) {
+			t.Errorf("status %+v", st)
+		}
+		if got := strings.Join(s.events, " "); got != "InvalidRayJobMetadata" {
+			t.Errorf("events %s", got)
+		}
+	})
+}
