@@ -123,7 +123,7 @@ func (t *tree) mutations(ctx context.Context, patterns []string) ([]mutation, er
 		return nil, fmt.Errorf("listing %v: %w", patterns, err)
 	}
 	var all []mutation
-	for _, path := range strings.Fields(string(out)) {
+	for path := range strings.FieldsSeq(string(out)) {
 		p := t.packages[path]
 		for _, file := range p.GoFiles {
 			some, err := mutationsOf(filepath.Join(p.Dir, file))
@@ -178,7 +178,7 @@ func (t *tree) test(ctx context.Context, m mutation, o options) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("making folder for a change: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file, overlay := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
 	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{m.file: file}})
 	if err != nil {

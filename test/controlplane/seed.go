@@ -78,7 +78,7 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	if err != nil {
 		return fmt.Errorf("making seed: %w", err)
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	e := newEnv(work)
 	defer e.end()
 	if err := e.start(program, Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true}); err != nil {
