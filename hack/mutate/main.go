@@ -74,9 +74,9 @@ func run(ctx context.Context, out io.Writer, o options, patterns []string) error
 		tried++
 		if by != "" {
 			killed++
-			fmt.Fprintf(out, "noticed   %s: %s (%s)\n", m.at, m.what, by)
+			fmt.Fprintf(out, "noticed   %s: %s (%s)\n", relative(m.at), m.what, by)
 		} else {
-			fmt.Fprintf(out, "unnoticed %s: %s\n", m.at, m.what)
+			fmt.Fprintf(out, "unnoticed %s: %s\n", relative(m.at), m.what)
 		}
 	}
 	if tried == 0 {
@@ -84,6 +84,15 @@ func run(ctx context.Context, out io.Writer, o options, patterns []string) error
 	}
 	fmt.Fprintf(out, "mutate: %d of %d changes noticed, %.1f %%\n", killed, tried, 100*float64(killed)/float64(tried))
 	return nil
+}
+
+// relative shortens a path below the working folder.
+func relative(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	return strings.TrimPrefix(path, dir+string(filepath.Separator))
 }
 
 // tree is the module, as `go list` sees it.

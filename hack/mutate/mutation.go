@@ -46,7 +46,7 @@ func mutationsOf(path string) ([]mutation, error) {
 	var all []mutation
 	add := func(begin, end token.Pos, with string) {
 		m := mutation{file: path, source: source, begin: files.Position(begin).Offset, end: files.Position(end).Offset, with: with}
-		m.at = files.Position(begin).String()
+		m.at = fmt.Sprintf("%s:%d", path, files.Position(begin).Line)
 		m.what = fmt.Sprintf("%q becomes %q", oneLine(source[m.begin:m.end]), with)
 		all = append(all, m)
 	}
