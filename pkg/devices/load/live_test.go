@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,8 +39,13 @@ func TestReload(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f.Clock = clock.RealClock{}
+		var mu sync.Mutex
 		var results []error
-		f.Reloaded = func(err error) { results = append(results, err) }
+		f.Reloaded = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			results = append(results, err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = f.Start(ctx) }()
@@ -47,6 +53,8 @@ func TestReload(t *testing.T) {
 			t.Helper()
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if n := len(f.Live.Program().Vendors()); n != vendors {
 				t.Errorf("%s: %d families, want %d", what, n, vendors)
 			}
