@@ -196,31 +196,3 @@ func TestPodProxyURL(t *testing.T) {
 		t.Errorf("want %s, got %s", want, u)
 	}
 }
-
-// FuzzServeDetails decodes any answer: no panic, and what comes out can be encoded.
-func FuzzServeDetails(f *testing.F) {
-	f.Add([]byte(exampleServe))
-	f.Add([]byte(notStarted))
-	f.Add([]byte(`{"applications":{"":{"deployments":{"":{"replicas":[null,1]}}}}}`))
-	f.Add([]byte(strings.Repeat(`{"applications":`, 1000)))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var answer map[string]json.RawMessage
-		if json.Unmarshal(text, &answer) != nil {
-			return
-		}
-		d, err := serveDetails(answer)
-		if err != nil {
-			return
-		}
-		if _, err := json.Marshal(d); err != nil {
-			t.Error(err)
-		}
-		for name, a := range d.Applications {
-			for _, dep := range a.Deployments {
-				if dep.RunningReplicas < 0 || dep.TargetReplicas != nil && *dep.TargetReplicas < 0 {
-					t.Errorf("%s: %+v", name, dep)
-				}
-			}
-		}
-	})
-}

@@ -1,7 +1,6 @@
 package rayjob
 
 import (
-	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -118,36 +117,6 @@ func TestKAIPlacesOtherModes(t *testing.T) {
 	}
 	if notes := w.Events("demo", rayv1.ReasonBatchSchedulerProblem); len(notes) > 0 {
 		t.Errorf("events: %v", notes)
-	}
-}
-
-func TestYuniKornKnowsTheSubmitter(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startWithScheduler("yunikorn")
-	w.Create(w.job("demo", func(j *rayv1.RayJob) {
-		j.Labels = map[string]string{"yunikorn.apache.org/app-id": "app", "yunikorn.apache.org/queue": "root.q", "ray.io/gang-scheduling-enabled": "true"}
-	}))
-	rc := w.clusterOf("demo")
-	if rc.Labels["yunikorn.apache.org/app-id"] != "app" || rc.Labels["yunikorn.apache.org/queue"] != "root.q" {
-		t.Errorf("labels of the cluster: %v", rc.Labels)
-	}
-	var groups []struct {
-		Name      string
-		MinMember int
-	}
-	if err := json.Unmarshal([]byte(rc.Annotations["yunikorn.apache.org/task-groups"]), &groups); err != nil || len(groups) != 3 ||
-		groups[2].Name != rayv1.SubmitterGroupName || groups[2].MinMember != 1 {
-		t.Errorf("task groups %+v, %v; annotations %v", groups, err, rc.Annotations)
-	}
-	w.ready(rc)
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-	submitter := &batchv1.Job{ObjectMeta: w.At("demo")}
-	w.Read(submitter)
-	p := submitter.Spec.Template
-	if p.Spec.SchedulerName != "yunikorn" || p.Labels["applicationId"] != "app" || p.Labels["queue"] != "root.q" ||
-		p.Annotations["yunikorn.apache.org/task-group-name"] != rayv1.SubmitterGroupName {
-		t.Errorf("submitter %+v by %s", p.ObjectMeta, p.Spec.SchedulerName)
 	}
 }
 

@@ -201,6 +201,9 @@ func givenUp(s *stage) {
 	s.until("given up", func(rs *rayv1.RayService) bool {
 		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout && len(s.clusters()) == 0
 	})
+	if m := condition(s.get(), rayv1.RayServiceReady).Message; !strings.Contains(m, "RayService failed to become ready within the configured timeout") {
+		s.t.Errorf("message %s", m)
+	}
 	if n := strings.Count(s.told(), "Warning RayServiceInitializingTimeout"); n != 1 && s.killAt == 0 {
 		s.t.Errorf("%d events:\n%s", n, s.told())
 	}
