@@ -412,36 +412,6 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestControl: what tests of a client use.
-func TestControl(t *testing.T) {
-	c, url := head(t, Options{})
-	submitJob(t, url, "j", "sleep 60")
-	await(t, url, "j", Running)
-	if !c.Update("j", func(d *Details) { d.Status, d.JobID = Failed, new("03000000") }) {
-		t.Fatal("there is no job j")
-	}
-	if d := record(t, url, "03000000"); d.Status != Failed || *d.SubmissionID != "j" {
-		t.Errorf("record %+v", d)
-	}
-	c.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
-		w.WriteHeader(http.StatusTeapot)
-		return true
-	})
-	if code, _, _ := call(t, "GET", url+"/api/jobs/", ""); code != http.StatusTeapot {
-		t.Errorf("not intercepted: %d", code)
-	}
-	c.Intercept(nil)
-	c.Forget()
-	if code, _, _ := call(t, "GET", url+"/api/jobs/j", ""); code != 404 {
-		t.Errorf("not forgotten: %d", code)
-	}
-	submitJob(t, url, "j", "echo again")
-	await(t, url, "j", Succeeded)
-	if got := logOf(t, url, "j"); got != "again\n" {
-		t.Errorf("log %q", got)
-	}
-}
-
 // TestCloseEndsEverything: no entrypoint outlives its head, nor what it has started.
 func TestCloseEndsEverything(t *testing.T) {
 	c, url := head(t, Options{Run: Shell{Grace: 50 * time.Millisecond}.Run})

@@ -1,7 +1,6 @@
 package dashboardfake
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -46,24 +45,5 @@ func TestLifeOfAJob(t *testing.T) {
 	}
 	if _, err := d.GetJob(ctx, "demo"); !errors.Is(err, dashboard.ErrNotFound) {
 		t.Errorf("want %v, got %v", dashboard.ErrNotFound, err)
-	}
-}
-
-func TestMisbehaves(t *testing.T) {
-	d := New(clocktesting.NewFakeClock(time.Unix(1000, 0)))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	d.Hang(true)
-	if _, err := d.GetJob(ctx, "demo"); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dashboard.ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-	time.AfterFunc(time.Millisecond, func() { d.Hang(false) })
-	if _, err := d.ListJobs(t.Context()); err != nil {
-		t.Error(err)
-	}
-	broken := errors.New("broken")
-	d.Fail(broken)
-	if _, err := d.Version(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -409,6 +409,18 @@ func (story jobStory) check(s *stage, what string) {
 	if got := s.made["*v1.Job"]; got != wantJobs {
 		s.t.Errorf("%d Jobs, want %d; %s", got, wantJobs, what)
 	}
+	if story.mode == rayv1.K8sJobMode && story.failed > 0 && story.attempts == 2 && s.killAt == 0 { // the old attempt goes before the next
+		var order []string
+		for _, line := range s.log {
+			if verb, o, _ := strings.Cut(line, " "); strings.HasPrefix(o, "*v1.RayCluster") || strings.HasPrefix(o, "*v1.Job") {
+				order = append(order, verb+" "+strings.Fields(o)[0])
+			}
+		}
+		const one, gone = "create *v1.RayCluster, create *v1.Job, ", "delete *v1.RayCluster, delete *v1.Job, "
+		if got := strings.Join(order, ", "); !strings.HasPrefix(got, one+gone+one) {
+			s.t.Errorf("writes %s", got)
+		}
+	}
 	jobs, err := s.dash.ListJobs(s.t.Context())
 	if err != nil || len(jobs) != story.attempts {
 		s.t.Errorf("%d Ray jobs, want %d; %s", len(jobs), story.attempts, what)

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
@@ -98,25 +97,6 @@ func TestSidecarIsRestarted(t *testing.T) {
 	}
 }
 
-func TestLostHeadOfSidecarFails(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
-	rc := w.clusterOf("demo")
-	head := w.headPod(rc)
-	w.ready(rc)
-	w.submits(w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning))
-	w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
-	if err := w.Client.Delete(t.Context(), head, client.GracePeriodSeconds(0)); err != nil {
-		t.Fatal(err)
-	}
-	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusFailed)
-	if j.Status.Reason != rayv1.AppFailed || j.Status.JobStatus != rayv1.JobStatusFailed {
-		t.Errorf("%s %s: %s", j.Status.JobStatus, j.Status.Reason, j.Status.Message)
-	}
-}
-
 func TestSelectedClusterIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,12 +114,6 @@ func TestSelectedClusterIsLeftAlone(t *testing.T) {
 	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
 	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
 	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
-	w.Create(w.job("kube", selects))
-	j = w.eventuallyIn("kube", rayv1.JobDeploymentStatusRunning)
-	w.submits(j)
-	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-	w.endSubmitter("kube", corev1.PodSucceeded)
-	w.eventuallyIn("kube", rayv1.JobDeploymentStatusComplete)
 	before := w.get("demo")
 	if err := w.Client.Delete(t.Context(), before); err != nil {
 		t.Fatal(err)

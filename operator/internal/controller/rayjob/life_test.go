@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -181,26 +182,30 @@ func TestLostJobs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(*stage)
 		lost    bool
+		mode    rayv1.JobSubmissionMode // empty for K8sJobMode
 	}{
-		"the head restarts and Ray has forgotten": {func(s *stage) { s.dash.Forget() }, true},
+		"the head Pod of a sidecar is deleted": {func(s *stage) {
+			s.must(s.store.Delete(s.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.get().Status.RayClusterName + "-head"}}))
+		}, true, rayv1.SidecarMode},
+		"the head restarts and Ray has forgotten": {func(s *stage) { s.dash.Forget() }, true, ""},
 		"the cluster is deleted": {func(s *stage) {
 			s.must(s.store.Delete(s.t.Context(), &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.get().Status.RayClusterName}}))
-		}, true},
+		}, true, ""},
 		"the head restarts and Ray remembers": {func(s *stage) {
 			s.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
 			s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobStatusCheckFailureStartTime != nil })
 			s.dash.Fail(nil)
 			s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobStatusCheckFailureStartTime == nil })
-		}, false},
+		}, false, ""},
 		"the submitter is deleted while the job goes on": {func(s *stage) {
 			s.must(s.store.Delete(s.t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}))
-		}, false},
-		"the submitter fails while the job goes on":             {func(s *stage) { submitterEnds(s, batchv1.JobFailed) }, false},
-		"the submitter is cut off, which looks like a good end": {func(s *stage) { submitterEnds(s, batchv1.JobComplete) }, false},
+		}, false, ""},
+		"the submitter fails while the job goes on":             {func(s *stage) { submitterEnds(s, batchv1.JobFailed) }, false, ""},
+		"the submitter is cut off, which looks like a good end": {func(s *stage) { submitterEnds(s, batchv1.JobComplete) }, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := storyJob(rayv1.K8sJobMode)
+				j := storyJob(cmp.Or(tc.mode, rayv1.K8sJobMode))
 				j.Spec.BackoffLimit = nil
 				s := newStage(t, 0, j)
 				s.play(onlooker, runsOnRay)
@@ -216,7 +221,7 @@ func TestLostJobs(t *testing.T) {
 					!tc.lost && (st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusSucceeded) {
 					t.Errorf("%s for %q, job %s: %s", st.JobDeploymentStatus, st.Reason, st.JobStatus, st.Message)
 				}
-				if s.made["*v1.Job"] != 1 || s.made["*v1.RayCluster"] != 1 || s.dash.Submissions(st.JobId) > 1 {
+				if s.made["*v1.Job"] > 1 || s.made["*v1.RayCluster"] != 1 || s.dash.Submissions(st.JobId) > 1 {
 					t.Errorf("made %v with %d submissions", s.made, s.dash.Submissions(st.JobId))
 				}
 			})

@@ -112,6 +112,9 @@ func killStories() map[string]killStory {
 		if left := s.clusters(); len(left) > 0 || len(services.Items) > 0 || s.get().Status.ActiveServiceStatus.RayClusterName != "" {
 			s.t.Errorf("suspended with clusters %v, %d Services and status %+v", left, len(services.Items), s.get().Status)
 		}
+		if g, r := s.gateway(); g != nil || r != nil {
+			s.t.Errorf("suspended with %v and %v", g, r)
+		}
 		s.set(s.downs, "b", false)
 		s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
 		s.until("ready again", s.settled)

@@ -78,27 +78,6 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
-func TestRestartSendsNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.service("demo"))
-	w.eventually("demo", "ready", serving)
-	cluster := w.active("demo")
-	w.stop()
-	calls, writes := w.dash(cluster).Calls("ServeDetails"), w.written("")
-	w.startOperator()
-	w.Eventually("some questions", func() bool { return w.dash(cluster).Calls("ServeDetails") > calls+1 })
-	w.fence("demo")
-	if n := len(w.dash(cluster).Configs()); n != 1 {
-		t.Errorf("%d configurations", n)
-	}
-	if n := w.written("") - writes; n != 0 {
-		t.Errorf("%d writes: %v", n, w.writes[writes:])
-	}
-}
-
 func TestRefusedAndForeignServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
