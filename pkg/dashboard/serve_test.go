@@ -189,10 +189,3 @@ func many(n int, format string) string {
 	}
 	return b.String()
 }
-
-func TestPodProxyURL(t *testing.T) {
-	u := PodProxyURL(&url.URL{Scheme: "https", Host: "k8s:6443", Path: "/root"}, "ml", "demo-head-x", 8000)
-	if want := "https://k8s:6443/root/api/v1/namespaces/ml/pods/demo-head-x:8000/proxy"; u.String() != want {
-		t.Errorf("want %s, got %s", want, u)
-	}
-}

@@ -240,19 +240,6 @@ func TestUnfitRuntimeEnv(t *testing.T) {
 	}
 }
 
-func TestDuplicateID(t *testing.T) {
-	_, url := head(t, Options{})
-	submitJob(t, url, "j", "echo first")
-	first := await(t, url, "j", Succeeded)
-	code, text, _ := call(t, "POST", url+"/api/jobs/", `{"submission_id":"j","entrypoint":"echo second"}`)
-	if code != 500 || !strings.Contains(text, "Please use a different submission_id") {
-		t.Errorf("want 500 and the hint, got %d %s", code, text)
-	}
-	if again := record(t, url, "j"); again.Entrypoint != first.Entrypoint || logOf(t, url, "j") != "first\n" {
-		t.Errorf("the record changed to %+v", again)
-	}
-}
-
 // TestOddIDs: an id is a name, never a path.
 func TestOddIDs(t *testing.T) {
 	c, url := head(t, Options{})
@@ -311,18 +298,6 @@ func TestTokens(t *testing.T) {
 	c.SetToken("")
 	if code, _, _ := call(t, "GET", url+"/api/jobs/", ""); code != 200 {
 		t.Errorf("without authentication: %d", code)
-	}
-}
-
-func TestBrowsersMayNotWrite(t *testing.T) {
-	_, url := head(t, Options{})
-	for _, header := range [][]string{{"User-Agent", "Mozilla/5.0"}, {"Origin", "http://x"}, {"Sec-Fetch-Mode", "cors"}} {
-		if code, _, _ := call(t, "POST", url+"/api/jobs/", `{"entrypoint":"true"}`, header...); code != 405 {
-			t.Errorf("%v: want 405, got %d", header, code)
-		}
-		if code, _, _ := call(t, "GET", url+"/api/jobs/", "", header...); code != 200 {
-			t.Errorf("reading with %v: %d", header, code)
-		}
 	}
 }
 
