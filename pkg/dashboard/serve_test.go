@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -116,30 +115,6 @@ func TestDeployServe(t *testing.T) {
 	}
 	c := serve(t, Config{}, func(http.ResponseWriter, *http.Request) { t.Error("text that is no JSON is sent") })
 	assertKind(t, c.DeployServe(t.Context(), json.RawMessage(`{`)), ErrInvalid)
-}
-
-func TestServeProxyHealthy(t *testing.T) {
-	for code, want := range map[int]bool{200: true, 204: false, 302: false, 404: false, 503: false} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/proxy/-/healthz" || r.Header.Get("X-Ray-Authorization") != "" {
-				t.Errorf("%s %v", r.URL, r.Header)
-			}
-			w.Header().Set("Location", "/elsewhere")
-			w.WriteHeader(code)
-		}))
-		u, err := url.Parse(server.URL + "/proxy")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ServeProxyHealthy(t.Context(), u, nil)
-		if got != want || err != nil {
-			t.Errorf("%d: %t, %v", code, got, err)
-		}
-		server.Close()
-		if got, err := ServeProxyHealthy(t.Context(), u, nil); got || !errors.Is(err, ErrUnavailable) {
-			t.Errorf("nobody listens: %t, %v", got, err)
-		}
-	}
 }
 
 func TestParseHTTPOptions(t *testing.T) {

@@ -297,18 +297,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleRoutes: Ray looks at routes when it builds an application.
-func TestImpossibleRoutes(t *testing.T) {
-	for _, route := range []string{"a", "/a/", "/{a}"} {
-		w := newWorld(t, "h1")
-		w.put(`{"applications":[{"name":"a","import_path":"m:app","route_prefix":"` + route + `"}]}`)
-		w.settle()
-		if a := w.show().Apps["a"]; a.Status != "DEPLOY_FAILED" || a.Route != nil || len(a.Deployments) > 0 {
-			t.Errorf("%s: %+v", route, a)
-		}
-	}
-}
-
 func TestRoutes(t *testing.T) {
 	w := newWorld(t, "h1")
 	w.put(`{"http_options":{"root_path":"/root"},"applications":[{"name":"all","import_path":"m:a"},{"name":"b","route_prefix":"/b","import_path":"m:b"},{"name":"c","route_prefix":null,"import_path":"m:c"}]}`)
