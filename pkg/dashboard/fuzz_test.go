@@ -58,7 +58,7 @@ func FuzzServeAnswers(f *testing.F) {
 	for _, body := range []string{
 		exampleServe, notStarted, kubeStatus, "null", "", "{}", "[]", `{"applications":{"a":{"deployments":{"d":{"target_num_replicas":-1,"replicas":[{"state":"RUNNING"},null,7]}}}}}`,
 		`{"applications":{"a":{"status":"RUNNING","deployed_app_config":{"args":{"n":1e999}}}},"target_capacity":1e-300}`,
-		`{"http_options":{"root_path":"/../..","ssl_certfile":"x"},"applications":{"":{},"default":{}}}`,
+		`{"http_options":{"root_path":"/../..","ssl_certfile":"x"},"applications":{"":{},"default":{}}}`, `{"applications":{"":{"deployments":{"":{"replicas":[null,1]}}}}}`,
 	} {
 		for _, code := range []int{100, 200, 202, 204, 302, 400, 404, 503} {
 			f.Add(code, jsonType, []byte(body))
@@ -107,6 +107,13 @@ func FuzzServeAnswers(f *testing.F) {
 		if _, err := json.Marshal(d); err != nil {
 			t.Error(err)
 		}
+		for name, a := range d.Applications {
+			for _, dep := range a.Deployments {
+				if dep.RunningReplicas < 0 || dep.TargetReplicas != nil && *dep.TargetReplicas < 0 {
+					t.Errorf("%s: %+v", name, dep)
+				}
+			}
+		}
 	})
 }
 
@@ -151,17 +158,3 @@ type wire struct{ io.Reader }
 
 func (*wire) Write(p []byte) (int, error) { return len(p), nil }
 func (*wire) Close() error                { return nil }
-
-func FuzzJob(f *testing.F) {
-	f.Add([]byte(exampleJob))
-	f.Add([]byte(`{"status":"FAILED","end_time":1e18,"driver_exit_code":-1e30}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var job Job
-		if json.Unmarshal(text, &job) == nil && job.Status != "" && !job.Status.known() {
-			t.Errorf("a state that is not known: %q", job.Status)
-		}
-		if clip(string(text), 64); len(clip(string(text), 64)) > 64 {
-			t.Errorf("clipped to %d bytes", len(clip(string(text), 64)))
-		}
-	})
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -118,30 +117,6 @@ func TestDeployServe(t *testing.T) {
 	assertKind(t, c.DeployServe(t.Context(), json.RawMessage(`{`)), ErrInvalid)
 }
 
-func TestServeProxyHealthy(t *testing.T) {
-	for code, want := range map[int]bool{200: true, 204: false, 302: false, 404: false, 503: false} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/proxy/-/healthz" || r.Header.Get("X-Ray-Authorization") != "" {
-				t.Errorf("%s %v", r.URL, r.Header)
-			}
-			w.Header().Set("Location", "/elsewhere")
-			w.WriteHeader(code)
-		}))
-		u, err := url.Parse(server.URL + "/proxy")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ServeProxyHealthy(t.Context(), u, nil)
-		if got != want || err != nil {
-			t.Errorf("%d: %t, %v", code, got, err)
-		}
-		server.Close()
-		if got, err := ServeProxyHealthy(t.Context(), u, nil); got || !errors.Is(err, ErrUnavailable) {
-			t.Errorf("nobody listens: %t, %v", got, err)
-		}
-	}
-}
-
 func TestParseHTTPOptions(t *testing.T) {
 	for text, want := range map[string]ServeHTTPOptions{
 		"":                                     {},
@@ -188,39 +163,4 @@ func many(n int, format string) string {
 		fmt.Fprintf(&b, format, i)
 	}
 	return b.String()
-}
-
-func TestPodProxyURL(t *testing.T) {
-	u := PodProxyURL(&url.URL{Scheme: "https", Host: "k8s:6443", Path: "/root"}, "ml", "demo-head-x", 8000)
-	if want := "https://k8s:6443/root/api/v1/namespaces/ml/pods/demo-head-x:8000/proxy"; u.String() != want {
-		t.Errorf("want %s, got %s", want, u)
-	}
-}
-
-// FuzzServeDetails decodes any answer: no panic, and what comes out can be encoded.
-func FuzzServeDetails(f *testing.F) {
-	f.Add([]byte(exampleServe))
-	f.Add([]byte(notStarted))
-	f.Add([]byte(`{"applications":{"":{"deployments":{"":{"replicas":[null,1]}}}}}`))
-	f.Add([]byte(strings.Repeat(`{"applications":`, 1000)))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var answer map[string]json.RawMessage
-		if json.Unmarshal(text, &answer) != nil {
-			return
-		}
-		d, err := serveDetails(answer)
-		if err != nil {
-			return
-		}
-		if _, err := json.Marshal(d); err != nil {
-			t.Error(err)
-		}
-		for name, a := range d.Applications {
-			for _, dep := range a.Deployments {
-				if dep.RunningReplicas < 0 || dep.TargetReplicas != nil && *dep.TargetReplicas < 0 {
-					t.Errorf("%s: %+v", name, dep)
-				}
-			}
-		}
-	})
 }

@@ -70,11 +70,3 @@ func TestUnzipStaysInside(t *testing.T) {
 		t.Error("a file was written outside")
 	}
 }
-
-func FuzzDecodeSubmission(f *testing.F) {
-	f.Add([]byte(`{"entrypoint":"x","runtime_env":{"env_vars":{"A":"b"}},"metadata":{}}`))
-	f.Add([]byte(`{"entrypoint":null}`))
-	f.Fuzz(func(_ *testing.T, body []byte) {
-		_, _ = decodeSubmission(body)
-	})
-}

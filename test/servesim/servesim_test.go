@@ -120,18 +120,6 @@ func (w *world) health(node string) string {
 	return text
 }
 
-func TestNotStarted(t *testing.T) {
-	w := newWorld(t, "h1")
-	_, text := w.call(w, "GET", Path, "")
-	want := `{"applications":{},"controller_info":{},"proxies":{},"target_capacity":null}` + "\n"
-	if text != want {
-		t.Error(cmp.Diff(want, text))
-	}
-	if w.Listening("h1") {
-		t.Error("a proxy runs before Serve does")
-	}
-}
-
 const one = `{"applications":[{"name":"a","route_prefix":"/a","import_path":"m:app","deployments":[{"name":"A","num_replicas":2}]}]}`
 
 func TestLifeOfAnApplication(t *testing.T) {
@@ -276,29 +264,18 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestRefused has what TestCoreSimulators of test/realray does not ask.
 func TestRefused(t *testing.T) {
 	app := func(fields string) string { return `{"applications":[{"import_path":"m:a",` + fields + `}]}` }
 	for name, tc := range map[string]struct {
 		body string
 		code int
 	}{
-		"no JSON":              {`{`, 500},
-		"empty object":         {`{}`, 400},
-		"no object":            {`[]`, 400},
-		"capacity":             {`{"applications":[],"target_capacity":101}`, 400},
-		"location":             {`{"applications":[],"proxy_location":"Nowhere"}`, 400},
-		"no import path":       {`{"applications":[{"name":"a"}]}`, 400},
 		"two colons":           {`{"applications":[{"import_path":"a:b:c"}]}`, 400},
 		"no attribute":         {`{"applications":[{"import_path":"a."}]}`, 400},
 		"route of wrong type":  {app(`"route_prefix":3`), 400},
-		"two of a name":        {`{"applications":[{"import_path":"m:a"},{"import_path":"m:a","route_prefix":"/b"}]}`, 400},
-		"two of a route":       {`{"applications":[{"import_path":"m:a"},{"import_path":"m:a","name":"b"}]}`, 400},
 		"empty name":           {app(`"name":""`), 400},
-		"port":                 {app(`"port":8000`), 400},
-		"local folder":         {app(`"runtime_env":{"working_dir":"."}`), 400},
-		"no replicas":          {app(`"deployments":[{"name":"A","num_replicas":0}]`), 400},
 		"replicas twice":       {app(`"deployments":[{"name":"A","num_replicas":1,"autoscaling_config":{}}]`), 400},
-		"nameless deployment":  {app(`"deployments":[{}]`), 400},
 		"queue":                {app(`"deployments":[{"name":"A","max_queued_requests":0}]`), 400},
 		"null deployment":      {app(`"deployments":[null]`), 400},
 		"null application":     {`{"applications":[null]}`, 400},
@@ -320,18 +297,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleRoutes: Ray looks at routes when it builds an application.
-func TestImpossibleRoutes(t *testing.T) {
-	for _, route := range []string{"a", "/a/", "/{a}"} {
-		w := newWorld(t, "h1")
-		w.put(`{"applications":[{"name":"a","import_path":"m:app","route_prefix":"` + route + `"}]}`)
-		w.settle()
-		if a := w.show().Apps["a"]; a.Status != "DEPLOY_FAILED" || a.Route != nil || len(a.Deployments) > 0 {
-			t.Errorf("%s: %+v", route, a)
-		}
-	}
-}
-
 func TestRoutes(t *testing.T) {
 	w := newWorld(t, "h1")
 	w.put(`{"http_options":{"root_path":"/root"},"applications":[{"name":"all","import_path":"m:a"},{"name":"b","route_prefix":"/b","import_path":"m:b"},{"name":"c","route_prefix":null,"import_path":"m:c"}]}`)
@@ -348,21 +313,6 @@ func TestRoutes(t *testing.T) {
 	w.put(`{"applications":[{"name":"b","route_prefix":"/b","import_path":"m:b"}]}`)
 	if code, text := w.call(w.Proxy("h1"), "GET", "/x", ""); code != 404 || !strings.Contains(text, "/-/routes") {
 		t.Errorf("%d %s", code, text)
-	}
-}
-
-func TestAPI(t *testing.T) {
-	w := newWorld(t, "h1")
-	for _, tc := range []struct {
-		method, target string
-		code           int
-	}{
-		{"GET", Path + "?api_type=DECLARATIVE", 200}, {"GET", Path + "?api_type=unknown", 400}, {"POST", Path, 405},
-		{"GET", strings.TrimSuffix(Path, "/"), 404}, {"DELETE", Path, 200},
-	} {
-		if code, text := w.call(w, tc.method, tc.target, ""); code != tc.code {
-			t.Errorf("%s %s: want %d, got %d %s", tc.method, tc.target, tc.code, code, text)
-		}
 	}
 }
 

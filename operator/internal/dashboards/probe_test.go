@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,11 +27,16 @@ func TestProbe(t *testing.T) {
 		"a root path that counts not":  {"/-/healthz", dashboard.ServeHTTPOptions{RootPath: "/api"}, false, true},
 		"a root path nobody tells of":  {"/api/-/healthz", dashboard.ServeHTTPOptions{}, false, false},
 		"TLS below a root path":        {"/api/-/healthz", dashboard.ServeHTTPOptions{RootPath: "/api", TLS: true}, true, true},
+		"a redirect is not followed":   {"/elsewhere", dashboard.ServeHTTPOptions{RootPath: "/moved"}, false, false},
 		"not healthy with a root path": {"/nowhere", dashboard.ServeHTTPOptions{RootPath: "/api"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != tc.path {
+				switch r.URL.Path {
+				case tc.path:
+				case "/moved/-/healthz":
+					http.Redirect(w, r, tc.path, http.StatusFound)
+				default:
 					http.NotFound(w, r)
 				}
 			})
@@ -50,9 +56,13 @@ func TestProbe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ProbeDirect(t.Context(), Pod{IP: host, Port: int32(n), HTTP: tc.options})
-			if got != tc.want || err != nil {
+			pod := Pod{IP: host, Port: int32(n), HTTP: tc.options}
+			if got, err := ProbeDirect(t.Context(), pod); got != tc.want || err != nil {
 				t.Errorf("got %t, %v", got, err)
+			}
+			server.Close()
+			if got, err := ProbeDirect(t.Context(), pod); got || !errors.Is(err, dashboard.ErrUnavailable) {
+				t.Errorf("nobody listens: %t, %v", got, err)
 			}
 		})
 	}

@@ -1,10 +1,7 @@
 package dashboardfake
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
@@ -48,64 +45,5 @@ func TestLifeOfAJob(t *testing.T) {
 	}
 	if _, err := d.GetJob(ctx, "demo"); !errors.Is(err, dashboard.ErrNotFound) {
 		t.Errorf("want %v, got %v", dashboard.ErrNotFound, err)
-	}
-}
-
-func TestMisbehaves(t *testing.T) {
-	d := New(clocktesting.NewFakeClock(time.Unix(1000, 0)))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	d.Hang(true)
-	if _, err := d.GetJob(ctx, "demo"); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dashboard.ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-	time.AfterFunc(time.Millisecond, func() { d.Hang(false) })
-	if _, err := d.ListJobs(t.Context()); err != nil {
-		t.Error(err)
-	}
-	broken := errors.New("broken")
-	d.Fail(broken)
-	if _, err := d.Version(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestFollowed has dashboard.Follow work with the fake as it does with a server.
-func TestFollowed(t *testing.T) {
-	d := New(clocktesting.NewFakeClock(time.Unix(1000, 0)))
-	d.Put(dashboard.Job{SubmissionID: "demo", Status: dashboard.Running})
-	d.Write("demo", "one\n")
-	time.AfterFunc(time.Millisecond, func() {
-		d.Write("demo", "two\n")
-		d.Set("demo", dashboard.Failed, "it broke")
-	})
-	var out bytes.Buffer
-	job, err := dashboard.Follow(t.Context(), d, "demo", &out, dashboard.FollowOptions{})
-	if err != nil || job.Status != dashboard.Failed || out.String() != "one\ntwo\n" {
-		t.Errorf("got %+v, %v, log %q", job, err, out.String())
-	}
-	if logs, err := d.JobLogs(t.Context(), "demo"); err != nil || logs != out.String() {
-		t.Errorf("got %q, %v", logs, err)
-	}
-}
-
-func TestStreamsEnd(t *testing.T) {
-	d := New(clocktesting.NewFakeClock(time.Unix(1000, 0)))
-	for name, end := range map[string]func(context.CancelFunc, io.Closer){
-		"with the head":    func(context.CancelFunc, io.Closer) { d.Forget() },
-		"with the context": func(cancel context.CancelFunc, _ io.Closer) { cancel() },
-		"when closed":      func(_ context.CancelFunc, stream io.Closer) { _ = stream.Close() },
-	} {
-		d.Put(dashboard.Job{SubmissionID: "demo", Status: dashboard.Running})
-		ctx, cancel := context.WithCancel(t.Context())
-		stream, err := d.TailJobLogs(ctx, "demo")
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(time.Millisecond, func() { end(cancel, stream) })
-		if _, err := io.ReadAll(stream); err == nil {
-			t.Errorf("%s: want an error", name)
-		}
-		cancel()
 	}
 }

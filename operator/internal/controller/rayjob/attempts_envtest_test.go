@@ -1,41 +1,10 @@
 package rayjob
 
 import (
-	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/dashboard"
 )
-
-// TestStatusOfTheClusterIsMirrored before it is ready and later, and the submitter is as configured.
-func TestStatusOfTheClusterIsMirrored(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(88))} })))
-	rc := w.clusterOf("demo")
-	w.clusterStatus(rc, func(st *rayv1.RayClusterStatus) {
-		meta.SetStatusCondition(&st.Conditions, metav1.Condition{Type: rayv1.HeadPodReady, Status: metav1.ConditionFalse, Reason: "ContainersNotReady"})
-	})
-	w.Eventually("the condition of the cluster", func() bool {
-		st := w.get("demo").Status
-		return st.JobDeploymentStatus == rayv1.JobDeploymentStatusInitializing && meta.IsStatusConditionFalse(st.RayClusterStatus.Conditions, rayv1.HeadPodReady)
-	})
-	w.ready(rc)
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-	w.clusterStatus(rc, func(st *rayv1.RayClusterStatus) { st.MaxWorkerReplicas = 7 })
-	w.Eventually("the size of the cluster", func() bool { return w.get("demo").Status.RayClusterStatus.MaxWorkerReplicas == 7 })
-	submitter := &batchv1.Job{ObjectMeta: w.At("demo")}
-	if !w.Read(submitter) || *submitter.Spec.BackoffLimit != 88 {
-		t.Errorf("submitter %+v", submitter.Spec)
-	}
-}
 
 func (w *world) clusterStatus(rc *rayv1.RayCluster, change func(*rayv1.RayClusterStatus)) {
 	w.T.Helper()
@@ -68,35 +37,4 @@ func TestSuspensionIsAtomic(t *testing.T) {
 		return n != "" && n != first.Status.RayClusterName
 	})
 	w.runs("demo")
-}
-
-// TestOldAttemptIsGoneBeforeTheNext leaves neither its cluster nor its submitter next to those of a retry.
-func TestOldAttemptIsGoneBeforeTheNext(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(1)) })))
-	first := w.runs("demo")
-	w.submits(first)
-	w.dash.Set(first.Status.JobId, dashboard.Failed, "")
-	w.endSubmitter("demo", corev1.PodSucceeded)
-	w.Eventually("another attempt", func() bool {
-		n := w.get("demo").Status.RayClusterName
-		return n != "" && n != first.Status.RayClusterName
-	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var order []string
-	for _, line := range w.writes {
-		if strings.Contains(line, "RayCluster ") && !strings.Contains(line, "status") || strings.HasSuffix(line, "Job demo") && !strings.Contains(line, "RayJob") {
-			order = append(order, strings.ReplaceAll(line, first.Status.RayClusterName, "first"))
-		}
-	}
-	want := "create RayCluster first, create Job demo, delete RayCluster first, delete Job demo"
-	if got := strings.Join(order, ", "); !strings.HasPrefix(got, want) {
-		t.Errorf("writes %s", got)
-	}
-	if w.Read(&batchv1.Job{ObjectMeta: w.At("demo")}) && !strings.Contains(strings.Join(order[4:], ""), "create Job") {
-		t.Error("the submitter of the first attempt is still there")
-	}
 }

@@ -12,14 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/dashboards"
-	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/pkg/dashboard"
-	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 	"github.com/raygate/raygate/test/raysim"
 )
 
@@ -93,34 +88,16 @@ func assertEnds(t *testing.T, l *liar, fails bool) {
 	l.honest = head
 	j := storyJob(rayv1.HTTPMode)
 	j.Spec.ActiveDeadlineSeconds, j.Spec.BackoffLimit = new(int32(120)), nil // for a dashboard that says RUNNING for ever
-	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{})}
-	st.store = stageStore(t, j)
-	limits := jobplan.DefaultLimits()
-	limits.StatusCheck = time.Minute
-	st.r = New(Config{
-		Client: st.store, Live: st.store, Recorder: st, Clock: clock.RealClock{}, Limits: limits,
-		Connect: func(dashboards.Address, dashboard.Token) (dashboard.Client, error) {
+	st := newStage(t, 0, j)
+	st.change = func(c *Config) {
+		c.Limits.StatusCheck = time.Minute
+		c.Connect = func(dashboards.Address, dashboard.Token) (dashboard.Client, error) {
 			return dashboard.New(dashboard.Config{URL: &url.URL{Scheme: "http", Host: "demo:8265"}, Transport: l})
-		},
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { _ = st.r.poller.Start(ctx); close(ended) }()
-	defer func() { cancel(); <-ended }()
-
-	for range 600 {
-		if _, err := st.r.Reconcile(ctx, ctrl.Request{NamespacedName: demo}); err != nil {
-			t.Fatalf("reconcile: %v", err)
 		}
-		j := st.get()
-		if finished(j) {
-			if n := len(head.Jobs()); n > 1 {
-				t.Errorf("Ray has %d jobs", n)
-			}
-			return
-		}
-		st.others(j, nil)
-		time.Sleep(500 * time.Millisecond)
 	}
-	t.Fatalf("the job is stuck: %+v", st.get().Status)
+	st.restart()
+	st.play(onlooker, finished)
+	if n := len(head.Jobs()); n > 1 {
+		t.Errorf("Ray has %d jobs", n)
+	}
 }

@@ -1,7 +1,6 @@
 package rayjob
 
 import (
-	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,7 +52,7 @@ func TestVolcano(t *testing.T) {
 	t.Parallel()
 	newWorld(t).Install(volcanoGroup)
 	for name, test := range map[string]func(*world){
-		"knows the gang before the cluster": knowsTheGang, "releases a suspended job": releasesSuspended, "cannot be reached": cannotBeReached,
+		"knows the gang before the cluster": knowsTheGang, "releases a suspended job when it can be reached": releasesSuspended,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,56 +120,8 @@ func TestKAIPlacesOtherModes(t *testing.T) {
 	}
 }
 
-func TestYuniKornKnowsTheSubmitter(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startWithScheduler("yunikorn")
-	w.Create(w.job("demo", func(j *rayv1.RayJob) {
-		j.Labels = map[string]string{"yunikorn.apache.org/app-id": "app", "yunikorn.apache.org/queue": "root.q", "ray.io/gang-scheduling-enabled": "true"}
-	}))
-	rc := w.clusterOf("demo")
-	if rc.Labels["yunikorn.apache.org/app-id"] != "app" || rc.Labels["yunikorn.apache.org/queue"] != "root.q" {
-		t.Errorf("labels of the cluster: %v", rc.Labels)
-	}
-	var groups []struct {
-		Name      string
-		MinMember int
-	}
-	if err := json.Unmarshal([]byte(rc.Annotations["yunikorn.apache.org/task-groups"]), &groups); err != nil || len(groups) != 3 ||
-		groups[2].Name != rayv1.SubmitterGroupName || groups[2].MinMember != 1 {
-		t.Errorf("task groups %+v, %v; annotations %v", groups, err, rc.Annotations)
-	}
-	w.ready(rc)
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-	submitter := &batchv1.Job{ObjectMeta: w.At("demo")}
-	w.Read(submitter)
-	p := submitter.Spec.Template
-	if p.Spec.SchedulerName != "yunikorn" || p.Labels["applicationId"] != "app" || p.Labels["queue"] != "root.q" ||
-		p.Annotations["yunikorn.apache.org/task-group-name"] != rayv1.SubmitterGroupName {
-		t.Errorf("submitter %+v by %s", p.ObjectMeta, p.Spec.SchedulerName)
-	}
-}
-
-// releasesSuspended gives back what a job had reserved.
+// releasesSuspended gives back what was reserved. A scheduler that cannot be reached holds a suspension, which gives room to others, and not the end of a job.
 func releasesSuspended(w *world) {
-	t := w.T
-	w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
-	w.runs("demo")
-	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = true })
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusSuspended)
-	if n := w.members("ray-demo-pg"); n != 0 {
-		t.Errorf("%d members of a suspended job", n)
-	}
-	w.oneEvent("demo", "BatchSchedulerCleanedUp")
-	w.change("demo", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
-	w.clusterOf("demo")
-	if n := w.members("ray-demo-pg"); n != 2 {
-		t.Errorf("%d members of a job that is resumed, want a head and a worker", n)
-	}
-}
-
-// cannotBeReached holds a suspension, which gives room to others, and not the end of a job.
-func cannotBeReached(w *world) {
 	t := w.T
 	w.Create(w.job("suspended", inMode(rayv1.HTTPMode)))
 	w.Create(w.job("ended", inMode(rayv1.HTTPMode)))
@@ -189,4 +140,13 @@ func cannotBeReached(w *world) {
 	}
 	w.refuse("PodGroup", false)
 	w.eventuallyIn("suspended", rayv1.JobDeploymentStatusSuspended)
+	if n := w.members("ray-suspended-pg"); n != 0 {
+		t.Errorf("%d members of a suspended job", n)
+	}
+	w.oneEvent("suspended", "BatchSchedulerCleanedUp")
+	w.change("suspended", func(j *rayv1.RayJob) { j.Spec.Suspend = false })
+	w.clusterOf("suspended")
+	if n := w.members("ray-suspended-pg"); n != 2 {
+		t.Errorf("%d members of a job that is resumed, want a head and a worker", n)
+	}
 }

@@ -45,6 +45,7 @@ type stage struct {
 	r      *Reconciler
 	cancel context.CancelFunc
 	ended  chan struct{}
+	change func(*Config) // nil for none
 
 	mu     sync.Mutex
 	writes int
@@ -152,11 +153,15 @@ func (s *stage) restart() {
 			return s.write(what("update "+sub, o), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	s.r = New(Config{
+	config := Config{
 		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, Limits: jobplan.DefaultLimits(),
 		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}},
 		Connect:    func(dashboards.Address, dashboard.Token) (dashboard.Client, error) { return &mortal{s.dash, s}, nil },
-	})
+	}
+	if s.change != nil {
+		s.change(&config)
+	}
+	s.r = New(config)
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.ended = make(chan struct{})
@@ -200,9 +205,7 @@ func (s *stage) get() *rayv1.RayJob {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.must(err)
 	return j
 }
 
@@ -236,30 +239,26 @@ func (s *stage) play(user func(*rayv1.RayJob), over func(*rayv1.RayJob) bool, ou
 // others act as far as they can.
 func (s *stage) others(j *rayv1.RayJob, outcomes []dashboard.Status) {
 	s.t.Helper()
-	ctx, must := context.Background(), func(err error) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	ctx := context.Background()
 	rc := &rayv1.RayCluster{}
 	if err := s.store.Get(ctx, client.ObjectKey{Namespace: "default", Name: j.Status.RayClusterName}, rc); err != nil {
 		return
 	}
 	if rc.Status.State != rayv1.ClusterStateReady {
-		must(client.IgnoreAlreadyExists(s.store.Create(ctx, service.Head(rc, service.Options{}))))
+		s.must(client.IgnoreAlreadyExists(s.store.Create(ctx, service.Head(rc, service.Options{}))))
 		if j.Spec.SubmissionMode == rayv1.SidecarMode {
 			head := pod.Head(rc, pod.Options{DeterministicHeadName: true})
 			head.Name = rc.Name + "-head"
-			must(client.IgnoreAlreadyExists(s.store.Create(ctx, head)))
+			s.must(client.IgnoreAlreadyExists(s.store.Create(ctx, head)))
 		}
 		rc.Status.State = rayv1.ClusterStateReady
-		must(s.store.Status().Update(ctx, rc))
+		s.must(s.store.Status().Update(ctx, rc))
 		return
 	}
 	submitter := &batchv1.Job{}
 	hasJob := s.store.Get(ctx, demo, submitter) == nil
 	sidecar := j.Spec.SubmissionMode == rayv1.SidecarMode && j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning
-	if hasJob || sidecar {
+	if (hasJob || sidecar) && j.Status.JobStatus == "" {
 		_, _ = s.dash.SubmitJob(ctx, dashboard.Submission{Entrypoint: "x", SubmissionID: j.Status.JobId}) // if it has not
 	}
 	s.dash.Set(j.Status.JobId, dashboard.Running, "")
@@ -273,15 +272,15 @@ func (s *stage) others(j *rayv1.RayJob, outcomes []dashboard.Status) {
 	s.dash.Set(j.Status.JobId, outcomes[min(attempt, len(outcomes)-1)], "the end")
 	if hasJob {
 		submitter.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		must(s.store.Status().Update(ctx, submitter))
+		s.must(s.store.Status().Update(ctx, submitter))
 	}
 	if sidecar {
 		head := &corev1.Pod{}
-		must(s.store.Get(ctx, client.ObjectKey{Namespace: "default", Name: rc.Name + "-head"}, head))
+		s.must(s.store.Get(ctx, client.ObjectKey{Namespace: "default", Name: rc.Name + "-head"}, head))
 		head.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: rayv1.ContainerJobSubmitter, State: corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()},
 		}}}
-		must(s.store.Status().Update(ctx, head))
+		s.must(s.store.Status().Update(ctx, head))
 	}
 }
 
@@ -409,6 +408,18 @@ func (story jobStory) check(s *stage, what string) {
 	}
 	if got := s.made["*v1.Job"]; got != wantJobs {
 		s.t.Errorf("%d Jobs, want %d; %s", got, wantJobs, what)
+	}
+	if story.mode == rayv1.K8sJobMode && story.failed > 0 && story.attempts == 2 && s.killAt == 0 { // the old attempt goes before the next
+		var order []string
+		for _, line := range s.log {
+			if verb, o, _ := strings.Cut(line, " "); strings.HasPrefix(o, "*v1.RayCluster") || strings.HasPrefix(o, "*v1.Job") {
+				order = append(order, verb+" "+strings.Fields(o)[0])
+			}
+		}
+		const one, gone = "create *v1.RayCluster, create *v1.Job, ", "delete *v1.RayCluster, delete *v1.Job, "
+		if got := strings.Join(order, ", "); !strings.HasPrefix(got, one+gone+one) {
+			s.t.Errorf("writes %s", got)
+		}
 	}
 	jobs, err := s.dash.ListJobs(s.t.Context())
 	if err != nil || len(jobs) != story.attempts {

@@ -6,12 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -21,12 +19,6 @@ func (w *world) headPod(rc *rayv1.RayCluster) *corev1.Pod {
 	p := pod.Head(rc, pod.Options{})
 	w.Create(p)
 	return p
-}
-
-// endSidecar ends the container that submits.
-func (w *world) endSidecar(p *corev1.Pod, exitCode int32) {
-	w.T.Helper()
-	w.sidecar(p, corev1.ContainerStatus{State: terminated(exitCode)})
 }
 
 func terminated(exitCode int32) corev1.ContainerState {
@@ -47,50 +39,6 @@ func (w *world) sidecar(p *corev1.Pod, status corev1.ContainerStatus) {
 		}
 		return w.Client.Status().Update(w.T.Context(), p) == nil
 	})
-}
-
-func TestSidecarSubmits(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		exitCode int32
-		ray      dashboard.Status // empty for a job that Ray never saw
-		ready    bool
-		want     rayv1.JobDeploymentStatus
-		reason   rayv1.JobFailedReason
-	}{
-		"cannot submit":                    {1, "", true, rayv1.JobDeploymentStatusFailed, rayv1.SubmissionFailed},
-		"ends before the cluster is ready": {0, dashboard.Succeeded, false, rayv1.JobDeploymentStatusComplete, ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.startOperator()
-			w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
-			rc := w.clusterOf("demo")
-			if c := rc.Spec.HeadGroupSpec.Template.Spec.Containers; c[len(c)-1].Name != rayv1.ContainerJobSubmitter ||
-				rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] != "true" {
-				t.Errorf("cluster without a submitter: %+v", rc)
-			}
-			head := w.headPod(rc)
-			if tc.ready {
-				w.ready(rc)
-				w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-			} else {
-				w.Create(service.Head(rc, service.Options{}))
-			}
-			j := w.get("demo")
-			if tc.ray != "" {
-				w.submits(j)
-				w.dash.Set(j.Status.JobId, tc.ray, "")
-			}
-			w.endSidecar(head, tc.exitCode)
-			j = w.eventuallyIn("demo", tc.want)
-			if j.Status.Reason != tc.reason || w.written("create Job") != 0 {
-				t.Errorf("reason %q, %d Jobs", j.Status.Reason, w.written("create Job"))
-			}
-		})
-	}
 }
 
 // TestSidecarIsRestarted is about the feature gate SidecarSubmitterRestart: a submitter that fails attaches again, two times.
@@ -149,25 +97,6 @@ func TestSidecarIsRestarted(t *testing.T) {
 	}
 }
 
-func TestLostHeadOfSidecarFails(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.SidecarMode)))
-	rc := w.clusterOf("demo")
-	head := w.headPod(rc)
-	w.ready(rc)
-	w.submits(w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning))
-	w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
-	if err := w.Client.Delete(t.Context(), head, client.GracePeriodSeconds(0)); err != nil {
-		t.Fatal(err)
-	}
-	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusFailed)
-	if j.Status.Reason != rayv1.AppFailed || j.Status.JobStatus != rayv1.JobStatusFailed {
-		t.Errorf("%s %s: %s", j.Status.JobStatus, j.Status.Reason, j.Status.Message)
-	}
-}
-
 func TestSelectedClusterIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,12 +114,6 @@ func TestSelectedClusterIsLeftAlone(t *testing.T) {
 	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
 	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
 	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
-	w.Create(w.job("kube", selects))
-	j = w.eventuallyIn("kube", rayv1.JobDeploymentStatusRunning)
-	w.submits(j)
-	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-	w.endSubmitter("kube", corev1.PodSucceeded)
-	w.eventuallyIn("kube", rayv1.JobDeploymentStatusComplete)
 	before := w.get("demo")
 	if err := w.Client.Delete(t.Context(), before); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,16 @@
 package rayjob
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,9 +59,7 @@ func TestDeletionRules(t *testing.T) {
 func (s *stage) workersSuspended(j *rayv1.RayJob) bool {
 	s.t.Helper()
 	rc := &rayv1.RayCluster{}
-	if err := s.store.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: j.Status.RayClusterName}, rc); err != nil {
-		s.t.Fatal(err)
-	}
+	s.must(s.store.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: j.Status.RayClusterName}, rc))
 	suspended := rc.Spec.WorkerGroupSpecs[0].Suspend
 	return suspended != nil && *suspended
 }
@@ -167,4 +169,69 @@ func TestNameThatIsTooLong(t *testing.T) {
 			t.Errorf("events %s", got)
 		}
 	})
+}
+
+// TestLostJobs are what users of KubeRay report as lost: a job whose head or cluster is gone ends, and one whose submitter alone is gone goes on.
+func TestLostJobs(t *testing.T) {
+	submitterEnds := func(s *stage, how batchv1.JobConditionType) {
+		submitter := &batchv1.Job{}
+		s.must(s.store.Get(s.t.Context(), demo, submitter))
+		submitter.Status.Conditions = []batchv1.JobCondition{{Type: how, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		s.must(s.store.Status().Update(s.t.Context(), submitter))
+	}
+	for name, tc := range map[string]struct {
+		happens func(*stage)
+		lost    bool
+		mode    rayv1.JobSubmissionMode // empty for K8sJobMode
+	}{
+		"the head Pod of a sidecar is deleted": {func(s *stage) {
+			s.must(s.store.Delete(s.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.get().Status.RayClusterName + "-head"}}))
+		}, true, rayv1.SidecarMode},
+		"the head restarts and Ray has forgotten": {func(s *stage) { s.dash.Forget() }, true, ""},
+		"the cluster is deleted": {func(s *stage) {
+			s.must(s.store.Delete(s.t.Context(), &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.get().Status.RayClusterName}}))
+		}, true, ""},
+		"the head restarts and Ray remembers": {func(s *stage) {
+			s.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
+			s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobStatusCheckFailureStartTime != nil })
+			s.dash.Fail(nil)
+			s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobStatusCheckFailureStartTime == nil })
+		}, false, ""},
+		"the submitter is deleted while the job goes on": {func(s *stage) {
+			s.must(s.store.Delete(s.t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}))
+		}, false, ""},
+		"the submitter fails while the job goes on":             {func(s *stage) { submitterEnds(s, batchv1.JobFailed) }, false, ""},
+		"the submitter is cut off, which looks like a good end": {func(s *stage) { submitterEnds(s, batchv1.JobComplete) }, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := storyJob(cmp.Or(tc.mode, rayv1.K8sJobMode))
+				j.Spec.BackoffLimit = nil
+				s := newStage(t, 0, j)
+				s.play(onlooker, runsOnRay)
+				tc.happens(s)
+				happened := time.Now()
+				s.play(onlooker, func(j *rayv1.RayJob) bool { return finished(j) || time.Since(happened) > 10*time.Minute })
+				if finished(s.get()) != tc.lost {
+					t.Errorf("status %+v", s.get().Status)
+				}
+				s.play(onlooker, func(j *rayv1.RayJob) bool { return finished(j) && s.clusters() == 0 }, dashboard.Succeeded)
+				st := s.get().Status
+				if tc.lost && (st.JobDeploymentStatus != rayv1.JobDeploymentStatusFailed || st.Reason != rayv1.AppFailed || st.JobStatus != rayv1.JobStatusFailed) ||
+					!tc.lost && (st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusSucceeded) {
+					t.Errorf("%s for %q, job %s: %s", st.JobDeploymentStatus, st.Reason, st.JobStatus, st.Message)
+				}
+				if s.made["*v1.Job"] > 1 || s.made["*v1.RayCluster"] != 1 || s.dash.Submissions(st.JobId) > 1 {
+					t.Errorf("made %v with %d submissions", s.made, s.dash.Submissions(st.JobId))
+				}
+			})
+		})
+	}
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }

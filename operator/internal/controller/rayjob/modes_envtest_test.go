@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,13 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	if rc.Labels["team"] != "a" || rc.Annotations["note"] != "b" || len(rc.Annotations) != 1 || rc.Labels[rayv1.LabelOriginatedFromCRName] != "demo" || !metav1.IsControlledBy(rc, first) {
 		t.Errorf("cluster with labels %v, annotations %v", rc.Labels, rc.Annotations)
 	}
+	w.clusterStatus(rc, func(st *rayv1.RayClusterStatus) {
+		meta.SetStatusCondition(&st.Conditions, metav1.Condition{Type: rayv1.HeadPodReady, Status: metav1.ConditionFalse, Reason: "ContainersNotReady"})
+	})
+	w.Eventually("the condition of the cluster", func() bool {
+		st := w.get("demo").Status
+		return st.JobDeploymentStatus == rayv1.JobDeploymentStatusInitializing && meta.IsStatusConditionFalse(st.RayClusterStatus.Conditions, rayv1.HeadPodReady)
+	})
 	w.ready(rc)
 	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
 	submitter := &batchv1.Job{ObjectMeta: w.At("demo")}
@@ -40,6 +48,8 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	if !strings.HasPrefix(j.Status.DashboardURL, "demo-") || !strings.Contains(script, j.Status.DashboardURL) || !strings.Contains(script, j.Status.JobId) {
 		t.Errorf("dashboard %s, script %s", j.Status.DashboardURL, script)
 	}
+	w.clusterStatus(rc, func(st *rayv1.RayClusterStatus) { st.MaxWorkerReplicas = 7 })
+	w.Eventually("the size of the cluster", func() bool { return w.get("demo").Status.RayClusterStatus.MaxWorkerReplicas == 7 })
 	w.submits(j)
 	w.Eventually("the state of Ray", func() bool { return w.get("demo").Status.JobStatus == rayv1.JobStatusRunning })
 	svc := &corev1.Service{ObjectMeta: w.At("demo-head-svc")}
@@ -66,7 +76,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	if !w.Read(submitter) {
 		t.Error("the submitter, which has the log, is gone")
 	}
-	if n := w.written("update status RayJob demo"); n > 8 {
+	if n := w.written("update status RayJob demo"); n > 10 {
 		t.Errorf("%d writes of the status:\n%s", n, strings.Join(w.writes, "\n"))
 	}
 	if n := w.written("create Job"); n != 1 {

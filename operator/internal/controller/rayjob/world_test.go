@@ -315,11 +315,6 @@ func (w *world) submits(j *rayv1.RayJob) {
 // endSubmitter ends the Pod of the Kubernetes Job.
 func (w *world) endSubmitter(name string, phase corev1.PodPhase) {
 	w.T.Helper()
-	w.endSubmitterAs(name, corev1.PodStatus{Phase: phase})
-}
-
-func (w *world) endSubmitterAs(name string, status corev1.PodStatus) {
-	w.T.Helper()
 	w.Eventually("the Pod of the submitter", func() bool {
 		var pods corev1.PodList
 		if err := w.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
@@ -330,7 +325,7 @@ func (w *world) endSubmitterAs(name string, status corev1.PodStatus) {
 			if p.Status.Phase != corev1.PodPending {
 				continue
 			}
-			p.Status.Phase, p.Status.Reason, p.Status.Message = status.Phase, status.Reason, status.Message
+			p.Status.Phase = phase
 			return w.Client.Status().Update(w.T.Context(), p) == nil
 		}
 		return false

@@ -100,20 +100,6 @@ func TestBeginningStepsFlapsNothing(t *testing.T) {
 	})
 }
 
-// TestNothingIsLeftOfSteps when the strategy changes in the moment of the suspension.
-func TestNothingIsLeftOfSteps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(inSteps(50, 50)))
-		s.comesUp()
-		s.until("routed", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceGatewayReady) })
-		s.edit(func(spec *rayv1.RayServiceSpec) { strategy(rayv1.RayServiceNewCluster)(spec); spec.Suspend = true })
-		s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
-		if g, r := s.gateway(); g != nil || r != nil {
-			t.Errorf("left are %v and %v", g, r)
-		}
-	})
-}
-
 // TestOverdueIsToldOf once.
 func TestOverdueIsToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -112,6 +112,9 @@ func killStories() map[string]killStory {
 		if left := s.clusters(); len(left) > 0 || len(services.Items) > 0 || s.get().Status.ActiveServiceStatus.RayClusterName != "" {
 			s.t.Errorf("suspended with clusters %v, %d Services and status %+v", left, len(services.Items), s.get().Status)
 		}
+		if g, r := s.gateway(); g != nil || r != nil {
+			s.t.Errorf("suspended with %v and %v", g, r)
+		}
 		s.set(s.downs, "b", false)
 		s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
 		s.until("ready again", s.settled)
@@ -201,6 +204,9 @@ func givenUp(s *stage) {
 	s.until("given up", func(rs *rayv1.RayService) bool {
 		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout && len(s.clusters()) == 0
 	})
+	if m := condition(s.get(), rayv1.RayServiceReady).Message; !strings.Contains(m, "RayService failed to become ready within the configured timeout") {
+		s.t.Errorf("message %s", m)
+	}
 	if n := strings.Count(s.told(), "Warning RayServiceInitializingTimeout"); n != 1 && s.killAt == 0 {
 		s.t.Errorf("%d events:\n%s", n, s.told())
 	}

@@ -78,48 +78,6 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
-func TestRestartSendsNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.service("demo"))
-	w.eventually("demo", "ready", serving)
-	cluster := w.active("demo")
-	w.stop()
-	calls, writes := w.dash(cluster).Calls("ServeDetails"), w.written("")
-	w.startOperator()
-	w.Eventually("some questions", func() bool { return w.dash(cluster).Calls("ServeDetails") > calls+1 })
-	w.fence("demo")
-	if n := len(w.dash(cluster).Configs()); n != 1 {
-		t.Errorf("%d configurations", n)
-	}
-	if n := w.written("") - writes; n != 0 {
-		t.Errorf("%d writes: %v", n, w.writes[writes:])
-	}
-}
-
-// TestHeadWithoutAHealthyProxyTakesNoRequests, and takes them again.
-func TestHeadWithoutAHealthyProxyTakesNoRequests(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.service("demo"))
-	w.eventually("demo", "ready", serving)
-	cluster := w.active("demo")
-	w.setIll(cluster, true)
-	w.eventually("demo", "without endpoints", func(rs *rayv1.RayService) bool {
-		return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonZeroServeEndpoints && rs.Status.NumServeEndpoints == 0 && rs.Status.ServiceStatus == ""
-	})
-	w.setIll(cluster, false)
-	w.eventually("demo", "ready again", serving)
-	w.edit("demo", func(s *rayv1.RayServiceSpec) { s.ExcludeHeadPodFromServeSvc = true })
-	w.eventually("demo", "without its head", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
-	if n := w.written("create cluster"); n != 1 {
-		t.Errorf("%d clusters", n)
-	}
-}
-
 func TestRefusedAndForeignServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

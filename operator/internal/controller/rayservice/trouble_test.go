@@ -105,3 +105,18 @@ func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
+func TestRestartSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, storyService())
+		s.comesUp()
+		s.quiet()
+		before := s.told()
+		s.restart()
+		s.quiet()
+		if after := s.told(); after != before {
+			t.Errorf("written for nothing:\n%s", strings.TrimPrefix(after, before))
+		}
+	})
+}
