@@ -39,17 +39,13 @@ beside() {
 
 begin=$(date +%s)
 trap 'kill $(jobs -p) 2>/dev/null || true; if [ -z "${TEST_LOGS:-}" ]; then rm -rf "$logs"; fi' EXIT
-race >"$logs/race.log" 2>&1 &
-racing=$!
 beside >"$logs/beside.log" 2>&1 &
 others=$!
 failed=()
 main 2>&1 | tee "$logs/main.log" | grep -v '\[no test files\]' || failed+=("main module")
-wait "$racing" || failed+=("race detector")
 wait "$others" || failed+=("other modules")
-for lane in race beside; do
-	grep -v '\[no test files\]' "$logs/$lane.log" | sed "s/^/$lane: /" || true
-done
+grep -v '\[no test files\]' "$logs/beside.log" || true
+race 2>&1 | tee "$logs/race.log" | grep -v '\[no test files\]' || failed+=("race detector") # alone, as it makes everything slow
 echo "test: the ten slowest packages, in seconds"
 hack/slowest.sh "$logs"
 if [ "${#failed[@]}" -gt 0 ]; then

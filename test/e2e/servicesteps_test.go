@@ -156,7 +156,7 @@ func TestServiceInSteps(t *testing.T) {
 	c := installGatewayAPI(t)
 	ns := namespace(t)
 	d := newDataPlane(t, c, client.ObjectKey{Namespace: ns, Name: "demo"})
-	strategy := []string{"upgradeStrategy:", "  type: NewClusterWithIncrementalUpgrade", "  clusterUpgradeOptions: {maxSurgePercent: 100, stepSizePercent: 50, intervalSeconds: 1, gatewayClassName: fake}"}
+	strategy := []string{"upgradeStrategy:", "  type: NewClusterWithIncrementalUpgrade", "  clusterUpgradeOptions: {maxSurgePercent: 100, stepSizePercent: 50, intervalSeconds: 15, gatewayClassName: fake}"}
 	rest(t, "POST", servicesOf(ns), "application/yaml", rayService("demo", ns, "one", strategy, []string{"enableInTreeAutoscaling: true"})).want(t, 201)
 	first := awaitService(t, ns, "demo", "is ready", isServing)
 	eventually(t, "the route", func(context.Context) error {
