@@ -24,19 +24,22 @@ type killStory struct {
 }
 
 // TestOperatorIsKilledAnywhere plays each story with an operator that lives, and then as often as that one wrote in it, killed each time after
-// another write. Writes that stories have in common are those of one story only. Without all tests each third life is played, which are others for
-// each story.
+// another write. Writes that stories have in common are those of one story only. Without all tests each third life is played, with -short each ninth,
+// which are others for each story.
 func TestOperatorIsKilledAnywhere(t *testing.T) {
 	stories := killStories()
 	for i, name := range slices.Sorted(maps.Keys(stories)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			total, begun := stories[name].live(t, 0)
-			first, step := begun+1, 1
-			if !suite.IsAll() {
-				first, step = first+i%3, 3
+			step := 3
+			switch {
+			case suite.IsAll():
+				step = 1
+			case testing.Short():
+				step = 9
 			}
-			for killAt := first; killAt <= total && !t.Failed(); killAt += step {
+			for killAt := begun + 1 + i%step; killAt <= total && !t.Failed(); killAt += step {
 				stories[name].live(t, killAt)
 			}
 			t.Logf("%d writes", total-begun)
