@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,12 +131,12 @@ func (b *bench) events() []string {
 }
 
 func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
-	workers := 0
+	var workers atomic.Int64 // workers are made side by side
 	full := true
 	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 5)), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if o.GetLabels()[rayv1.LabelGroup] == "cpu" {
-				if workers++; workers == 3 && full {
+				if workers.Add(1) == 3 && full {
 					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde", errors.New("exceeded quota"))
 				}
 			}
@@ -154,8 +155,8 @@ func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	b.mustReconcile() // too early: nothing is tried, and the condition stays
-	if workers != 5 || meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) == nil {
-		t.Errorf("tried %d creates, conditions %v", workers, b.status().Conditions)
+	if workers.Load() != 5 || meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) == nil {
+		t.Errorf("tried %d creates, conditions %v", workers.Load(), b.status().Conditions)
 	}
 	full = false
 	b.clock.Step(2 * podexec.FirstRetry)
