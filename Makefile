@@ -24,14 +24,12 @@ help: ## Show this list
 ##@ Build
 
 .PHONY: build
-build: localcluster programs ## Build everything into bin/
+build: ## Build everything into bin/ (some minutes the first time)
+	@GO_LDFLAGS='$(LDFLAGS)' hack/build.sh
 
 .PHONY: programs
 programs: ## Build raygate-operator, raygate-apiserver and raygate into bin/
-	@echo "building raygate-operator, raygate-apiserver, raygate"
-	@mkdir -p bin/new
-	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/new/ ./operator/cmd/manager ./apiserver/cmd/apiserver ./cmd/raygate
-	@mv -f bin/new/manager bin/raygate-operator && mv -f bin/new/apiserver bin/raygate-apiserver && mv -f bin/new/raygate bin/raygate && rmdir bin/new
+	@GO_LDFLAGS='$(LDFLAGS)' hack/build.sh programs
 
 .PHONY: python
 python: ## Build the wheel of the Python client into bin/ (needs Python and PyPI)

@@ -67,7 +67,7 @@ func node(i int, kubeletPort int32, now time.Time) *corev1.Node {
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: kubeletPort}},
 			NodeInfo: corev1.NodeSystemInfo{
 				Architecture: "amd64", OperatingSystem: "linux", OSImage: "simulated",
-				KubeletVersion: "v1.36.3", ContainerRuntimeVersion: "sim://1.0.0",
+				KubeletVersion: "v1.37.2", ContainerRuntimeVersion: "sim://1.0.0",
 			},
 		},
 	}
