@@ -107,7 +107,7 @@ func controllerManagerFlags(l layout, o Options) []string {
 
 // controllers are those that run. Nodes that are simulated by this process must not be declared lost while it is away, nor their Pods evicted.
 func controllers(o Options) string {
-	const all = "*,-node-ipam-controller,-cloud-node-lifecycle-controller"
+	const all = "*,-node-ipam-controller"
 	if o.RealNodes {
 		return all
 	}
