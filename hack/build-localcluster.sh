@@ -74,7 +74,7 @@ ticking() {
 			last=$now
 			n=$(wc -l <"$log" | tr -d ' ')
 			latest=$(tail -n 1 "$log")
-			if [ "$n" -eq "$before" ]; then latest="$latest (large, or linking)"; fi
+			if [ "$n" -eq "$before" ]; then latest="${latest:+$latest }(large, or linking)"; fi
 			before=$n
 			say "$label: ${now} s, $n $unit${latest:+, last $latest}"
 		fi
