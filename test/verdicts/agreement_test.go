@@ -1,0 +1,179 @@
+package verdicts
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/hack/celrules"
+)
+
+// notChecked is the API server's note that it did not ask CEL because the schema refused already.
+const notChecked = "some validation rules were not checked"
+
+// compare holds the verdict of the API server to that of the Go rules and returns where they differ.
+//
+// Each refusal by the API server must be one of Go too: the same rule, the same words, and the same field or, where the
+// field is inside a list that CEL sees from outside, the nearest field around. Each refusal by Go for a rule that the API
+// server has must be one of the API server too.
+func compare(plural string, causes []metav1.StatusCause, errs field.ErrorList) []string {
+	c := comparison{plural: plural, errs: errs}
+	skipped := false
+	for _, cause := range causes {
+		if strings.Contains(cause.Message, notChecked) {
+			skipped = true
+			continue
+		}
+		c.explain(cause)
+	}
+	for _, err := range errs {
+		if !c.found(err, causes) && !skipped {
+			c.add("%s refuses in Go alone: %v", err.Origin, err)
+		}
+	}
+	return c.differences
+}
+
+type comparison struct {
+	plural      string
+	errs        field.ErrorList
+	differences []string
+}
+
+func (c *comparison) add(format string, args ...any) {
+	c.differences = append(c.differences, fmt.Sprintf(format, args...))
+}
+
+// explain looks for the Go error behind a cause.
+func (c *comparison) explain(cause metav1.StatusCause) {
+	match := ruleSuffix.FindStringSubmatch(cause.Message)
+	if match == nil {
+		c.explainBySchema(cause)
+		return
+	}
+	id := match[1]
+	text := strings.TrimSuffix(cause.Message, match[0])
+	var words []string
+	for _, err := range c.errs {
+		for _, r := range celrules.RulesOf(c.plural) {
+			if err.Origin != id || r.Item.ID != id {
+				continue
+			}
+			if at, ok := blamed(r, err.Field); !ok || at != cause.Field {
+				continue
+			}
+			if r.Item.OwnWords || strings.HasSuffix(text, ": "+err.Detail) {
+				return
+			}
+			words = append(words, err.Detail)
+		}
+	}
+	if len(words) > 0 {
+		c.add("%s at %s: the API server says %q, Go %q", id, cause.Field, text, words)
+		return
+	}
+	c.add("%s refuses in the API server alone, at %s: %s; Go: %v", id, cause.Field, cause.Message, c.errs)
+}
+
+// explainBySchema accepts a keyword of the schema if Go reports anything at its field that a schema can know.
+func (c *comparison) explainBySchema(cause metav1.StatusCause) {
+	for _, err := range c.errs {
+		if around(cause.Field, err.Field) {
+			return
+		}
+	}
+	c.add("the schema refuses alone, at %s: %s", cause.Field, cause.Message)
+}
+
+// found reports whether the API server refuses for the error too, or does not know its rule.
+func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
+	known := false
+	for _, r := range celrules.RulesOf(c.plural) {
+		if r.Item.ID != err.Origin {
+			continue
+		}
+		at, ok := blamed(r, err.Field)
+		if !ok {
+			continue
+		}
+		known = known || !r.Item.Partly
+		if slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
+			return cause.Field == at && strings.HasSuffix(cause.Message, "("+err.Origin+")")
+		}) {
+			return true
+		}
+	}
+	schema := celrules.Native(err.Origin) || slices.ContainsFunc(celrules.BoundsOf(c.plural), func(b celrules.Placed[celrules.Bound]) bool {
+		return b.Item.ID == err.Origin && strings.HasPrefix(anyItem.ReplaceAllString(err.Field, "[]"), strings.ReplaceAll(b.Node, "{}", "[]"))
+	})
+	if schema && slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool { return around(cause.Field, err.Field) }) {
+		return true
+	}
+	return !known && !schema
+}
+
+// around reports whether one of the fields is the other or holds it. A schema writes labels.k for labels[k], and reports
+// repeated items of a list once.
+func around(a, b string) bool {
+	simple := strings.NewReplacer("[", ".", "]", "")
+	a, b = simple.Replace(a), simple.Replace(b)
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") || (repeated(a) != "" && repeated(a) == repeated(b))
+}
+
+// repeated is the list to which the field belongs if it is the key of an item, or an item.
+func repeated(path string) string {
+	if m := listItem.FindStringSubmatch(path); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var listItem = regexp.MustCompile(`^(.*)\.[0-9]+(\.(name|groupName|mountPath))?$`)
+
+// anyItem is an index or a key in a path.
+var anyItem = regexp.MustCompile(`\[[^\]]*\]`)
+
+var index = regexp.MustCompile(`^\[[^\]]*\]`)
+
+// blamed returns the field that the API server blames for a Go error at a path, given that the rule reports it. It fails
+// if the rule cannot report errors at that path.
+func blamed(r celrules.Placed[celrules.Rule], path string) (string, bool) {
+	rest, at := path, ""
+	for step := range strings.SplitSeq(r.Node, ".") {
+		if r.Node == "" {
+			break
+		}
+		name, inside := step, 0
+		for strings.HasSuffix(name, "[]") || strings.HasSuffix(name, "{}") {
+			name, inside = name[:len(name)-2], inside+1
+		}
+		next, ok := strings.CutPrefix(strings.TrimPrefix(rest, "."), name)
+		if !ok {
+			return "", false
+		}
+		taken := name
+		for range inside {
+			i := index.FindString(next)
+			if i == "" {
+				return "", false
+			}
+			taken, next = taken+i, next[len(i):]
+		}
+		if at != "" {
+			at += "."
+		}
+		at, rest = at+taken, next
+	}
+	blame := at + strings.NewReplacer("['", "[", "']", "]").Replace(r.Item.Field)
+	blame = strings.TrimPrefix(blame, ".")
+	tail, ok := strings.CutPrefix(path, blame)
+	// What CEL could have named it has to name.
+	if !ok || (tail != "" && tail[0] != '[') {
+		return "", false
+	}
+	return blame, true
+}
