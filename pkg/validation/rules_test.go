@@ -94,33 +94,6 @@ func TestNeighboursAreValid(t *testing.T) {
 	}
 }
 
-// TestExamplesSurviveJSON holds that the entry points, which read JSON and fill in defaults, see what the table says.
-func TestExamplesSurviveJSON(t *testing.T) {
-	reread := func(object validation.Object, kind string) validation.Object {
-		data, err := json.Marshal(object)
-		if err != nil {
-			t.Fatalf("encoding a %s: %v", kind, err)
-		}
-		checks, _ := validation.ForKind(kind)
-		again := checks.New()
-		if err := json.Unmarshal(data, again); err != nil {
-			t.Fatalf("decoding a %s: %v", kind, err)
-		}
-		checks.SetDefaults(again)
-		return again
-	}
-	for _, e := range examples.All() {
-		if e.GoOnly {
-			continue
-		}
-		want := validation.Violations(of(verdict(t, e, e.Object(), e.Options), e.Severity))
-		got := validation.Violations(of(verdict(t, e, reread(e.Object(), e.Kind), e.Options), e.Severity))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-before +after):\n%s", e, diff)
-		}
-	}
-}
-
 func TestEveryRuleHasAnExampleAndEveryReportARule(t *testing.T) {
 	described := map[string]*validation.Rule{}
 	previous := ""

@@ -22,7 +22,7 @@ import (
 
 var rayclusters = schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}
 
-const gitops, rayAutoscaler = "gitops", "ray-rayAutoscaler"
+const gitops, rayAutoscaler = "gitops", "ray-autoscaler"
 
 // applySpec sends what a manager wants of a cluster by server-side apply.
 func applySpec(ctx context.Context, name, manager, spec string) error {
@@ -79,7 +79,7 @@ func groupOf(name, image, more string) string {
 	return "{groupName: " + name + ", maxReplicas: 10, template: {spec: {containers: [{name: ray, image: " + image + "}]}}" + more + "}"
 }
 
-// TestApplyGroupsBesideTheAutoscaler: who applies clusters owns the groups but for their replicas, which the rayAutoscaler
+// TestApplyGroupsBesideTheAutoscaler: a manager that applies clusters owns the groups but for their replicas, which the autoscaler
 // owns since it set them. Neither undoes what the other did, and groups come and go by apply.
 func TestApplyGroupsBesideTheAutoscaler(t *testing.T) {
 	needLab(t)
@@ -99,7 +99,7 @@ func TestApplyGroupsBesideTheAutoscaler(t *testing.T) {
 		{what: "a group less", do: byGitOps(name, groupOf("c", "v1", ""), groupOf("a", "v2", "")), want: "c v1 2, a v2 3"},
 		{what: "a group less that was scaled", do: byGitOps(name, groupOf("c", "v1", "")), want: "c v1 2"},
 		{what: "two groups of one name", do: byGitOps(name, groupOf("c", "v1", ""), groupOf("c", "v2", "")), want: "c v1 2", refusal: "duplicate entries for key"},
-		{what: "replicas that the autoscaler owns", do: byGitOps(name, groupOf("c", "v1", ", replicas: 9")), want: "c v1 2", refusal: `conflict with "ray-rayAutoscaler"`},
+		{what: "replicas that the autoscaler owns", do: byGitOps(name, groupOf("c", "v1", ", replicas: 9")), want: "c v1 2", refusal: `conflict with "ray-autoscaler"`},
 		{what: "the same replicas", do: byGitOps(name, groupOf("c", "v1", ", replicas: 2")), want: "c v1 2"},
 		// The API server makes null of a list that loses its last item to two owners. docs/raycluster.md says what to do.
 		{what: "no group at all", do: byGitOps(name), want: "c v1 2", refusal: "spec.workerGroupSpecs in body must be of type array"},
@@ -134,8 +134,8 @@ func TestApplyByAnAutoscaler(t *testing.T) {
 		{what: "the autoscaler scales", do: scaled("{workerGroupSpecs: [{groupName: b, replicas: 2}]}"), want: "a v1 0, b v1 2"},
 		{what: "a new template", do: byGitOps(name, groupOf("a", "v1", ""), groupOf("b", "v2", "")), want: "a v1 0, b v2 2"},
 		{what: "a group that nobody described", do: scaled("{workerGroupSpecs: [{groupName: b, replicas: 2}, {groupName: x, replicas: 1}]}"), want: "a v1 0, b v2 2", refusal: "spec.workerGroupSpecs[2].template: Required value"},
-		{what: "a group less that the rayAutoscaler holds", do: byGitOps(name, groupOf("a", "v1", "")), want: "a v1 0, b v2 2", refusal: "spec.workerGroupSpecs[1].template: Required value"},
-		{what: "the rayAutoscaler lets go", do: scaled("{}"), want: "a v1 0, b v2 0"},
+		{what: "a group less that the autoscaler holds", do: byGitOps(name, groupOf("a", "v1", "")), want: "a v1 0, b v2 2", refusal: "spec.workerGroupSpecs[1].template: Required value"},
+		{what: "the autoscaler lets go", do: scaled("{}"), want: "a v1 0, b v2 0"},
 		{what: "now it goes", do: byGitOps(name, groupOf("a", "v1", "")), want: "a v1 0"},
 	} {
 		wantRefusal(t, step.what, step.do(t.Context()), step.refusal)
