@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,56 +77,6 @@ func TestDefaultsOnStoredObjects(t *testing.T) {
 	eventually(t, "the changed default", func(ctx context.Context) bool { return seen(ctx, "untouched") == "map[a:x b:newer] 1" })
 	if got := seen(t.Context(), "written"); got != "map[a:x b:new] 1" {
 		t.Errorf("the object that was written shows %s", got)
-	}
-}
-
-// TestFreePartsOfSchemas: what opts out of pruning, what is pruned inside of it all the same, and what that means for
-// embedded objects.
-func TestFreePartsOfSchemas(t *testing.T) {
-	t.Parallel()
-	c := connect(t)
-	client := c.install(t, "drawers", `{type: object, properties: {
-json: {x-kubernetes-preserve-unknown-fields: true, properties: {
-  spec: {type: object, properties: {foo: {type: string}, bar: {type: string}}},
-  status: {type: object, x-kubernetes-preserve-unknown-fields: true}}},
-anything: {x-kubernetes-preserve-unknown-fields: true},
-object: {type: object, x-kubernetes-preserve-unknown-fields: true},
-wrong: {type: object, x-kubernetes-int-or-string: true},
-closed: {type: object, x-kubernetes-embedded-resource: true, properties: {
-  kind: {type: string, default: Pod}, apiVersion: {type: string, default: v1}, spec: {type: object, default: {a: x}, properties: {a: {type: string}}}}},
-open: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}}`)
-	for name, tc := range map[string]struct{ spec, want, refusal string }{
-		"declared parts of a free one are pruned": {
-			spec: "{json: {spec: {foo: a, bar: b, other: c}, status: {any: {thing: 1}}, more: [1, {x: y}]}}",
-			want: "{json: {spec: {foo: a, bar: b}, status: {any: {thing: 1}}, more: [1, {x: y}]}}",
-		},
-		"what is around a free part is pruned":        {spec: "{json: {a: 1}, other: 1}", want: "{json: {a: 1}}"},
-		"a text where nothing is said":                {spec: "{anything: text}", want: "{anything: text}"},
-		"a list where nothing is said":                {spec: "{anything: [1, {a: null}]}", want: "{anything: [1, {a: null}]}"},
-		"an object where objects may stand":           {spec: "{object: {a: {b: 1}}}", want: "{object: {a: {b: 1}}}"},
-		"a text where objects may stand":              {spec: "{object: text}", refusal: "spec.object in body must be of type object"},
-		"a type beside number or text counts nothing": {spec: "{wrong: 1}", want: "{wrong: 1}"},
-		"the same, with a text":                       {spec: "{wrong: '1'}", want: "{wrong: '1'}"},
-		"but number or text it must be":               {spec: "{wrong: true}", refusal: "spec.wrong in body must be of type"},
-		"an embedded object without an apiVersion":    {spec: "{open: {kind: Pod}}", refusal: "spec.open.apiVersion: Required value"},
-		"an embedded object with a bad label":         {spec: "{open: {apiVersion: v1, kind: Pod, metadata: {labels: {'!': x}}}}", refusal: "spec.open.metadata.labels: Invalid value"},
-		"defaults of an embedded kind count":          {spec: "{closed: {spec: {}}}", want: "{closed: {apiVersion: v1, kind: Pod, spec: {}}}"},
-		"defaults for the rest of it":                 {spec: "{closed: {apiVersion: v1, kind: Pod}}", want: "{closed: {apiVersion: v1, kind: Pod, spec: {a: x}}}"},
-		"metadata that is declared nowhere stays":     {spec: "{closed: {apiVersion: v1, kind: Pod, metadata: {name: a, labels: {x: z}}, spec: {a: b, c: d}}}", want: "{closed: {apiVersion: v1, kind: Pod, metadata: {name: a, labels: {x: z}}, spec: {a: b}}}"},
-		"but only what metadata can have":             {spec: "{open: {apiVersion: v1, kind: Pod, metadata: {name: a, some: thing}, x: y}}", want: "{open: {apiVersion: v1, kind: Pod, metadata: {name: a}, x: y}}"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			u := thing(t, "drawers", "a", "{}")
-			u.Object["spec"] = parse(t, tc.spec)
-			got, err := client.Create(t.Context(), u, dryRun)
-			wantRefusal(t, tc.spec, err, tc.refusal)
-			if err != nil || tc.want == "" {
-				return
-			}
-			if diff := cmp.Diff(parse(t, tc.want), got.Object["spec"]); diff != "" {
-				t.Errorf("spec (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
