@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/hack/celrules"
@@ -15,27 +14,47 @@ import (
 // notChecked is the API server's note that it did not ask CEL because the schema refused already.
 const notChecked = "some validation rules were not checked"
 
-// compare holds the verdict of the API server to that of the Go rules and returns where they differ.
+// compare holds what the API server says for its CRDs to the Go rules and returns where they differ.
 //
-// Each refusal by the API server must be one of Go too: the same rule, the same words, and the same field or, where the
-// field is inside a list that CEL sees from outside, the nearest field around. Each refusal by Go for a rule that the API
-// server has must be one of the API server too.
-func compare(plural string, causes []metav1.StatusCause, errs field.ErrorList) []string {
-	c := comparison{plural: plural, errs: errs}
+// Each refusal by the API server must be one of Go too, in the first list: the same rule, the same words, and the same field or, where the
+// field is inside a list that CEL sees from outside, the nearest field around. Each refusal by Go in the second list for a rule that the CRDs
+// have must be one of the API server too.
+func compare(plural string, said []problem, allowed, required field.ErrorList) []string {
+	c := comparison{plural: plural, errs: asStored(allowed)}
 	skipped := false
-	for _, cause := range causes {
-		if strings.Contains(cause.Message, notChecked) {
+	for _, p := range said {
+		if strings.Contains(p.Text, notChecked) {
 			skipped = true
 			continue
 		}
-		c.explain(cause)
+		c.explain(p)
 	}
-	for _, err := range errs {
-		if !c.found(err, causes) && !skipped {
+	for _, err := range asStored(required) {
+		if !c.found(err, said) && !skipped {
 			c.add("%s refuses in Go alone: %v", err.Origin, err)
 		}
 	}
 	return c.differences
+}
+
+// ofStatus are rules on the status, which the API server takes from no one who creates or updates an object.
+var ofStatus = map[string]bool{"RC-120": true, "RJ-060": true}
+
+// asStored are the errors about an object that has a name and no status.
+func asStored(errs field.ErrorList) field.ErrorList {
+	var out field.ErrorList
+	for _, e := range errs {
+		if ofStatus[e.Origin] {
+			continue
+		}
+		if e.Field == "metadata.generateName" { // the API server has made the name by then
+			named := *e
+			named.Field = "metadata.name"
+			e = &named
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 type comparison struct {
@@ -48,49 +67,46 @@ func (c *comparison) add(format string, args ...any) {
 	c.differences = append(c.differences, fmt.Sprintf(format, args...))
 }
 
-// explain looks for the Go error behind a cause.
-func (c *comparison) explain(cause metav1.StatusCause) {
-	match := ruleSuffix.FindStringSubmatch(cause.Message)
-	if match == nil {
-		c.explainBySchema(cause)
+// explain looks for the Go error behind a problem.
+func (c *comparison) explain(p problem) {
+	if p.Rule == "" {
+		c.explainBySchema(p)
 		return
 	}
-	id := match[1]
-	text := strings.TrimSuffix(cause.Message, match[0])
 	var words []string
 	for _, err := range c.errs {
 		for _, r := range celrules.RulesOf(c.plural) {
-			if err.Origin != id || r.Item.ID != id {
+			if err.Origin != p.Rule || r.Item.ID != p.Rule {
 				continue
 			}
-			if at, ok := blamed(r, err.Field); !ok || at != cause.Field {
+			if at, ok := blamed(r, err.Field); !ok || at != p.Field {
 				continue
 			}
-			if r.Item.OwnWords || strings.HasSuffix(text, ": "+err.Detail) {
+			if r.Item.OwnWords || strings.HasSuffix(p.Text, ": "+err.Detail) {
 				return
 			}
 			words = append(words, err.Detail)
 		}
 	}
 	if len(words) > 0 {
-		c.add("%s at %s: the API server says %q, Go %q", id, cause.Field, text, words)
+		c.add("%s at %s: the API server says %q, Go %q", p.Rule, p.Field, p.Text, words)
 		return
 	}
-	c.add("%s refuses in the API server alone, at %s: %s; Go: %v", id, cause.Field, cause.Message, c.errs)
+	c.add("%s refuses in the API server alone, at %s: %s; Go: %v", p.Rule, p.Field, p.Text, c.errs)
 }
 
 // explainBySchema accepts a keyword of the schema if Go reports anything at its field that a schema can know.
-func (c *comparison) explainBySchema(cause metav1.StatusCause) {
+func (c *comparison) explainBySchema(p problem) {
 	for _, err := range c.errs {
-		if around(cause.Field, err.Field) {
+		if around(p.Field, err.Field) {
 			return
 		}
 	}
-	c.add("the schema refuses alone, at %s: %s", cause.Field, cause.Message)
+	c.add("the schema refuses alone, at %s: %s", p.Field, p.Text)
 }
 
 // found reports whether the API server refuses for the error too, or does not know its rule.
-func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
+func (c *comparison) found(err *field.Error, said []problem) bool {
 	known := false
 	for _, r := range celrules.RulesOf(c.plural) {
 		if r.Item.ID != err.Origin {
@@ -101,8 +117,8 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 			continue
 		}
 		known = known || !r.Item.Partly
-		if slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
-			return cause.Field == at && strings.HasSuffix(cause.Message, "("+err.Origin+")")
+		if slices.ContainsFunc(said, func(p problem) bool {
+			return p.Field == at && p.Rule == err.Origin
 		}) {
 			return true
 		}
@@ -110,7 +126,7 @@ func (c *comparison) found(err *field.Error, causes []metav1.StatusCause) bool {
 	schema := celrules.Native(err.Origin) || slices.ContainsFunc(celrules.BoundsOf(c.plural), func(b celrules.Placed[celrules.Bound]) bool {
 		return b.Item.ID == err.Origin && strings.HasPrefix(anyItem.ReplaceAllString(err.Field, "[]"), strings.ReplaceAll(b.Node, "{}", "[]"))
 	})
-	if schema && slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool { return around(cause.Field, err.Field) }) {
+	if schema && slices.ContainsFunc(said, func(p problem) bool { return around(p.Field, err.Field) }) {
 		return true
 	}
 	return !known && !schema

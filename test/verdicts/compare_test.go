@@ -39,8 +39,10 @@ func disagreement(format string, args ...any) outcome {
 }
 
 // gateway and command line know gates and nothing else; operators know that they have no batch scheduler.
-func (c *testCase) clientOptions() validation.Options     { return c.setting.clientOptions() }
-func (c *testCase) operatorOptions() validation.Options   { return c.setting.operatorOptions() }
+func (c *testCase) clientOptions() validation.Options { return c.setting.clientOptions() }
+
+func (c *testCase) operatorOptions() validation.Options { return c.setting.operatorOptions() }
+
 func (c *testCase) controllerOptions() validation.Options { return c.setting.controllerOptions() }
 
 func (s *setting) clientOptions() validation.Options { return validation.Options{Gates: s.gates} }
@@ -146,35 +148,20 @@ func compareCRD(c *testCase, got answer) outcome {
 		return outcome{cell: refusesAround}
 	}
 	said := c.verdict(c.clientOptions()).Errors
-	var notes []string
-	complete := true
-	for _, p := range got.errors {
-		if strings.Contains(p.Text, "some validation rules were not checked") {
-			complete = false
-			continue
-		}
-		if !slices.ContainsFunc(c.everSaid(), func(e *field.Error) bool { return explains(e, p) }) {
-			notes = append(notes, fmt.Sprintf("the CRD refuses alone: %+v", p))
-		}
+	if notes := compare(pluralOf(c.Kind), got.errors, c.everSaid(), said); len(notes) > 0 {
+		return disagreement("%s\nall it says: %+v", strings.Join(notes, "\n"), got.errors)
 	}
 	cell := cannotSee
 	for _, e := range said {
-		place, found := placeOf(e, got.errors)
-		if e.Origin == c.ID && found && cell != refuses {
+		if place, found := placeOf(e, got.errors); e.Origin == c.ID && found && cell != refuses {
 			cell = place
 		}
-		if !found && complete && seenByCRD(c, e) {
-			notes = append(notes, fmt.Sprintf("Go refuses alone, although %s is said to be in the CRD: %s: %s", e.Origin, e.Field, e.ErrorBody()))
-		}
 	}
-	if cell == cannotSee && got.by != "" && len(notes) == 0 {
+	if cell == cannotSee && got.by != "" {
 		cell = crdFirst + " for " + strings.Join(c.Also, ", ")
 		if len(c.Also) == 0 {
 			cell = refusesAround
 		}
-	}
-	if len(notes) > 0 {
-		return disagreement("%s\nall it says: %+v", strings.Join(notes, "\n"), got.errors)
 	}
 	return outcome{cell: cell}
 }
@@ -189,25 +176,6 @@ func (c *testCase) everSaid() field.ErrorList {
 		}
 	}
 	return append(all, c.verdict(validation.Options{Gates: gates}).Errors...)
-}
-
-// seenByCRD tells whether the CRD has the rule where Go reports it. Of some rules it has a part.
-func seenByCRD(c *testCase, e *field.Error) bool {
-	if celrules.Native(e.Origin) || slices.ContainsFunc(celrules.BoundsOf(pluralOf(c.Kind)), func(b celrules.Placed[celrules.Bound]) bool {
-		return b.Item.ID == e.Origin && placePattern(b.Node).MatchString(e.Field)
-	}) {
-		return true
-	}
-	return slices.ContainsFunc(celrules.RulesOf(pluralOf(c.Kind)), func(r celrules.Placed[celrules.Rule]) bool {
-		return r.Item.ID == e.Origin && !r.Item.Partly && placePattern(r.Node+r.Item.Field).MatchString(e.Field)
-	})
-}
-
-// placePattern matches what a rule at a place of the schema reports. [] and {} stand for any item.
-func placePattern(place string) *regexp.Regexp {
-	place = regexp.QuoteMeta(strings.TrimPrefix(strings.NewReplacer("['", "[", "']", "]").Replace(place), "."))
-	place = strings.NewReplacer(`\[\]`, `\[[^\]]*\]`, `\{\}`, `\[[^\]]*\]`).Replace(place)
-	return regexp.MustCompile("^" + place + `(\[.*)?$`)
 }
 
 // seenByPolicy tells whether the bundle has the rule of the example where it is broken.

@@ -1,20 +1,16 @@
 package verdicts
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
-
-	"github.com/raygate/raygate/hack/celrules"
 )
 
 // The tests of the CRDs alone write into a namespace that nothing else looks at.
@@ -29,19 +25,6 @@ func resourceOf(plural string) dynamic.ResourceInterface {
 
 // dryCreate asks for everything but the write.
 var dryCreate = metav1.CreateOptions{DryRun: dryRun}
-
-// causesOf returns the problems in a refusal. Any other error ends the test.
-func causesOf(t testing.TB, err error) []metav1.StatusCause {
-	t.Helper()
-	if err == nil {
-		return nil
-	}
-	var status *apierrors.StatusError
-	if !errors.As(err, &status) || status.ErrStatus.Reason != metav1.StatusReasonInvalid || status.ErrStatus.Details == nil {
-		t.Fatalf("the API server did not answer with a verdict: %v", err)
-	}
-	return celrules.Causes(status.ErrStatus.Details.Causes)
-}
 
 // atVersion is the client of a kind of Ray's at a version.
 func atVersion(version, plural string) dynamic.ResourceInterface {

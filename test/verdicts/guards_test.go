@@ -1,7 +1,6 @@
 package verdicts
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,9 +23,12 @@ func withRocksDB(name string, options map[string]any) *unstructured.Unstructured
 // wantBroken looks for exactly these "field (rule)" in a refusal.
 func wantBroken(t *testing.T, err error, want ...string) {
 	t.Helper()
+	if err != nil && answerOf(err).failure != "" {
+		t.Fatal(err)
+	}
 	var got []string
-	for _, c := range causesOf(t, err) {
-		got = append(got, c.Field+" "+c.Message[strings.LastIndex(c.Message, "("):])
+	for _, p := range answerOf(err).errors {
+		got = append(got, p.Field+" ("+p.Rule+")")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("broken rules (-want +got):\n%s\n%v", diff, err)

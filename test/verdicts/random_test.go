@@ -32,9 +32,6 @@ func allGates() validation.Options {
 	return validation.Options{Gates: gates}
 }
 
-// ofStatus are rules on the status, which the API server takes from no one who creates or updates an object.
-var ofStatus = map[string]bool{"RC-120": true, "RJ-060": true}
-
 // createDifferences asks both about an object that is being created.
 func createDifferences(t testing.TB, object validation.Object, o validation.Options) (diffs []string, refused bool) {
 	t.Helper()
@@ -48,18 +45,11 @@ func createDifferences(t testing.TB, object validation.Object, o validation.Opti
 		delete(u.Object, "spec") // Go knows no difference between none and an empty one
 	}
 	_, err := resourceOf(plural).Create(t.Context(), u, dryCreate)
-	causes := causesOf(t, err)
-	var errs field.ErrorList
-	for _, e := range verdict {
-		if ofStatus[e.Origin] {
-			continue
-		}
-		if e.Field == "metadata.generateName" {
-			e.Field = "metadata.name" // the API server has made the name by then
-		}
-		errs = append(errs, e)
+	got := answerOf(err)
+	if got.failure != "" {
+		t.Errorf("the API server did not answer with a verdict: %s", got.failure)
 	}
-	return compare(plural, causes, errs), len(causes) > 0
+	return compare(plural, got.errors, verdict, verdict), len(got.errors) > 0
 }
 
 // TestRandomObjectsAgainstCRDs makes objects wrong in several ways at once and asks both.
