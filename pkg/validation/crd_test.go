@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,12 +13,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
-	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // crd is the schema of v1 of a kind in the forms that the API server uses.
@@ -126,49 +123,6 @@ func TestExamplesFitTheSchema(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestUnreadableObjectsAreRefusedBySchemaOrDecoding covers the rules that this package cannot see, because Go cannot hold
-// an object that breaks them.
-func TestUnreadableObjectsAreRefusedBySchemaOrDecoding(t *testing.T) {
-	covered := map[string]bool{}
-	for _, u := range examples.AllUnreadable() {
-		covered[u.ID] = true
-		checks, _ := validation.ForKind(u.Kind)
-		object := checks.New()
-		strict, err := kjson.UnmarshalStrict(u.JSON, object)
-		if decodes := err == nil; decodes != u.Decodes {
-			t.Errorf("%s/%s: decodes %t, want %t: %v", u.ID, u.Name, decodes, u.Decodes, err)
-		}
-		if u.ID == "RC-020" {
-			if len(strict) != 1 {
-				t.Errorf("%s/%s: strict decoding says %v", u.ID, u.Name, strict)
-			}
-			continue
-		}
-		if u.ID == "RC-019" {
-			// Generic to all objects. The name is wrong for a Ray object too, which the rules say.
-			if errs := checks.Create(object, validation.Options{}).Errors; len(errs) != 1 || errs[0].Field != u.WantField {
-				t.Errorf("%s/%s: the rules say %v", u.ID, u.Name, errs)
-			}
-			continue
-		}
-		var m map[string]any
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(u.JSON, &m); err != nil {
-			t.Fatal(err)
-		}
-		schema := crdOf(t, map[string]string{"RayCluster": "rayclusters", "RayJob": "rayjobs", "RayService": "rayservices"}[u.Kind])
-		// Of numbers out of range the API server tells the path in the text only.
-		errs := crdvalidation.ValidateCustomResource(nil, m, schema.schema)
-		if len(errs) != 1 || !strings.Contains(errs[0].Error(), u.WantField) {
-			t.Errorf("%s/%s: the schema says %v, want one error at %s", u.ID, u.Name, errs, u.WantField)
-		}
-	}
-	for _, r := range validation.Rules() {
-		if slices.Equal(r.Layers, []rule.Layer{rule.LayerSchema}) && !covered[r.ID] {
-			t.Errorf("rule %s has no example", r.ID)
-		}
 	}
 }
 

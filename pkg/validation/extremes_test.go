@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,7 +16,7 @@ import (
 )
 
 // TestOneExtremeValueAnywhere puts every extreme value into every field of a full object, one at a time, and asks for all
-// verdicts. No rule may panic, take long, or speak of no place. A cluster is tried in a RayCluster, the spec of a job in a
+// verdicts. No rule may panic or speak of no place. A cluster is tried in a RayCluster, the spec of a job in a
 // RayJob: within others the same functions read them.
 func TestOneExtremeValueAnywhere(t *testing.T) {
 	for kind, base := range bases() {
@@ -35,7 +34,6 @@ func TestOneExtremeValueAnywhere(t *testing.T) {
 			}()
 			everywhere(reflect.ValueOf(object).Elem(), kind, within[kind], func(path string) {
 				where = path
-				start := time.Now()
 				for _, v := range []validation.Verdict{checks.Create(object, o), checks.Update(object, old, o), checks.Update(old, object, o)} {
 					for _, err := range append(v.Errors, v.Warnings...) {
 						if err.Field == "" || err.Field == "<nil>" || len(err.ErrorBody()) > 2000 {
@@ -45,10 +43,6 @@ func TestOneExtremeValueAnywhere(t *testing.T) {
 				}
 				checks.Status(object, o)
 				verdicts++
-				// A bound, not a measurement: it is a millisecond as a rule.
-				if took := time.Since(start); took > 10*time.Second {
-					t.Errorf("%s: the verdicts took %s", path, took)
-				}
 			})
 			if verdicts < 100 {
 				t.Errorf("only %d extremes were tried", verdicts)

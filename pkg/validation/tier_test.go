@@ -1,7 +1,6 @@
 package validation_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,77 +105,19 @@ func TestRan(t *testing.T) {
 	}
 }
 
-// TestGroupsWithoutPods: no Pod follows from a group as it stands, so that none is refused. When it gets Pods it is what was wrong before.
-func TestGroupsWithoutPods(t *testing.T) {
-	group := func(change func(*rayv1.WorkerGroupSpec)) *rayv1.RayCluster {
-		rc := examples.Base()
-		g := &rc.Spec.WorkerGroupSpecs[0]
-		g.GroupName, g.Template.Labels, g.MaxReplicas = "a b", map[string]string{"a b": "c"}, new(int32(9))
-		change(g)
-		return rc
-	}
-	suspended := func(g *rayv1.WorkerGroupSpec) { g.Suspend = new(true) }
-	empty := func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(0)) }
-	wrong := []string{"RC-502", "RC-530"}
-	for name, tc := range map[string]struct {
-		rc   *rayv1.RayCluster
-		want []string
-	}{
-		"one replica":             {rc: group(func(*rayv1.WorkerGroupSpec) {}), want: wrong},
-		"at least one replica":    {rc: group(func(g *rayv1.WorkerGroupSpec) { g.Replicas, g.MinReplicas = nil, new(int32(1)) }), want: wrong},
-		"none":                    {rc: group(empty)},
-		"fewer than none":         {rc: group(func(g *rayv1.WorkerGroupSpec) { g.Replicas = new(int32(-1)) })},
-		"none at most":            {rc: group(func(g *rayv1.WorkerGroupSpec) { g.MaxReplicas = new(int32(0)) })},
-		"suspended":               {rc: group(suspended)},
-		"none, and KubeRay stops": {rc: group(func(g *rayv1.WorkerGroupSpec) { empty(g); g.Template.Spec.Containers = nil }), want: []string{"RC-038"}},
-	} {
-		rules := func(errs field.ErrorList) []string {
-			var ids []string
-			for _, err := range errs {
-				ids = append(ids, err.Origin)
+// TestPartsThatAreNotMadeKeepTheRulesOfKubeRay is about parts of which nothing is made. The corpus shows that nothing else about them is refused.
+func TestPartsThatAreNotMadeKeepTheRulesOfKubeRay(t *testing.T) {
+	job, cluster := examples.BaseJob(), examples.Base()
+	job.Spec.ClusterSelector = map[string]string{"ray.io/cluster": "x"}
+	job.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers = nil
+	group := &cluster.Spec.WorkerGroupSpecs[0]
+	group.Replicas, group.MaxReplicas, group.Template.Spec.Containers = new(int32(0)), new(int32(9)), nil
+	for want, object := range map[string]validation.Object{"RC-033": job, "RC-038": cluster} {
+		errs := validation.Create(object, validation.Options{}).Errors
+		for who, list := range map[string]field.ErrorList{"at the entry points": errs, "by the controller": validation.Refused(errs, false)} {
+			if len(list) != 1 || list[0].Origin != want {
+				t.Errorf("refused %s for %v, want %s", who, list, want)
 			}
-			return ids
-		}
-		if diff := cmp.Diff(tc.want, rules(validation.Create(tc.rc, validation.Options{}).Errors)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if got := rules(validation.Refused(validation.Create(tc.rc, validation.Options{}).Errors, false)); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: the controller refuses for %v, want %v", name, got, tc.want)
-		}
-	}
-	scaled := updateOf(group(func(*rayv1.WorkerGroupSpec) {}), group(empty), validation.Options{}).Errors
-	if len(scaled) > 0 {
-		t.Errorf("scaling a group that was wrong is refused: %v", scaled)
-	}
-}
-
-// TestUnusedParts: no child follows from the cluster of a job that selects one, nor from a submitter that is not used.
-func TestUnusedParts(t *testing.T) {
-	wrongTemplate := func(rj *rayv1.RayJob) {
-		rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"}
-	}
-	for name, tc := range map[string]struct {
-		change func(*rayv1.RayJob)
-		want   []string
-	}{
-		"a cluster that is made": {change: wrongTemplate, want: []string{"RC-530"}},
-		"a cluster that is not made": {change: func(rj *rayv1.RayJob) {
-			wrongTemplate(rj)
-			rj.Spec.ClusterSelector = map[string]string{"ray.io/cluster": "x"}
-		}},
-		"not made, and yet wrong for KubeRay": {change: func(rj *rayv1.RayJob) {
-			rj.Spec.ClusterSelector = map[string]string{"ray.io/cluster": "x"}
-			rj.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers = nil
-		}, want: []string{"RC-033"}},
-	} {
-		rj := examples.BaseJob()
-		tc.change(rj)
-		var got []string
-		for _, err := range validation.Create(rj, validation.Options{}).Errors {
-			got = append(got, err.Origin)
-		}
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

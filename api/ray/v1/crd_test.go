@@ -2,7 +2,6 @@ package v1_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,21 +97,6 @@ func TestCRDIsAcceptedByTheAPIServer(t *testing.T) {
 			}
 			if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), in); len(errs) > 0 {
 				t.Errorf("the API server would refuse the CRD: %v", errs.ToAggregate())
-			}
-		})
-	}
-}
-
-// The API server takes requests of 3 MiB and etcd 1.5 MiB by default; the CRD is stored as JSON.
-func TestCRDFitsIntoEtcd(t *testing.T) {
-	for _, plural := range plurals {
-		t.Run(plural, func(t *testing.T) {
-			stored, err := json.Marshal(loadCRD(t, plural))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if limit := 1 << 20; len(stored) > limit {
-				t.Errorf("the CRD takes %d bytes, want at most %d", len(stored), limit)
 			}
 		})
 	}

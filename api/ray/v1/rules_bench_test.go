@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkRules is what the CEL rules of a CRD cost in the API server at a create and at an update of a good object, without everything
-// else that a write costs (BenchmarkRayClusterWrites in test/admission).
+// else that a write costs (BenchmarkRayClusterWrites in test/verdicts).
 func BenchmarkRules(b *testing.B) {
 	for plural, object := range map[string]any{"rayclusters": examples.Base(), "rayjobs": examples.BaseJob(), "rayservices": examples.BaseService(), "raycronjobs": examples.BaseCronJob()} {
 		c := checkerFor(b, plural)

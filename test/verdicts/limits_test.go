@@ -1,0 +1,122 @@
+package verdicts
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/hack/celrules"
+)
+
+// The bounds that CEL needs stand where KubeRay has none. They refuse nothing that etcd would take.
+
+// The bounds that CEL needs stand where KubeRay has none. They refuse nothing that etcd would take.
+
+// manyGroups is a cluster of n groups of the smallest form that KubeRay acts on.
+func manyGroups(name string, n int) *unstructured.Unstructured {
+	pod := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a"}}}}
+	groups := make([]any, n)
+	for i := range groups {
+		groups[i] = map[string]any{"groupName": fmt.Sprintf("%x", i), "maxReplicas": int64(0), "template": pod}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"headGroupSpec": map[string]any{"template": pod}, "workerGroupSpecs": groups},
+	}}
+}
+
+func maxGroups(t *testing.T) int {
+	t.Helper()
+	for _, b := range celrules.BoundsOf("rayclusters") {
+		if b.Node == "spec.workerGroupSpecs" {
+			return int(*b.Item.MaxItems)
+		}
+	}
+	t.Fatal("groups have no bound")
+	return 0
+}
+
+// TestManyGroupsAndLabels stores a cluster with more than a thousand groups and scales it.
+func TestManyGroupsAndLabels(t *testing.T) {
+	needLab(t)
+	clusters := resourceOf("rayclusters")
+	u := manyGroups("many-groups", 1500)
+	labels := map[string]any{}
+	for i := range 2000 {
+		labels[fmt.Sprintf("l%d", i)] = "x"
+	}
+	for _, path := range [][]string{{"spec", "headGroupSpec", "labels"}} {
+		if err := unstructured.SetNestedMap(u.Object, labels, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Object["spec"].(map[string]any)["workerGroupSpecs"].([]any)[7].(map[string]any)["labels"] = labels
+	if _, err := clusters.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("1500 groups and 2000 labels are refused: %v", err)
+	}
+	scale := `[{"op":"replace","path":"/spec/workerGroupSpecs/1499/replicas","value":4}]`
+	if _, err := clusters.Patch(t.Context(), "many-groups", "application/json-patch+json", []byte(scale), metav1.PatchOptions{}); err != nil {
+		t.Errorf("scaling one of many groups is refused: %v", err)
+	}
+	bad := `[{"op":"replace","path":"/spec/workerGroupSpecs/1499/minReplicas","value":-4}]`
+	_, err := clusters.Patch(t.Context(), "many-groups", "application/json-patch+json", []byte(bad), metav1.PatchOptions{})
+	wantRefusal(t, "a wrong one of many groups", err, "RC-040")
+	if err := clusters.Delete(t.Context(), "many-groups", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBoundOfGroupsIsBeyondEtcd compares the bound with what the API server stores of the smallest group, without its managed fields.
+// It does not create so many groups: on a slow machine the API server takes longer than the timeout of a request to refuse them.
+func TestBoundOfGroupsIsBeyondEtcd(t *testing.T) {
+	needLab(t)
+	stored, err := resourceOf("rayclusters").Create(t.Context(), manyGroups("one-group", 1), dryCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, _, _ := unstructured.NestedSlice(stored.Object, "spec", "workerGroupSpecs")
+	raw, err := json.Marshal(groups[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const etcdLimit = 3 << 19
+	// Names of three letters are enough for all, and there is a comma after each.
+	if size, fit := len(raw)+len(",")+2, maxGroups(t); size*(fit+1) < etcdLimit {
+		t.Errorf("a group takes %d bytes, so that more than %d would fit: %s", size, fit, raw)
+	}
+}
+
+// ray is a RayCluster with the given spec around a valid head.
+func ray(t *testing.T, name, more string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	text := fmt.Sprintf("{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: %s}, spec: {headGroupSpec: {template: {spec: {containers: [{name: ray}]}}}%s}}", name, more)
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return u
+}
+
+// TestLargestObject writes the largest cluster that anybody has, and asks for all rules.
+func TestLargestObject(t *testing.T) {
+	needLab(t)
+	var groups []string
+	for i := range 128 {
+		var labels []string
+		for l := range 32 {
+			labels = append(labels, fmt.Sprintf("example.com/label-number-%d: value-%d", l, l))
+		}
+		groups = append(groups, fmt.Sprintf("{groupName: group-%d, idleTimeoutSeconds: 60, priority: 1, labels: {%s}, template: {spec: {containers: [{name: ray}]}}}", i, strings.Join(labels, ", ")))
+	}
+	more := ", rayVersion: 2.60.0, enableInTreeAutoscaling: true, autoscalerOptions: {version: v2}, networkPolicy: {}, workerGroupSpecs: [" + strings.Join(groups, ", ") + "]"
+	_, err := resourceOf("rayclusters").Create(t.Context(), ray(t, "largest", more), metav1.CreateOptions{})
+	wantRefusal(t, "the largest cluster", err, "")
+	_, err = resourceOf("rayclusters").Patch(t.Context(), "largest", types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/workerGroupSpecs/100/replicas","value":3}]`), metav1.PatchOptions{})
+	wantRefusal(t, "scaling it", err, "")
+}
