@@ -16,8 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/raygate/raygate/pkg/validation/examples"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -125,6 +127,15 @@ func retryAfter(d time.Duration) *errdetails.RetryInfo {
 	return &errdetails.RetryInfo{RetryDelay: durationpb.New(d)}
 }
 
+func smallCluster() *rayv1.RayCluster {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:2.56.0"}}}}
+	return &rayv1.RayCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "default"},
+		Spec:       rayv1.RayClusterSpec{RayVersion: "2.56.0", HeadGroupSpec: rayv1.HeadGroupSpec{Template: template}},
+	}
+}
+
 func TestCreateIsTriedAgainWithOneRequestID(t *testing.T) {
 	f := &fake{failures: []error{failure(codes.Unavailable), failure(codes.ResourceExhausted, retryAfter(time.Millisecond))}}
 	var warnings []string
@@ -132,7 +143,7 @@ func TestCreateIsTriedAgainWithOneRequestID(t *testing.T) {
 		c.Token = StaticToken("secret")
 		c.OnWarning = func(text string) { warnings = append(warnings, text) }
 	})
-	rc := examples.Base()
+	rc := smallCluster()
 	got, err := client.Clusters("team").Create(t.Context(), rc, CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +194,7 @@ func TestRetryHintIsFollowed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began := time.Now()
-	_, err := f.start(t, nil).Clusters("team").Create(ctx, examples.Base(), CreateOptions{})
+	_, err := f.start(t, nil).Clusters("team").Create(ctx, smallCluster(), CreateOptions{})
 	if p := ProblemOf(err); p.Code != codes.Unavailable || p.RetryAfter != time.Hour || len(f.creates) != 1 {
 		t.Errorf("%+v after %d calls", p, len(f.creates))
 	}

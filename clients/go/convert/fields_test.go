@@ -13,7 +13,7 @@ import (
 // TestMessageHasTheFieldsOfTheResource fails when a field is added to the CRD and not to the proto, or the other way round.
 func TestMessageHasTheFieldsOfTheResource(t *testing.T) {
 	for _, kind := range kinds {
-		compareFields(t, reflect.TypeOf(kind.checks.New()).Elem(), kind.message.ProtoReflect().Descriptor(), kind.checks.Kind)
+		compareFields(t, reflect.TypeOf(kind.object()).Elem(), kind.message.ProtoReflect().Descriptor(), kind.name)
 	}
 }
 

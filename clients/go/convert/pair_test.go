@@ -24,7 +24,7 @@ func TestPairsLoseNothing(t *testing.T) {
 
 func checkPair[T convert.Object, M proto.Message](t *testing.T, which int, pair convert.Pair[T, M]) {
 	kind := kinds[which]
-	t.Run(kind.checks.Kind, func(t *testing.T) {
+	t.Run(kind.name, func(t *testing.T) {
 		for seed := range int64(12) {
 			nilChance, most := 0.5, 2
 			if seed < 2 {

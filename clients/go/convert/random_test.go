@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/randfill"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/validation"
+	"github.com/raygate/raygate/clients/go/convert"
 )
 
 // random returns an object of a kind with any field of Ray and Kubernetes set, in the form the API server gives: canonical
 // quantities, times of whole seconds, no nulls in lists and maps. The chance is that of a pointer, list or map to be nil.
-func random(kind modelled, seed int64, nilChance float64, most int) validation.Object {
+func random(kind modelled, seed int64, nilChance float64, most int) convert.Object {
 	least := 0
 	if nilChance == 0 {
 		least = 1
@@ -54,8 +54,8 @@ func random(kind modelled, seed int64, nilChance float64, most int) validation.O
 			}
 		},
 	)
-	object := kind.checks.New()
+	object := kind.object()
 	f.Fill(object)
-	object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(kind.checks.Kind))
+	object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(kind.name))
 	return object
 }

@@ -19,33 +19,27 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // modelled is a resource and the message that mirrors it.
 type modelled struct {
-	checks  validation.Checks
+	name    string
+	object  func() convert.Object
 	message proto.Message
 }
 
 var kinds = []modelled{
-	modelledAs("RayCluster", &raygatev2.RayCluster{}), modelledAs("RayJob", &raygatev2.RayJob{}),
-	modelledAs("RayService", &raygatev2.RayService{}), modelledAs("RayCronJob", &raygatev2.RayCronJob{}),
-}
-
-func modelledAs(kind string, m proto.Message) modelled {
-	checks, ok := validation.ForKind(kind)
-	if !ok {
-		panic(kind)
-	}
-	return modelled{checks: checks, message: m}
+	{"RayCluster", func() convert.Object { return &rayv1.RayCluster{} }, &raygatev2.RayCluster{}},
+	{"RayJob", func() convert.Object { return &rayv1.RayJob{} }, &raygatev2.RayJob{}},
+	{"RayService", func() convert.Object { return &rayv1.RayService{} }, &raygatev2.RayService{}},
+	{"RayCronJob", func() convert.Object { return &rayv1.RayCronJob{} }, &raygatev2.RayCronJob{}},
 }
 
 func (k modelled) empty() proto.Message { return k.message.ProtoReflect().New().Interface() }
 
 // fromRay makes a message of an object in the way in which the gateway makes one of what is stored.
-func fromRay(t testing.TB, kind modelled, object validation.Object) proto.Message {
+func fromRay(t testing.TB, kind modelled, object convert.Object) proto.Message {
 	t.Helper()
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -60,9 +54,9 @@ func fromRay(t testing.TB, kind modelled, object validation.Object) proto.Messag
 	return m
 }
 
-func toRay(t testing.TB, kind modelled, m proto.Message) validation.Object {
+func toRay(t testing.TB, kind modelled, m proto.Message) convert.Object {
 	t.Helper()
-	object := kind.checks.New()
+	object := kind.object()
 	if errs := kubedoc.Decode(convert.Tree(m), object, nil); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
@@ -71,7 +65,7 @@ func toRay(t testing.TB, kind modelled, m proto.Message) validation.Object {
 
 func eachKind(t *testing.T, run func(t *testing.T, kind modelled)) {
 	for _, kind := range kinds {
-		t.Run(kind.checks.Kind, func(t *testing.T) { run(t, kind) })
+		t.Run(kind.name, func(t *testing.T) { run(t, kind) })
 	}
 }
 
@@ -96,7 +90,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto.Message {
+func checkRoundTrip(t *testing.T, kind modelled, object convert.Object) proto.Message {
 	t.Helper()
 	m := fromRay(t, kind, object)
 	back := toRay(t, kind, m)
@@ -132,17 +126,17 @@ func checkRoundTrip(t *testing.T, kind modelled, object validation.Object) proto
 }
 
 // checkJSONIsTheResources is what lets the output be piped to kubectl apply.
-func checkJSONIsTheResources(t *testing.T, kind modelled, object validation.Object, m proto.Message) {
+func checkJSONIsTheResources(t *testing.T, kind modelled, object convert.Object, m proto.Message) {
 	t.Helper()
 	tree := convert.Tree(m)
-	if errs := kubedoc.Decode(tree, kind.checks.New(), nil); len(errs) > 0 { // which makes numbers of large integers
+	if errs := kubedoc.Decode(tree, kind.object(), nil); len(errs) > 0 { // which makes numbers of large integers
 		t.Fatal(errs.ToAggregate())
 	}
 	data, err := json.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asKubernetes := kind.checks.New()
+	asKubernetes := kind.object()
 	strict, err := kjson.UnmarshalStrict(data, asKubernetes)
 	if err != nil || len(strict) > 0 {
 		t.Fatalf("Kubernetes refuses our JSON: %v %v", err, strict)
@@ -233,7 +227,7 @@ func collectUnset(m protoreflect.Message, path string, unset map[string]int) {
 // TestIntegersThatAStructCannotHold shows what becomes of the few 64-bit fields of Kubernetes when someone fills them to the brim.
 func TestIntegersThatAStructCannotHold(t *testing.T) {
 	for _, n := range []int64{1 << 53, 1<<53 + 1, math.MaxInt64, -1<<53 - 1, math.MinInt64} {
-		rc := kinds[0].checks.New().(*rayv1.RayCluster)
+		rc := kinds[0].object().(*rayv1.RayCluster)
 		rc.APIVersion, rc.Kind = "ray.io/v1", "RayCluster"
 		rc.Spec.HeadGroupSpec.Template.Spec.TerminationGracePeriodSeconds = &n
 		rc.Generation = n
@@ -306,7 +300,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		tree := convert.Tree(m)
-		object := kind.checks.New()
+		object := kind.object()
 		if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
 			for _, e := range errs {
 				if e.Field == "" || e.Detail == "" || e.Origin == "" {
@@ -315,7 +309,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(kind.checks.Kind))
+		object.GetObjectKind().SetGroupVersionKind(rayv1.GroupVersion.WithKind(kind.name))
 		checkRoundTrip(t, kind, object)
 	})
 }

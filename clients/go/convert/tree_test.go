@@ -56,7 +56,7 @@ func TestTreeOfWhatJSONDoesNotHave(t *testing.T) {
 		if _, err := json.Marshal(tree); err != nil {
 			t.Errorf("%s: %v", want, err)
 		}
-		errs := kubedoc.Decode(tree, kinds[tc.kind].checks.New(), nil)
+		errs := kubedoc.Decode(tree, kinds[tc.kind].object(), nil)
 		if len(errs) != 1 || errs[0].Field != want {
 			t.Errorf("%s: the mistakes are %v", want, errs)
 		}

@@ -1,4 +1,4 @@
-package v1_test
+package crd_test
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 var idInMessage = regexp.MustCompile(`[A-Z]{2}-\d{3}`)
 
 // BenchmarkRuleAlone is what each CEL rule of RayCluster costs by itself at a create of a good object. Allocations do not depend on what else
-// the machine does: `go test -run '^$' -bench RuleAlone -benchtime 20x -benchmem ./api/ray/v1 | sort -k7 -n` ranks the rules.
+// the machine does: `go test -run '^$' -bench RuleAlone -benchtime 20x -benchmem ./operator/config/crd | sort -k7 -n` ranks the rules.
 func BenchmarkRuleAlone(b *testing.B) {
 	structural := checkerFor(b, "rayclusters").structural
 	raw, err := json.Marshal(examples.Base())

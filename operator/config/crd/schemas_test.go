@@ -1,4 +1,4 @@
-package v1_test
+package crd_test
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 	"github.com/raygate/raygate/hack/celrules"
 )
 
-const crdDir = "../../../operator/config/crd/bases"
+const crdDir = "bases"
 
 func loadCRD(t testing.TB, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()

@@ -1,4 +1,4 @@
-package v1_test
+package crd_test
 
 import (
 	"testing"

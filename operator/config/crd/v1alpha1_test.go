@@ -1,40 +1,24 @@
-package v1alpha1_test
+package crd_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/internal/testing/golden"
 )
 
-// kinds that have this version, by plural.
-var kinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService"}
+// oldKinds have v1alpha1, by plural.
+var oldKinds = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService"}
 
-func loadCRD(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../operator/config/crd/bases", "ray.io_"+plural+".yaml"))
-	if err != nil {
-		t.Fatalf("reading the CRD (hack/generate-api.sh writes it): %v", err)
-	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
-		t.Fatalf("decoding the CRD of %s: %v", plural, err)
-	}
-	return crd
-}
-
-func version(t *testing.T, plural, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
+func versionOf(t *testing.T, plural, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	t.Helper()
 	crd := loadCRD(t, plural)
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
@@ -46,8 +30,8 @@ func version(t *testing.T, plural, name string) *apiextensionsv1.CustomResourceD
 
 // v1 is stored and served, v1alpha1 is served and warns, and the bases leave the conversion to the API server: they must
 // work where no webhook runs.
-func TestVersions(t *testing.T) {
-	for plural, kind := range kinds {
+func TestV1Alpha1IsServedAndWarns(t *testing.T) {
+	for plural, kind := range oldKinds {
 		t.Run(plural, func(t *testing.T) {
 			crd := loadCRD(t, plural)
 			if crd.Spec.Conversion != nil {
@@ -56,10 +40,10 @@ func TestVersions(t *testing.T) {
 			if got := len(crd.Spec.Versions); got != 2 {
 				t.Fatalf("%d versions, want 2", got)
 			}
-			if v := version(t, plural, "v1"); !v.Served || !v.Storage || v.Deprecated {
+			if v := versionOf(t, plural, "v1"); !v.Served || !v.Storage || v.Deprecated {
 				t.Errorf("v1: served %t, storage %t, deprecated %t", v.Served, v.Storage, v.Deprecated)
 			}
-			old := version(t, plural, "v1alpha1")
+			old := versionOf(t, plural, "v1alpha1")
 			if !old.Served || old.Storage || !old.Deprecated {
 				t.Errorf("v1alpha1: served %t, storage %t, deprecated %t", old.Served, old.Storage, old.Deprecated)
 			}
@@ -87,12 +71,12 @@ func TestRayCronJobHasOneVersion(t *testing.T) {
 	}
 }
 
-func TestColumns(t *testing.T) {
-	if diff := cmp.Diff(version(t, "rayclusters", "v1").AdditionalPrinterColumns, version(t, "rayclusters", "v1alpha1").AdditionalPrinterColumns); diff != "" {
+func TestColumnsOfV1Alpha1(t *testing.T) {
+	if diff := cmp.Diff(versionOf(t, "rayclusters", "v1").AdditionalPrinterColumns, versionOf(t, "rayclusters", "v1alpha1").AdditionalPrinterColumns); diff != "" {
 		t.Errorf("rayclusters prints other columns than v1 (-v1 +v1alpha1):\n%s", diff)
 	}
 	for _, plural := range []string{"rayjobs", "rayservices"} {
-		if got := version(t, plural, "v1alpha1").AdditionalPrinterColumns; len(got) > 0 {
+		if got := versionOf(t, plural, "v1alpha1").AdditionalPrinterColumns; len(got) > 0 {
 			t.Errorf("%s prints columns %v; v1alpha1 never had any", plural, got)
 		}
 	}
@@ -101,7 +85,7 @@ func TestColumns(t *testing.T) {
 // The CRD is stored as JSON. Two versions must leave room below the 1.5 MiB of etcd for what the API server adds, and for
 // as many rules again. Managed fields are not much of it: the list of versions is one field.
 func TestCRDSize(t *testing.T) {
-	for _, plural := range append(slices.Collect(maps.Keys(kinds)), "raycronjobs") {
+	for _, plural := range append(slices.Collect(maps.Keys(oldKinds)), "raycronjobs") {
 		stored, err := json.Marshal(loadCRD(t, plural))
 		if err != nil {
 			t.Fatal(err)
@@ -113,8 +97,8 @@ func TestCRDSize(t *testing.T) {
 	}
 }
 
-// embedded are the properties whose schema is Kubernetes' own; both versions are generated from one release of it.
-var embedded = []string{
+// kubernetesOwn are the properties whose schema is Kubernetes' own; both versions are generated from one release of it.
+var kubernetesOwn = []string{
 	"template", "submitterPodTemplate", "headService", "serveService", "env", "envFrom", "volumeMounts", "securityContext",
 	"metadata", "desiredCPU", "desiredMemory", "desiredGPU", "desiredTPU",
 }
@@ -150,7 +134,7 @@ func outline(s *apiextensionsv1.JSONSchemaProps, path string) []string {
 	out := []string{line}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		if slices.Contains(embedded, name) || name == "resources" {
+		if slices.Contains(kubernetesOwn, name) || name == "resources" {
 			out = append(out, fmt.Sprintf("%s.%s embedded", path, name))
 			continue
 		}
@@ -165,11 +149,11 @@ func outline(s *apiextensionsv1.JSONSchemaProps, path string) []string {
 	return out
 }
 
-// TestFrozen holds the version to what it was: clients that still use it were written long ago and learn nothing new.
-func TestFrozen(t *testing.T) {
-	for plural := range kinds {
+// TestV1Alpha1IsFrozen holds the version to what it was: clients that still use it were written long ago and learn nothing new.
+func TestV1Alpha1IsFrozen(t *testing.T) {
+	for plural := range oldKinds {
 		t.Run(plural, func(t *testing.T) {
-			got := strings.Join(outline(version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, ""), "\n") + "\n"
+			got := strings.Join(outline(versionOf(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, ""), "\n") + "\n"
 			golden.Text(t, "testdata/"+plural+".schema.txt", got)
 		})
 	}
@@ -178,9 +162,9 @@ func TestFrozen(t *testing.T) {
 // A default that the versions do not share would make what is stored depend on the version that the client wrote, and an
 // enum would make an object of one version invalid in the other.
 func TestSharedFieldsHaveTheSameDefaultsAndEnums(t *testing.T) {
-	for plural := range kinds {
+	for plural := range oldKinds {
 		t.Run(plural, func(t *testing.T) {
-			compareShared(t, version(t, plural, "v1").Schema.OpenAPIV3Schema, version(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, "")
+			compareShared(t, versionOf(t, plural, "v1").Schema.OpenAPIV3Schema, versionOf(t, plural, "v1alpha1").Schema.OpenAPIV3Schema, "")
 		})
 	}
 }
