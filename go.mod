@@ -15,7 +15,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/tidwall/gjson v1.18.0
-	go.yaml.in/yaml/v3 v3.0.5
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sync v0.23.0
 	google.golang.org/genproto/googleapis/api v0.0.0-20260921155816-b14227669459
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260918162117-cecb64721679
@@ -116,6 +116,10 @@ require (
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.70.0
 	github.com/prometheus/procfs v0.21.1 // indirect
+	github.com/raygate/raygate/api v0.1.0
+	github.com/raygate/raygate/clients/go v0.1.0
+	github.com/raygate/raygate/pkg/kubedoc v0.1.0
+	github.com/raygate/raygate/proto v0.1.0
 	github.com/rs/cors v1.11.1
 	github.com/x448/float16 v0.8.4 // indirect
 	go.opentelemetry.io/otel v1.46.0
@@ -136,3 +140,11 @@ require (
 	k8s.io/apiserver v0.37.2
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 )
+
+replace github.com/raygate/raygate/api => ./api
+
+replace github.com/raygate/raygate/proto => ./proto
+
+replace github.com/raygate/raygate/pkg/kubedoc => ./pkg/kubedoc
+
+replace github.com/raygate/raygate/clients/go => ./clients/go

@@ -7,3 +7,7 @@ case " ${GOFLAGS:-} " in
 esac
 CGO_ENABLED="${CGO_ENABLED:-0}"
 export GOFLAGS CGO_ENABLED
+
+# The modules that others import: types, protos, reading of documents and the Go client.
+# shellcheck disable=SC2034 # used by the scripts that source this
+libraries="api proto pkg/kubedoc clients/go"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for FUZZTIME each; stops at the first finding.
+# Runs every fuzz target of the main module and of the libraries for FUZZTIME each; stops at the first finding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
@@ -8,7 +8,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # Minimising large objects would take the time that is meant for finding.
-fuzz() { go test -run '^$' -fuzzminimizetime 10x -fuzz "^$2\$" -fuzztime "${FUZZTIME:-60s}" "$1" 2>&1 | tee "$log"; }
+fuzz() { (cd "$1" && go test -run '^$' -fuzzminimizetime 10x -fuzz "^$2\$" -fuzztime "${FUZZTIME:-60s}" .) 2>&1 | tee "$log"; }
 
 # out_of_time: the engine reports the end of its own time as a failure now and then, when that comes between two inputs. It saves no
 # input then, unlike for a finding.

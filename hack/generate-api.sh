@@ -7,9 +7,12 @@ raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
 
 # allowDangerousTypes: two fields of RayJob are float32, and have been since before there was a choice.
-go tool -modfile=go.tools.mod controller-gen \
+generator=$(go tool -modfile=go.tools.mod -n controller-gen)
+cd api # a module of its own
+"$generator" \
   object \
   crd:generateEmbeddedObjectMeta=true,allowDangerousTypes=true \
-  paths=./api/ray/... \
+  paths=./ray/... \
   output:crd:dir="$raw"
+cd ..
 go run ./hack/crdgen --in "$raw" --out operator/config/crd/bases

@@ -1,17 +1,26 @@
 #!/usr/bin/env bash
-# Lints the modules beside the main one with the tools and rules of it.
+# Lints the modules beside the main one with the tools and rules of it, and holds their versions together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
 root=$PWD
 linter=$(go tool -modfile=go.tools.mod -n golangci-lint)
 
-# The local cluster and the main module share most packages: one version of each module lets them be compiled once.
+# These share most packages with the main module: one version of each module lets them be compiled once.
 versions() { awk '/^\t[a-z].* v/ && !/=>/ {print $1, $2}' "$1" | LC_ALL=C sort; }
-if differing=$(LC_ALL=C join <(versions go.mod) <(versions localcluster/go.mod) | awk '$2 != $3' | grep .); then
-	printf 'lint: go.mod and localcluster/go.mod have different versions of:\n%s\n' "$differing" >&2
-	exit 1
-fi
+for module in $libraries localcluster; do
+	if differing=$(LC_ALL=C join <(versions go.mod) <(versions "$module/go.mod") | awk '$2 != $3' | grep .); then
+		printf 'lint: go.mod and %s/go.mod have different versions of:\n%s\n' "$module" "$differing" >&2
+		exit 1
+	fi
+done
+# Who imports these gets what their go.mod needs, and nothing of an operator or a gateway.
+for module in $libraries; do
+	if heavy=$(cd "$module" && go mod graph | grep -oE ' (sigs\.k8s\.io/(controller-runtime|kustomize)|k8s\.io/(apiserver|apiextensions-apiserver))[^ ]*@' | sort -u); then
+		printf 'lint: who imports %s would get:\n%s\n' "$module" "$heavy" >&2
+		exit 1
+	fi
+done
 
 lint() {
 	echo "golangci-lint ($1)"
@@ -19,6 +28,6 @@ lint() {
 }
 # Not cmd/kube: loading it means compiling all of Kubernetes again, for a dispatcher of two files.
 lint localcluster ./internal/... ./cmd/ray/... ./cmd/raygate-local/...
-for module in hack/release hack/site hack/thirdparty observability test/console; do
+for module in $libraries hack/release hack/site hack/thirdparty observability test/console; do
 	lint "$module" ./...
 done

@@ -20,8 +20,11 @@ main() {
 
 # The race detector, where goroutines share memory. These packages need no control plane.
 race() {
-	CGO_ENABLED=1 go test -race -short -p 1 -timeout "$limit" ./apiserver/... ./clients/... ./cmd/... ./pkg/... \
-		./operator/cmd/... ./operator/internal/{backoff,byowner,children,controller,dashboards,devicequota,metrics,overlay,owned,podexec,poll,reconcile,report,served,webhook}/...
+	local failed=0
+	CGO_ENABLED=1 go test -race -short -p 1 -timeout "$limit" ./apiserver/... ./cmd/... ./pkg/... \
+		./operator/cmd/... ./operator/internal/{backoff,byowner,children,controller,dashboards,devicequota,metrics,overlay,owned,podexec,poll,reconcile,report,served,webhook}/... || failed=1
+	(cd clients/go && CGO_ENABLED=1 go test -race -short -timeout "$limit" ./...) || failed=1
+	return "$failed"
 }
 
 # The modules beside the main one.
@@ -31,7 +34,7 @@ beside() {
 	(cd hack/release && go test -timeout "$limit" ./...) || failed=1
 	# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
 	(cd localcluster && go test -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
-	for module in observability hack/site; do
+	for module in $libraries observability hack/site; do
 		(cd "$module" && go test -timeout "$limit" ./...) || failed=1
 	done
 	return "$failed"

@@ -5,13 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
 
-generated=(api charts cmd/raygate/internal/migrate/roles observability operator/config proto third_party docs go.mod go.sum)
+generated=(api clients/go charts cmd/raygate/internal/migrate/roles observability operator/config pkg/kubedoc proto third_party docs go.mod go.sum)
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 cp -a --parents "${generated[@]}" "$before"/
 
 hack/generate.sh
-go mod tidy
+for module in $libraries .; do (cd "$module" && go mod tidy); done
 failed=0
 for path in "${generated[@]}"; do
 	diff -rq "$before/$path" "$path" || failed=1

@@ -76,6 +76,18 @@ func TestReleaseNeedsTagAndCleanTree(t *testing.T) {
 	git("add", ".")
 	git("commit", "--quiet", "-m", "Second")
 	check("", "has none", "")
+	git("tag", "v1.2.4")
+	check("v1.2.4", "", "")
+	write(t, filepath.Join(dir, "go.mod"), "module github.com/raygate/raygate\n\nrequire (\n\tgithub.com/raygate/raygate/api v1.2.4\n\tgithub.com/raygate/raygate/proto v1.2.3 // indirect\n)\n")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "Third")
+	git("tag", "v1.2.5")
+	check("", "go.mod: github.com/raygate/raygate/api v1.2.4\ngo.mod: github.com/raygate/raygate/proto v1.2.3", "")
+	write(t, filepath.Join(dir, "go.mod"), "module github.com/raygate/raygate\n\nrequire github.com/raygate/raygate/api v1.2.6\n")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "Fourth")
+	git("tag", "v1.2.6")
+	check("v1.2.6", "", "")
 }
 
 // The chart of a release has its version and registry, Helm reads it, and packing it again gives the same bytes.

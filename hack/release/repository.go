@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +49,34 @@ func (o *options) readRepository(ctx context.Context, release bool) error {
 		return fmt.Errorf("-version is %s, and the tag is %s", o.version, version)
 	}
 	o.version = version
+	return o.checkLibraries(ctx)
+}
+
+// library is a requirement of a module of this repository in a go.mod.
+var library = regexp.MustCompile(`(?m)^(?:require|)\s+(github\.com/raygate/raygate/\S+) (v\S+)`)
+
+// checkLibraries fails if a module of the repository asks for another version of the other ones than that of the release. Who imports one gets the rest
+// by these versions; the tags are api/v1.2.3, clients/go/v1.2.3 and so on.
+func (o *options) checkLibraries(ctx context.Context) error {
+	files, err := o.git(ctx, "ls-files", "go.mod", "*/go.mod")
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	for _, file := range strings.Fields(files) {
+		text, err := os.ReadFile(filepath.Join(o.source, file))
+		if err != nil {
+			return err
+		}
+		for _, m := range library.FindAllStringSubmatch(string(text), -1) {
+			if m[2] != o.version {
+				wrong = append(wrong, fmt.Sprintf("%s: %s %s", file, m[1], m[2]))
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("a release has one version of all its modules, and these are not %s; set them by go mod edit -require:\n%s", o.version, strings.Join(wrong, "\n"))
+	}
 	return nil
 }
 

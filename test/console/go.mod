@@ -30,6 +30,8 @@ require (
 	github.com/chromedp/chromedp v0.23.0
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
+	github.com/raygate/raygate/api v0.1.0
+	github.com/raygate/raygate/pkg/kubedoc v0.1.0
 	sigs.k8s.io/gateway-api v1.6.3
 )
 
@@ -89,3 +91,11 @@ require (
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
+
+replace github.com/raygate/raygate/api => ../../api
+
+replace github.com/raygate/raygate/proto => ../../proto
+
+replace github.com/raygate/raygate/pkg/kubedoc => ../../pkg/kubedoc
+
+replace github.com/raygate/raygate/clients/go => ../../clients/go
