@@ -11,7 +11,7 @@ step "protos" hack/generate-proto.sh
 step "libraries of the console" hack/generate-console.sh
 step "admission policies" go run ./hack/policygen
 step "pieces of the Helm chart" go run ./hack/chartgen
-step "reference of the custom resources" go run ./hack/crddoc
+step "reference of the custom resources" hack/generate-kinds.sh
 step "rule catalogue" go run ./hack/rulesdoc
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update
 step "flags of the gateway" go test ./apiserver/cmd/apiserver -run "^TestFlagReference$" -count=1 -update
