@@ -69,8 +69,9 @@ release: ## Make a release of the tag that is checked out in dist: programs, ima
 	@$(RELEASE) all -source '$(CURDIR)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
 
 .PHONY: docs
-docs: ## Make the documentation as a site in bin/docs (index.html)
-	@cd hack/site && $(GO) run . -root ../.. -out ../../bin/docs
+docs: ## Make the documentation as a site in bin/docs (index.html; needs Python, the first time PyPI)
+	@hack/site/build.sh bin/docs
+	@echo "bin/docs/index.html"
 
 ##@ Run
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a Python that has what clients/python/requirements.txt pins, in a virtual environment of its own below bin/python.
+# Prints the path of a Python that has what a file pins (hack/python.sh [FILE]; clients/python/requirements.txt), in a virtual environment of its own below bin/python.
 # Where that cannot be had (no Python, no network) it says why in one line and ends with status 3; with REQUIRED=1, as in continuous integration,
 # with status 1, which is a failure to whoever would do without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-requirements=clients/python/requirements.txt
+requirements=${1:-clients/python/requirements.txt}
 lacking() { echo "python: $1" >&2; exit $((${REQUIRED:-0} == 1 ? 1 : 3)); }
 
 python=

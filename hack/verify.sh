@@ -23,6 +23,7 @@ fi
 
 hack/generate-python.sh --check
 hack/fetch-axe.sh --check
+hack/site/build.sh --check
 unformatted=$(git ls-files '*.go' | grep -v '^proto/gen/' | xargs gofmt -l)
 if [ -n "$unformatted" ]; then
 	printf 'verify: not formatted, run gofmt -w on:\n%s\n' "$unformatted" >&2

@@ -1,5 +1,5 @@
 // Package docs reads the commands in README.md and docs/*.md, so that tests can run them as they stand there, and demands of each block of commands that
-// a test runs it or that it says why none does. Links between the pages are checked by the generator of the site (hack/site).
+// a test runs it or that it says why none does. Links between the pages are checked by `make verify`, which makes the site of them.
 //
 // A comment before a block says which:
 //

@@ -1,0 +1,71 @@
+"""Hooks of mkdocs: README.md and CONTRIBUTING.md become pages, names of pages become links, and files of the repository are linked where they are browsed."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = "https://github.com/raygate/raygate/blob/main/"
+# Files at the root of the repository, and the pages that they are.
+AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
+
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+NAMED_PAGE = re.compile(r"(?<![\[`])`((?:docs/)?[a-z-]+\.md|README\.md|CONTRIBUTING\.md)`(?![`\]])")
+FENCE = re.compile(r"(^```.*?^```\s*$)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files, config):
+    for name, page in AT_ROOT.items():
+        files.append(File.generated(config, page, content=(ROOT / name).read_text()))
+    return files
+
+
+def page_of(path):
+    """The page that a file of the repository is, or None."""
+    if path in AT_ROOT:
+        return AT_ROOT[path]
+    page = path.removeprefix("docs/")
+    return page if path.startswith("docs/") and "/" not in page and page.endswith(".md") else None
+
+
+def on_page_markdown(markdown, page, config, files):
+    at_root = {v: k for k, v in AT_ROOT.items()}
+    folder = "" if page.file.src_uri in at_root else "docs"
+
+    def link(match):
+        text, destination = match.groups()
+        file, hash_, anchor = destination.partition("#")
+        if not file or "://" in file or file.startswith("mailto:"):
+            return match.group(0)
+        path = posixpath.normpath(posixpath.join(folder, file))
+        target = page_of(path)
+        if target is None:
+            if not (ROOT / path).exists():
+                raise PluginError(f"{page.file.src_uri}: there is no {path}")
+            return f"[{text}]({SOURCE}{path}{hash_}{anchor})"
+        return f"[{text}]({target}{hash_}{anchor})"
+
+    def named(match):
+        target = page_of(match.group(1))
+        return f"[{title(target)}]({target})" if target and files.get_file_from_path(target) else match.group(0)
+
+    def title(target):
+        return titles(config.nav).get(target, target)
+
+    parts = FENCE.split(markdown)
+    return "".join(part if part.startswith("```") else NAMED_PAGE.sub(named, LINK.sub(link, part)) for part in parts)
+
+
+def titles(nav):
+    """The titles of the navigation by page."""
+    found = {}
+    for entry in nav:
+        for name, value in entry.items():
+            if isinstance(value, list):
+                found |= titles(value)
+            else:
+                found[value] = name
+    return found
