@@ -15,4 +15,4 @@ cd api # a module of its own
   paths=./ray/... \
   output:crd:dir="$raw"
 cd ..
-go run ./hack/crdgen --in "$raw" --out operator/config/crd/bases
+go run ./hack/internal/crdgen --in "$raw" --out operator/config/crd/bases

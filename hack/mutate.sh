@@ -4,4 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
-exec go run ./hack/mutate "$@"
+exec go run ./hack/internal/mutate "$@"

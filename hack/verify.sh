@@ -10,7 +10,7 @@ before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 cp -a --parents "${generated[@]}" "$before"/
 
-hack/generate.sh
+hack/generate.sh --code
 for module in $libraries .; do (cd "$module" && go mod tidy); done
 failed=0
 for path in "${generated[@]}"; do

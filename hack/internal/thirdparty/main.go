@@ -92,7 +92,7 @@ func importsKnown(fd protoreflect.FileDescriptor) error {
 
 func print(fd protoreflect.FileDescriptor) ([]byte, error) {
 	var buf bytes.Buffer
-	fmt.Fprintf(&buf, "// Written by hack/thirdparty from the descriptor in %s. DO NOT EDIT.\n\n", goPackage(fd))
+	fmt.Fprintf(&buf, "// Written by hack/internal/thirdparty from the descriptor in %s. DO NOT EDIT.\n\n", goPackage(fd))
 	p := protoprint.Printer{SortElements: true, Indent: "  "}
 	if err := p.PrintProtoFile(fd, &buf); err != nil {
 		return nil, fmt.Errorf("printing %s: %w", fd.Path(), err)

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 	write(t, dir, "b", `{"openapi":"3.1.0","tags":[{"name":"B"}],
 		"paths":{"/b/logs":{"get":{"operationId":"JobService_GetJobLogs","responses":{"200":{"content":{"application/json":{}}}}}},"/b":{"post":{"operationId":"ClusterService_FrobCluster","requestBody":{"content":{"application/json":{}}},"responses":{}}}},
 		"components":{"schemas":{"Y":{"type":"object"}}}}`)
-	if err := run(dir, "../../samples"); err != nil {
+	if err := run(dir, "../../../samples"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -81,7 +81,7 @@ func TestRunRefusesDifferentSchemasOfOneName(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a", `{"paths":{},"components":{"schemas":{"X":{"type":"object"}}}}`)
 	write(t, dir, "b", `{"paths":{},"components":{"schemas":{"X":{"type":"string"}}}}`)
-	if err := run(dir, "../../samples"); err == nil {
+	if err := run(dir, "../../../samples"); err == nil {
 		t.Error("want an error")
 	}
 }
@@ -114,7 +114,7 @@ func dropExamples(v any) {
 
 // TestDocument holds the generated document to what readers rely on. That the gateway takes the examples is a test of apiserver/cmd/apiserver.
 func TestDocument(t *testing.T) {
-	data, err := os.ReadFile("../../proto/gen/openapi/" + merged)
+	data, err := os.ReadFile("../../../proto/gen/openapi/" + merged)
 	if err != nil {
 		t.Fatal(err)
 	}

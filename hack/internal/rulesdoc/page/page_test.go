@@ -8,11 +8,11 @@ import (
 )
 
 func TestPageIsUpToDate(t *testing.T) {
-	got, err := os.ReadFile("../../../docs/validation.md")
+	got, err := os.ReadFile("../../../../docs/validation.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(Markdown()), string(got)); diff != "" {
-		t.Errorf("docs/validation.md differs from the rules; run go run ./hack/rulesdoc (-want +got):\n%s", diff)
+		t.Errorf("docs/validation.md differs from the rules; run go run ./hack/internal/rulesdoc (-want +got):\n%s", diff)
 	}
 }

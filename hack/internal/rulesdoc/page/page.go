@@ -14,7 +14,7 @@ import (
 
 const intro = `# Validation rules
 
-This page is generated from the rules in ` + "`pkg/validation`" + ` by ` + "`go run ./hack/rulesdoc`" + `; do not edit it.
+This page is generated from the rules in ` + "`pkg/validation`" + ` by ` + "`go run ./hack/internal/rulesdoc`" + `; do not edit it.
 
 The gateway, the webhook, the operator and ` + "`raygate validate`" + ` apply the same rules and print the same words. Each problem names its rule by
 an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501 are additions.

@@ -13,7 +13,7 @@ import (
 
 // The page has each method, message and field of the package, and each link leads somewhere. That it is what the protos say is checked by `make verify`.
 func TestPage(t *testing.T) {
-	data, err := os.ReadFile("../../docs/reference.md")
+	data, err := os.ReadFile("../../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}

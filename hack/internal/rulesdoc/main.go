@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/raygate/raygate/hack/rulesdoc/page"
+	"github.com/raygate/raygate/hack/internal/rulesdoc/page"
 )
 
 func main() {

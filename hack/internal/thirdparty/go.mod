@@ -1,4 +1,4 @@
-module github.com/raygate/raygate/hack/thirdparty
+module github.com/raygate/raygate/hack/internal/thirdparty
 
 go 1.26.0
 
