@@ -34,7 +34,7 @@ beside() {
 	(cd hack/release && go test -timeout "$limit" ./...) || failed=1
 	# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
 	(cd localcluster && go test -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
-	for module in $libraries observability; do
+	for module in $libraries observability test/bench; do
 		(cd "$module" && go test -timeout "$limit" ./...) || failed=1
 	done
 	return "$failed"
