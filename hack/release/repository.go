@@ -63,7 +63,7 @@ func (o *options) checkLibraries(ctx context.Context) error {
 		return err
 	}
 	var wrong []string
-	for _, file := range strings.FieldsSeq(files) {
+	for file := range strings.FieldsSeq(files) {
 		text, err := os.ReadFile(filepath.Join(o.source, file))
 		if err != nil {
 			return err
