@@ -147,21 +147,3 @@ func TestAutoscalerCanDoNothingElse(t *testing.T) {
 		}
 	}
 }
-
-func TestMissingServiceAccountOfTheUserIsReported(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Autoscaling(), raytest.Head(func(h *rayv1.HeadGroupSpec) {
-		h.Template.Spec.ServiceAccountName = "mine"
-	})))
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "AutoscalerServiceAccountNotFound")) == 1 })
-	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "mine"}}
-	w.Create(sa)
-	w.eventuallyReady("demo")
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.EnableInTreeAutoscaling, rc.Spec.Suspend = nil, new(true) })
-	w.Eventually("the Role to go", func() bool { return !w.Read(w.childrenOf("demo")["Role"]) })
-	if !w.Read(sa) {
-		t.Error("the user's ServiceAccount was deleted")
-	}
-}

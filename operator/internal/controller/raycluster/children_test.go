@@ -21,7 +21,6 @@ import (
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
-	"github.com/raygate/raygate/operator/internal/build/route"
 	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -141,12 +140,12 @@ func TestChildThatIsChangedBackIsRepairedLessOften(t *testing.T) {
 	}
 }
 
-func TestWhatIsInTheWayIsAFailureToCreate(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo", publishing())
-	theirs := route.Ingress(raytest.RayCluster("ns/demo", raytest.UID("another")))
-	b := newBench(t, rc, interceptor.Funcs{}, theirs)
+func TestHeadServiceOfAnotherClusterIsLeftAlone(t *testing.T) {
+	theirs := service.Head(raytest.RayCluster("ns/demo", raytest.UID("another")), service.Options{})
+	b := newEmptyBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{}, theirs)
 	b.mustReconcile()
-	if c := b.childFailure(); c == nil || c.Reason != "FailedToCreateIngress" || !strings.Contains(c.Message, "its controller is RayCluster demo") {
+	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure)
+	if c == nil || c.Reason != rayv1.ReasonFailedCreateHeadService || !strings.Contains(c.Message, "its controller is RayCluster demo") {
 		t.Errorf("condition %+v", c)
 	}
 }

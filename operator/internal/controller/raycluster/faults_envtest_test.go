@@ -254,34 +254,3 @@ func TestALostHostTakesItsReplicaAlong(t *testing.T) {
 		t.Errorf("the replica that was whole did not stay; lost %v", before)
 	}
 }
-
-func TestRecreateReplacesEveryPodOfAChangedSpec(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), raytest.Recreate()))
-	w.eventuallyReady("demo")
-	old := map[string]bool{}
-	for _, p := range w.pods("demo") {
-		old[string(p.UID)] = true
-	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
-	w.Eventually("another worker", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
-	kept := 0
-	for _, p := range w.pods("demo") {
-		if old[string(p.UID)] {
-			kept++
-		}
-	}
-	if kept != 3 {
-		t.Errorf("%d of 3 Pods were kept when the number of workers changed", kept)
-	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
-		rc.Spec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "CHANGED", Value: "yes"}}
-	})
-	w.Eventually("new Pods", func() bool {
-		list := w.pods("demo")
-		return len(list) == 4 && !slices.ContainsFunc(list, func(p corev1.Pod) bool { return old[string(p.UID)] || !podReady(&p) })
-	})
-	w.eventuallyReady("demo")
-}

@@ -1,7 +1,6 @@
 package raycluster
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -52,22 +50,6 @@ func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 	}
 }
 
-func TestWorkersFollowReplicas(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
-	w.eventuallyReady("demo")
-	for _, replicas := range []int32{4, 0, 2} {
-		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = &replicas })
-		w.Eventually(fmt.Sprintf("%d ready workers", replicas), func() bool {
-			st := w.get("demo").Status
-			return st.DesiredWorkerReplicas == replicas && st.ReadyWorkerReplicas == replicas
-		})
-		w.Eventually("as many Pods", func() bool { return len(w.pods("demo")) == int(replicas)+1 })
-	}
-}
-
 func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,24 +75,6 @@ func TestSuspendAndResume(t *testing.T) {
 	if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended) {
 		t.Error("the resumed cluster still says that it is suspended")
 	}
-}
-
-func TestDeletionLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
-	w.eventuallyReady("demo")
-	if err := w.Client.Delete(t.Context(), w.get("demo")); err != nil {
-		t.Fatal(err)
-	}
-	w.Eventually("Pods and Services to go", func() bool {
-		var services corev1.ServiceList
-		if err := w.Client.List(t.Context(), &services, client.InNamespace(w.Namespace)); err != nil {
-			t.Fatal(err)
-		}
-		return len(w.pods("demo")) == 0 && len(services.Items) == 0
-	})
 }
 
 func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
@@ -170,123 +134,4 @@ func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
 		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "demo"}, &rayv1.RayCluster{})
 		return apierrors.IsNotFound(err)
 	})
-}
-
-func TestForeignServiceIsNotOverwritten(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo-head-svc"},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "theirs"}, Ports: []corev1.ServicePort{{Port: 80}}},
-	}
-	w.Create(theirs)
-	w.Create(w.cluster("demo"))
-	w.Eventually("the refusal", func() bool {
-		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterReplicaFailure)
-		return c != nil && c.Reason == rayv1.ReasonFailedCreateHeadService && strings.Contains(c.Message, "demo-head-svc")
-	})
-	got := &corev1.Service{}
-	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(theirs), got); err != nil {
-		t.Fatal(err)
-	}
-	if got.ResourceVersion != theirs.ResourceVersion {
-		t.Error("somebody else's Service was changed")
-	}
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreateService")) == 1 })
-}
-
-func TestForeignPodWithOurLabelsIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
-	w.eventuallyReady("demo")
-	labels := w.pods("demo")[0].DeepCopy().Labels
-	labels[rayv1.LabelNodeType], labels[rayv1.LabelGroup] = string(rayv1.WorkerNode), "cpu"
-	theirs := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "theirs", Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-	}
-	w.Create(theirs)
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
-		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(0))
-		rc.Spec.WorkerGroupSpecs[0].ScaleStrategy.WorkersToDelete = []string{"theirs"}
-	})
-	w.Eventually("our workers to go", func() bool { return len(w.pods("demo")) == 2 })
-	time.Sleep(500 * time.Millisecond)
-	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(theirs), &corev1.Pod{}); err != nil {
-		t.Errorf("somebody else's Pod: %v", err)
-	}
-}
-
-func TestRestartWhileCreatingMakesNoDuplicates(t *testing.T) {
-	t.Parallel()
-	const clusters, each = 20, 4
-	w := newWorld(t)
-	_, stop := w.startOperator()
-	for i := range clusters {
-		w.Create(w.cluster(fmt.Sprintf("demo-%d", i), raytest.Workers("cpu", each-1)))
-	}
-	made := func() int {
-		var list corev1.PodList
-		if err := w.Client.List(t.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
-			t.Fatal(err)
-		}
-		return len(list.Items)
-	}
-	w.Eventually("some Pods", func() bool { return made() > 5 })
-	stop()
-	if got := made(); got == clusters*each {
-		t.Log("all Pods were made before the restart; the test says little this time")
-	}
-	w.startOperator()
-	for i := range clusters {
-		w.eventuallyReady(fmt.Sprintf("demo-%d", i))
-	}
-	if got := made(); got != clusters*each {
-		t.Errorf("there are %d Pods, want %d", got, clusters*each)
-	}
-	heads := map[string]int{}
-	for i := range clusters {
-		for _, p := range w.pods(fmt.Sprintf("demo-%d", i)) {
-			if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
-				heads[p.Labels[rayv1.LabelCluster]]++
-			}
-		}
-	}
-	for name, n := range heads {
-		if n != 1 {
-			t.Errorf("%s has %d heads", name, n)
-		}
-	}
-}
-
-func TestQuotaIsReportedAndDoesNotHoldUpOtherGroups(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(&corev1.LimitRange{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "small"},
-		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
-			Type: corev1.LimitTypeContainer,
-			Max:  corev1.ResourceList{corev1.ResourceCPU: *resourceQuantity("4")},
-		}}},
-	})
-	w.Create(w.cluster("demo",
-		raytest.Workers("big", 2, raytest.GroupContainer(func(c *corev1.Container) {
-			c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resourceQuantity("8")}
-			c.Resources.Requests = nil
-		})),
-		raytest.Workers("small", 2)))
-	w.Eventually("the small group and the explanation", func() bool {
-		st := w.get("demo").Status
-		c := meta.FindStatusCondition(st.Conditions, rayv1.RayClusterReplicaFailure)
-		return st.ReadyWorkerReplicas == 2 && c != nil && strings.Contains(c.Message, "group big") &&
-			strings.Contains(c.Message, "maximum cpu usage per Container is 4")
-	})
-	time.Sleep(3 * time.Second) // some retries
-	if got := w.Events("demo", "FailedToCreateWorkerPod"); len(got) != 1 {
-		t.Errorf("reported the refusal %d times, want once: %q", len(got), got)
-	}
 }

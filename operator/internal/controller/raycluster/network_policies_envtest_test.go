@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -103,23 +102,6 @@ func TestPolicyOfARemovedGroupStaysWithItsPods(t *testing.T) {
 	}
 	finalizers()
 	w.eventuallyPolicies("demo-head demo-workers-a")
-}
-
-func TestForeignPolicyIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator(withNetworkPolicies)
-	theirs := &networkingv1.NetworkPolicy{ObjectMeta: w.At("demo-head")}
-	w.Create(theirs)
-	version := theirs.ResourceVersion
-	w.Create(w.fenced("demo"))
-	w.eventuallyPolicies("demo-head demo-workers-a demo-workers-b") // the others are made all the same
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "NetworkPolicyNameCollision")) == 1 })
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{"touched": "yes"} })
-	time.Sleep(500 * time.Millisecond)
-	if got := len(w.Events("demo", "NetworkPolicyNameCollision")); got != 1 || !w.Read(theirs) || theirs.ResourceVersion != version {
-		t.Errorf("%d events, version %s, was %s", got, theirs.ResourceVersion, version)
-	}
 }
 
 func TestWithTheGateOffOnlyWhatNobodyWantsGoes(t *testing.T) {

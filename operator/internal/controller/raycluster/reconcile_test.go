@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/overlay"
 	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -127,45 +125,6 @@ func (b *bench) events() []string {
 		default:
 			return all
 		}
-	}
-}
-
-func TestQuotaRefusesTheThirdOfFiveWorkers(t *testing.T) {
-	var workers atomic.Int64 // workers are made side by side
-	full := true
-	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 5)), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if o.GetLabels()[rayv1.LabelGroup] == "cpu" {
-				if workers.Add(1) == 3 && full {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetGenerateName()+"abcde", errors.New("exceeded quota"))
-				}
-			}
-			return c.Create(ctx, o, opts...)
-		},
-	})
-	result := b.mustReconcile()
-	if got := len(b.pods()); got != 5 {
-		t.Errorf("%d Pods after the refusal, want the head and 4 workers", got)
-	}
-	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure)
-	if c == nil || c.Reason != rayv1.ReasonFailedCreateWorkerPod || !strings.Contains(c.Message, "exceeded quota") || strings.Contains(c.Message, "abcde") {
-		t.Errorf("condition %+v, want the refusal without the generated name", c)
-	}
-	if result.RequeueAfter == 0 || result.RequeueAfter > reconcile.LastRetry {
-		t.Errorf("looks again after %s", result.RequeueAfter)
-	}
-	b.mustReconcile() // too early: nothing is tried, and the condition stays
-	if workers.Load() != 5 || meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) == nil {
-		t.Errorf("tried %d creates, conditions %v", workers.Load(), b.status().Conditions)
-	}
-	full = false
-	b.clock.Step(2 * podexec.FirstRetry)
-	b.mustReconcile()
-	if got := len(b.pods()); got != 6 {
-		t.Errorf("%d Pods after the retry, want 6", got)
-	}
-	if meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure) != nil {
-		t.Error("the condition stays after the failure is over")
 	}
 }
 
