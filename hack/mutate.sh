@@ -4,4 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
+# A change may make a test take all memory: then it fails, and the machine goes on.
+ulimit -v 8388608
 exec go run ./hack/internal/mutate "$@"

@@ -34,6 +34,7 @@ type World struct {
 	Client    client.Client
 	Namespace string
 	env       *Env
+	looks     *looks
 }
 
 // World returns a new namespace whose name begins with prefix, in which Pods can be made.
@@ -43,7 +44,7 @@ func (e *Env) World(t *testing.T, prefix string) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{T: t, Client: c, env: e}
+	w := &World{T: t, Client: c, env: e, looks: &looks{last: map[string]int{}}}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	w.Create(ns)
 	w.Namespace = ns.Name

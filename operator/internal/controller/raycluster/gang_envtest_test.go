@@ -234,7 +234,7 @@ func TestKAIWithoutAQueueSaysSo(t *testing.T) {
 	w.startOperator(batchScheduler("kai-scheduler"))
 	w.Create(w.cluster("demo"))
 	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), rayv1.LabelKAIQueue) })
-	w.Eventually("the event", func() bool { return len(w.Events("demo", rayv1.ReasonBatchSchedulerProblem)) == 1 })
+	w.oneEvent("demo", rayv1.ReasonBatchSchedulerProblem)
 	w.Eventually("the head", func() bool { return len(w.pods("demo")) == 1 })
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{rayv1.LabelKAIQueue: "research"} })
 	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })

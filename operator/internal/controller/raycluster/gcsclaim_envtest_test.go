@@ -3,7 +3,6 @@ package raycluster
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,7 +58,6 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 	w.Eventually("the claim to be let go again", func() bool { return !owned() })
 	w.delete("demo")
 	w.Eventually("the cluster to go", func() bool { return w.gone("demo") })
-	time.Sleep(time.Second)
 	if !w.Read(claim) || claim.DeletionTimestamp != nil {
 		t.Error("the retained claim went with the cluster")
 	}
@@ -69,7 +67,7 @@ func TestClaimFollowsItsDeletionPolicy(t *testing.T) {
 	w.Eventually("the difference", func() bool {
 		return strings.Contains(w.childFailure("demo"), "storage.size: Forbidden: has no effect on the PersistentVolumeClaim that exists, where it is 1Gi")
 	})
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreatePVC")) == 1 })
+	w.oneEvent("demo", "FailedToCreatePVC")
 }
 
 func TestClaimThatNoOperatorMadeIsUsedAndNeverOwned(t *testing.T) {
@@ -94,7 +92,7 @@ func TestMissingClaimOfTheUserIsReported(t *testing.T) {
 	w.Create(w.cluster("demo", onVolume(&rayv1.GcsEmbeddedStorage{ClaimName: "mine"})))
 	w.Eventually("the condition", func() bool { return strings.Contains(w.childFailure("demo"), "PersistentVolumeClaim mine") })
 	w.Eventually("the head Pod all the same", func() bool { return len(w.pods("demo")) == 1 })
-	w.Eventually("the event", func() bool { return len(w.Events("demo", "FailedToCreatePVC")) == 1 })
+	w.oneEvent("demo", "FailedToCreatePVC")
 	claim := volume.Claim(raytest.RayCluster(w.Namespace + "/demo"))
 	claim.Name, claim.Labels, claim.OwnerReferences = "mine", nil, nil
 	w.Create(claim)

@@ -142,8 +142,7 @@ func TestMutualTLS(t *testing.T) {
 			return strings.Contains(w.childFailure("demo"), "has not been filled by cert-manager yet")
 		})
 		w.Eventually("the event", func() bool { return len(w.Events("demo", "MTLSCertsNotReady")) > 0 })
-		w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
-		time.Sleep(time.Second)
+		w.fence("demo")
 		if got := len(w.pods("demo")); got != 0 {
 			t.Errorf("%d Pods before there is a certificate", got)
 		}
@@ -219,7 +218,7 @@ func TestMutualTLS(t *testing.T) {
 		if err := talk(worker, head, "localhost"); err != nil { // by the same authority
 			t.Error(err)
 		}
-		time.Sleep(time.Second)
+		w.fence("demo")
 		if diff := cmp.Diff(before, uids(w.pods("demo"))); diff != "" {
 			t.Errorf("Pods were replaced (-before +after):\n%s", diff)
 		}

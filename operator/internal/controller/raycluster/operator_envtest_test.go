@@ -79,7 +79,7 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)
 	c := Config{
-		Client:         mgr.GetClient(),
+		Client:         w.Looking(mgr.GetClient()),
 		Live:           mgr.GetAPIReader(),
 		Recorder:       mgr.GetEventRecorder("raycluster-controller"),
 		Clock:          clock.RealClock{},
@@ -112,6 +112,18 @@ func (w *world) get(name string) *rayv1.RayCluster {
 		w.T.Fatal(err)
 	}
 	return rc
+}
+
+// fence returns when the operator has done about a cluster what it does now.
+func (w *world) fence(name string) {
+	w.T.Helper()
+	w.Fence(&rayv1.RayCluster{ObjectMeta: w.At(name)})
+}
+
+// oneEvent waits for events about a cluster, and fails when one comes more than once.
+func (w *world) oneEvent(name string, reasons ...string) {
+	w.T.Helper()
+	w.Once(&rayv1.RayCluster{ObjectMeta: w.At(name)}, reasons...)
 }
 
 func (w *world) pods(name string) []corev1.Pod {

@@ -121,7 +121,8 @@ func TestTakingOverALiveClusterTouchesNothing(t *testing.T) {
 				rc := w.get("live")
 				return rc.Status.ObservedGeneration == rc.Generation && rc.Status.Head.PodName != ""
 			})
-			time.Sleep(2 * settleTime) // whatever else it would do
+			time.Sleep(2 * settleTime) // progress is gathered so long
+			w.fence("live")
 			after := versions(w.pods("live"))
 			patches, once := 0, w.adoptedOnce()
 			for _, request := range counted.seen() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,14 +44,12 @@ type world struct {
 	mu      sync.Mutex
 	writes  []string // to the API server, by the operator
 	dialed  []string
-	refused string         // kind whose patches fail
-	touched int            // by fence
-	looked  map[string]int // the last touch that the operator has begun to look at, by RayJob
+	refused string // kind whose patches fail
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{World: controlPlane.Env(t).World(t, "rayjob-"), dash: dashboardfake.New(clock.RealClock{}), looked: map[string]int{}}
+	return &world{World: controlPlane.Env(t).World(t, "rayjob-"), dash: dashboardfake.New(clock.RealClock{})}
 }
 
 func (w *world) connect(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
@@ -118,59 +115,21 @@ func (w *world) note(verb string, o client.Object) {
 	w.writes = append(w.writes, verb+" "+kind+" "+o.GetName())
 }
 
-// touchAnnotation has the number of a touch.
-const touchAnnotation = "example.com/touched"
-
-// fence returns when the operator has looked twice at a RayJob that exists, from the beginning to the end: what it does now, it has done. Looks at
-// one RayJob come one after the other, so each touch that is looked at ends the look at the one before.
+// fence returns when the operator has done about a RayJob what it does now.
 func (w *world) fence(name string) {
 	w.T.Helper()
-	for range 3 {
-		w.mu.Lock()
-		w.touched++
-		touch := w.touched
-		w.mu.Unlock()
-		w.change(name, func(j *rayv1.RayJob) {
-			metav1.SetMetaDataAnnotation(&j.ObjectMeta, touchAnnotation, strconv.Itoa(touch))
-		})
-		w.Eventually("a look at "+name, func() bool {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.looked[name] >= touch
-		})
-	}
+	w.Fence(&rayv1.RayJob{ObjectMeta: w.At(name)})
 }
 
-// oneEvent waits for an event about a RayJob, and fails when it comes more than once.
+// oneEvent waits for events about a RayJob, and fails when one comes more than once.
 func (w *world) oneEvent(name string, reasons ...string) {
 	w.T.Helper()
-	for _, reason := range reasons {
-		w.Eventually("the event "+reason, func() bool { return len(w.Events(name, reason)) > 0 })
-	}
-	w.fence(name)
-	for _, reason := range reasons {
-		if notes := w.Events(name, reason); len(notes) != 1 {
-			w.T.Errorf("event %s came %d times: %v", reason, len(notes), notes)
-		}
-	}
+	w.Once(&rayv1.RayJob{ObjectMeta: w.At(name)}, reasons...)
 }
 
-// counted notes writes, and looks at what was touched.
+// counted notes writes.
 func (w *world) counted(c client.Client) client.Client {
-	wc, ok := c.(client.WithWatch)
-	if !ok {
-		wc = withoutWatch{Client: c}
-	}
-	return interceptor.NewClient(wc, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			err := c.Get(ctx, key, o, opts...)
-			if n, none := strconv.Atoi(o.GetAnnotations()[touchAnnotation]); none == nil {
-				w.mu.Lock()
-				w.looked[o.GetName()] = n
-				w.mu.Unlock()
-			}
-			return err
-		},
+	return interceptor.NewClient(withoutWatch{Client: w.Looking(c)}, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			w.note("create", o)
 			return c.Create(ctx, o, opts...)

@@ -3,7 +3,6 @@ package rayservice
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,18 +38,16 @@ func TestMain(m *testing.M) { controlPlane.Main(m) }
 type world struct {
 	*controlplane.World
 
-	mu      sync.Mutex
-	dashes  map[string]*dashboardfake.Dashboard
-	ill     map[string]bool // clusters whose proxies are not healthy
-	writes  []string        // to the API server, by the operator
-	touched int             // by fence
-	looked  map[string]int  // the last touch that the operator has begun to look at, by RayService
-	stop    func()
+	mu     sync.Mutex
+	dashes map[string]*dashboardfake.Dashboard
+	ill    map[string]bool // clusters whose proxies are not healthy
+	writes []string        // to the API server, by the operator
+	stop   func()
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: controlPlane.Env(t).World(t, "rayservice-"), dashes: map[string]*dashboardfake.Dashboard{}, ill: map[string]bool{}, looked: map[string]int{}}
+	w := &world{World: controlPlane.Env(t).World(t, "rayservice-"), dashes: map[string]*dashboardfake.Dashboard{}, ill: map[string]bool{}}
 	// Endpoints are only those Pods whose node exists.
 	if err := client.IgnoreAlreadyExists(w.Client.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})); err != nil {
 		t.Fatal(err)
@@ -121,29 +118,10 @@ func (w *world) note(verb string, o client.Object) {
 	w.writes = append(w.writes, verb+" "+kind+" "+o.GetName())
 }
 
-// touchAnnotation has the number of a touch.
-const touchAnnotation = "example.com/touched"
-
-// fence returns when the operator has looked twice at a RayService, from the beginning to the end: what it does now, it has done. Looks at one
-// RayService come one after the other, so each touch that is looked at ends the look at the one before.
+// fence returns when the operator has done about a RayService what it does now.
 func (w *world) fence(name string) {
 	w.T.Helper()
-	for range 3 {
-		w.mu.Lock()
-		w.touched++
-		touch := w.touched
-		w.mu.Unlock()
-		w.Eventually("a touch of "+name, func() bool {
-			rs := w.get(name)
-			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, touchAnnotation, strconv.Itoa(touch))
-			return w.Client.Update(w.T.Context(), rs) == nil
-		})
-		w.Eventually("a look at "+name, func() bool {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.looked[name] >= touch
-		})
-	}
+	w.Fence(&rayv1.RayService{ObjectMeta: w.At(name)})
 }
 
 // quiet fails when the operator writes something.
@@ -158,18 +136,9 @@ func (w *world) quiet(name string) {
 	}
 }
 
-// counted notes writes, and looks at what was touched.
+// counted notes writes.
 func (w *world) counted(c client.Client) client.Client {
-	return interceptor.NewClient(withoutWatch{Client: c}, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			err := c.Get(ctx, key, o, opts...)
-			if n, none := strconv.Atoi(o.GetAnnotations()[touchAnnotation]); none == nil {
-				w.mu.Lock()
-				w.looked[o.GetName()] = n
-				w.mu.Unlock()
-			}
-			return err
-		},
+	return interceptor.NewClient(withoutWatch{Client: w.Looking(c)}, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			w.note("create", o)
 			return c.Create(ctx, o, opts...)
