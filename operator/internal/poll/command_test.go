@@ -27,7 +27,6 @@ func TestCommandRunsOnce(t *testing.T) {
 			if o := p.Do("a", "submit", c); o.Done {
 				t.Errorf("got %+v before its end", o)
 			}
-			p.Forget("a", "submit") // too early
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -91,24 +90,27 @@ func TestRemove(t *testing.T) {
 	})
 }
 
-// TestCommandsAreNeverCutShort has more of them last than the slow lane has places.
-func TestCommandsAreNeverCutShort(t *testing.T) {
-	run(t, Options{Workers: 2, SlowWorkers: 1}, func(t *testing.T, p *Poller[string, int]) {
+// TestForgetWhileItRuns deletes a RayJob together with its cluster while its job is being stopped.
+func TestForgetWhileItRuns(t *testing.T) {
+	run(t, Options{}, func(t *testing.T, p *Poller[string, int]) {
 		var ended atomic.Int32
-		for i := range 6 {
-			p.Do(fmt.Sprint(i), "submit", Command{Timeout: 20 * time.Second, Run: func(ctx context.Context) error {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(10 * time.Second):
-					ended.Add(1)
-					return nil
-				}
-			}})
+		c := Command{Timeout: timeout, Run: func(context.Context) error {
+			time.Sleep(time.Second)
+			ended.Add(1)
+			return nil
+		}}
+		for _, key := range []string{"forgotten", "wanted again"} {
+			p.Do(key, "stop", c)
+			p.Forget(key, "stop")
 		}
-		time.Sleep(time.Minute)
-		if n := ended.Load(); n != 6 {
-			t.Errorf("want 6 to end well, got %d", n)
+		p.Do("wanted again", "stop", c)
+		time.Sleep(timeout)
+		synctest.Wait()
+		if n := p.Targets(); n != 1 || ended.Load() != 2 {
+			t.Errorf("want one target, and both commands at their end, got %d and %d", n, ended.Load())
+		}
+		if o, _ := p.Outcome("wanted again", "stop"); !o.Done {
+			t.Error("want the outcome of the command that was wanted again")
 		}
 	})
 }

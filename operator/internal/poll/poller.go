@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -11,15 +12,13 @@ import (
 
 // Options tune a Poller. The zero value of each field but Clock is usable.
 type Options struct {
-	Clock clock.WithDelayedExecution
+	Clock clock.Clock
 	// Random returns a number from 0 to below 1 for jitter. Nil means one that differs.
 	Random func() float64
 	// MaxBackoff limits the pause after failures. 0 means 30 seconds.
 	MaxBackoff time.Duration
-	// Workers and SlowWorkers are the widths of the two lanes. 0 means 16 and 64.
-	Workers, SlowWorkers int
-	// SlowAfter is how long a request may stay in the fast lane. 0 means half a second.
-	SlowAfter time.Duration
+	// MaxInFlight limits the requests in flight, for the memory and the connections that they hold. 0 means 1,024.
+	MaxInFlight int
 }
 
 // Poller polls targets named by keys. All methods are safe for concurrent use and none waits for a target.
@@ -28,11 +27,11 @@ type Poller[K comparable, V any] struct {
 	ctx    context.Context // ends all requests
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	places chan struct{} // has an element per request in flight
 
-	mu         sync.Mutex
-	closed     bool
-	targets    map[K]*target[V]
-	fast, slow lane[V]
+	mu      sync.Mutex
+	closed  bool
+	targets map[K]*target[V]
 }
 
 // target is one target. The lock of the Poller protects it.
@@ -41,16 +40,17 @@ type target[V any] struct {
 	observers map[string]*observing[V]
 	answer    Answer[V]
 	failures  int
-	// slow says that the last request took long.
-	slow bool
-	// due says that the query is to be asked, and again that it is to be asked once more after the one in flight.
-	due, again bool
-	timer      clock.Timer
-	// current waits for a place in a lane or is in flight.
-	current  *work[V]
+	// next is when the query is due. Zero means now.
+	next time.Time
+	// again says that the query is due once more after the one in flight.
+	again bool
+	// cancel ends the query in flight, if any.
+	cancel   context.CancelFunc
 	commands map[string]*command
 	pending  []*command
-	remove   func() // takes the target out of the map
+	// serving says that a goroutine serves the target. It listens to changed while it rests.
+	serving bool
+	changed chan struct{}
 }
 
 type observing[V any] struct {
@@ -60,7 +60,10 @@ type observing[V any] struct {
 
 type command struct {
 	Command
+	name    string
 	outcome Outcome
+	// forgotten says that nobody wants to know the outcome.
+	forgotten bool
 }
 
 // New returns a Poller that works until Start returns.
@@ -68,20 +71,10 @@ func New[K comparable, V any](o Options) *Poller[K, V] {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	orDefault(&o.MaxBackoff, 30*time.Second)
-	orDefault(&o.Workers, 16)
-	orDefault(&o.SlowWorkers, 64)
-	orDefault(&o.SlowAfter, 500*time.Millisecond)
-	p := &Poller[K, V]{o: o, targets: map[K]*target[V]{}}
+	o.MaxBackoff = cmp.Or(o.MaxBackoff, 30*time.Second)
+	p := &Poller[K, V]{o: o, targets: map[K]*target[V]{}, places: make(chan struct{}, cmp.Or(o.MaxInFlight, 1024))}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.fast.free, p.slow.free = o.Workers, o.SlowWorkers
 	return p
-}
-
-func orDefault[T time.Duration | int](value *T, byDefault T) {
-	if *value <= 0 {
-		*value = byDefault
-	}
 }
 
 // Start waits for the end of the context, ends all requests and returns when they have. Nobody is woken after that.
@@ -89,9 +82,6 @@ func (p *Poller[K, V]) Start(ctx context.Context) error {
 	<-ctx.Done()
 	p.mu.Lock()
 	p.closed = true
-	for _, t := range p.targets {
-		t.stopTimer()
-	}
 	p.mu.Unlock()
 	p.cancel()
 	p.wg.Wait()
@@ -106,11 +96,11 @@ func (p *Poller[K, V]) Observe(key K, name string, q Query[V], o Observer[V]) An
 	defer p.mu.Unlock()
 	t := p.get(key)
 	if len(t.observers) == 0 || t.query.Revision != q.Revision {
-		t.failures, t.due, t.again = 0, true, true
+		t.failures, t.next, t.again = 0, time.Time{}, true
+		defer p.advance(key, t)
 	}
 	t.query = q
 	t.observers[name] = &observing[V]{Observer: o, seen: t.answer}
-	p.advance(t)
 	return t.answer
 }
 
@@ -121,10 +111,7 @@ func (p *Poller[K, V]) Unobserve(key K, name string) {
 	defer p.mu.Unlock()
 	if t := p.targets[key]; t != nil {
 		delete(t.observers, name)
-		if len(t.observers) == 0 {
-			t.drop()
-		}
-		p.advance(t)
+		p.dropIfUnobserved(key, t)
 	}
 }
 
@@ -144,8 +131,8 @@ func (p *Poller[K, V]) Refresh(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.targets[key]; t != nil && t.failures == 0 && len(t.observers) > 0 {
-		t.due, t.again = true, true
-		p.advance(t)
+		t.next, t.again = time.Time{}, true
+		p.advance(key, t)
 	}
 }
 
@@ -158,11 +145,12 @@ func (p *Poller[K, V]) Do(key K, name string, c Command) Outcome {
 	t := p.get(key)
 	known := t.commands[name]
 	if known == nil {
-		known = &command{Command: c}
+		known = &command{Command: c, name: name}
 		t.commands[name] = known
 		t.pending = append(t.pending, known)
-		p.advance(t)
+		p.advance(key, t)
 	}
+	known.forgotten = false
 	return known.outcome
 }
 
@@ -176,13 +164,17 @@ func (p *Poller[K, V]) Outcome(key K, name string) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// Forget forgets the outcome of a command, so that the next Do of that name runs it again. One that is not done stays.
+// Forget forgets the outcome of a command, so that the next Do of that name runs it again. One that is not done is carried
+// out and forgotten when it ends.
 func (p *Poller[K, V]) Forget(key K, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t := p.targets[key]; t != nil && t.commands[name] != nil && t.commands[name].outcome.Done {
-		delete(t.commands, name)
-		p.advance(t)
+	if t := p.targets[key]; t != nil && t.commands[name] != nil {
+		c := t.commands[name]
+		if c.forgotten = true; c.outcome.Done {
+			delete(t.commands, name)
+			p.advance(key, t)
+		}
 	}
 }
 
@@ -190,45 +182,29 @@ func (p *Poller[K, V]) Forget(key K, name string) {
 func (p *Poller[K, V]) Remove(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.targets[key]
-	if t == nil {
-		return
+	if t := p.targets[key]; t != nil {
+		clear(t.observers)
+		clear(t.commands)
+		p.dropIfUnobserved(key, t)
 	}
-	clear(t.observers)
-	clear(t.commands)
-	t.drop()
-	p.advance(t)
 }
 
-// Targets is the number of targets that are known.
-func (p *Poller[K, V]) Targets() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.targets)
+// dropIfUnobserved cancels the query in flight of a target that nobody observes.
+func (p *Poller[K, V]) dropIfUnobserved(key K, t *target[V]) {
+	if len(t.observers) > 0 {
+		return
+	}
+	if t.cancel != nil {
+		t.cancel()
+	}
+	p.advance(key, t)
 }
 
 func (p *Poller[K, V]) get(key K) *target[V] {
 	t := p.targets[key]
 	if t == nil {
-		t = &target[V]{
-			observers: map[string]*observing[V]{}, commands: map[string]*command{}, remove: func() { delete(p.targets, key) },
-		}
+		t = &target[V]{observers: map[string]*observing[V]{}, commands: map[string]*command{}, changed: make(chan struct{}, 1)}
 		p.targets[key] = t
 	}
 	return t
-}
-
-// drop cancels a query in flight.
-func (t *target[V]) drop() {
-	if w := t.current; w != nil && w.command == nil && w.cancel != nil {
-		w.dropped = true
-		w.cancel()
-	}
-}
-
-func (t *target[V]) stopTimer() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.timer = nil
-	}
 }

@@ -45,7 +45,6 @@ type fakeTarget struct {
 	value    int
 	err      error
 	lasts    time.Duration // forever if negative
-	deaf     bool          // to its context
 	asked    []time.Duration
 	begin    time.Time
 	inFlight int
@@ -65,12 +64,10 @@ func (f *fakeTarget) ask(ctx context.Context) (int, error) {
 	f.asked = append(f.asked, time.Since(f.begin))
 	f.inFlight++
 	f.most = max(f.most, f.inFlight)
-	lasts, deaf := f.lasts, f.deaf
+	lasts := f.lasts
 	f.mu.Unlock()
 	defer f.set(func(f *fakeTarget) { f.inFlight-- })
 	switch {
-	case deaf:
-		time.Sleep(lasts)
 	case lasts < 0:
 		<-ctx.Done()
 		return 0, ctx.Err()
@@ -202,65 +199,48 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestHangingTargetsDelayNobody registers targets that hang before others that answer at once, and lets them hang for good.
+// TestHangingTargetsDelayNobody registers a target that answers at once after many that hang until their deadline.
 func TestHangingTargetsDelayNobody(t *testing.T) {
-	const hanging, healthy, rounds = 50, 150, 100
-	for name, deaf := range map[string]bool{"until their deadline": false, "beyond it": true} {
-		t.Run(name, func(t *testing.T) {
-			run(t, Options{Workers: 4, SlowWorkers: 8}, func(t *testing.T, p *Poller[string, int]) {
-				for i := range hanging {
-					f := newTarget()
-					if f.lasts = -1; deaf {
-						f.deaf, f.lasts = true, 10*time.Minute
-					}
-					p.Observe(fmt.Sprint("hanging", i), "job", f.query(), Observer[int]{Wake: func() {}})
-				}
-				targets := make([]*fakeTarget, healthy)
-				for i := range targets {
-					targets[i] = newTarget()
-					p.Observe(fmt.Sprint("healthy", i), "job", targets[i].query(), Observer[int]{Wake: func() {}})
-				}
-				time.Sleep(rounds * interval)
-				synctest.Wait()
-				// A target that hangs holds one of four places for half a second, once.
-				const first = hanging / 4 * 500 * time.Millisecond
-				for i, f := range targets {
-					asked := f.times()
-					if len(asked) < rounds-3 || asked[0] > first {
-						t.Fatalf("healthy target %d: %d requests, the first after %v", i, len(asked), asked[0])
-					}
-					for j := 2; j < len(asked); j++ {
-						if pause := asked[j] - asked[j-1]; asked[j] > 10*time.Second && pause != interval {
-							t.Fatalf("healthy target %d: %v between two requests", i, pause)
-						}
-					}
-				}
-				for i := range hanging {
-					if a := p.Answer(fmt.Sprint("hanging", i)); !errors.Is(a.Err, context.DeadlineExceeded) || a.FailingSince.IsZero() {
-						t.Fatalf("hanging target %d: got %+v", i, a)
-					}
-				}
-			})
-		})
-	}
+	const hanging, rounds = 1000, 100
+	run(t, Options{}, func(t *testing.T, p *Poller[string, int]) {
+		hangs, healthy := newTarget(), newTarget()
+		hangs.lasts = -1
+		for i := range hanging {
+			p.Observe(fmt.Sprint("hanging", i), "job", hangs.query(), Observer[int]{Wake: func() {}})
+		}
+		p.Observe("healthy", "job", healthy.query(), Observer[int]{Wake: func() {}})
+		time.Sleep(rounds*interval - time.Second)
+		asked := healthy.times()
+		if len(asked) != rounds {
+			t.Errorf("want %d requests, got %d", rounds, len(asked))
+		}
+		for i, at := range asked {
+			if at != time.Duration(i)*interval {
+				t.Fatalf("request %d came after %v", i, at)
+			}
+		}
+		for i := range hanging {
+			if a := p.Answer(fmt.Sprint("hanging", i)); !errors.Is(a.Err, context.DeadlineExceeded) || a.FailingSince.IsZero() {
+				t.Fatalf("hanging target %d: got %+v", i, a)
+			}
+		}
+	})
 }
 
-// TestSlowTargetAnswers has an answer that takes longer than the fast lane allows, while the slow lane is full.
-func TestSlowTargetAnswers(t *testing.T) {
-	run(t, Options{Workers: 1, SlowWorkers: 1}, func(t *testing.T, p *Poller[string, int]) {
-		hangs, slow := newTarget(), newTarget()
-		hangs.lasts, slow.lasts, slow.value = -1, 2*time.Second, 7
-		p.Observe("hangs", "job", hangs.query(), Observer[int]{Wake: func() {}})
-		p.Observe("slow", "job", slow.query(), Observer[int]{Wake: func() {}})
-		time.Sleep(timeout + 3*time.Second)
-		if a := p.Answer("slow"); a.Value != 7 || a.Err != nil || !a.FailingSince.IsZero() {
-			t.Errorf("got %+v", a)
+func TestRequestsInFlightAreBounded(t *testing.T) {
+	run(t, Options{MaxInFlight: 3}, func(t *testing.T, p *Poller[string, int]) {
+		f := newTarget()
+		f.lasts = time.Second
+		for i := range 9 {
+			p.Observe(fmt.Sprint(i), "job", f.query(), Observer[int]{Wake: func() {}})
 		}
-		slow.set(func(f *fakeTarget) { f.lasts = 0 })
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if slow.most != 1 || hangs.most != 1 {
-			t.Errorf("want one request in flight, got %d and %d", slow.most, hangs.most)
+		p.Unobserve("8", "job") // while it waits for its turn
+		time.Sleep(3*time.Second + interval/2)
+		if asked := f.times(); len(asked) < 8 || f.most != 3 {
+			t.Errorf("want all asked, 3 at a time, got %d at most at %v", f.most, asked)
+		}
+		if n := p.Targets(); n != 8 {
+			t.Errorf("want 8 targets, got %d", n)
 		}
 	})
 }
@@ -321,6 +301,7 @@ func TestRevision(t *testing.T) {
 func TestUnobserve(t *testing.T) {
 	run(t, Options{}, func(t *testing.T, p *Poller[string, int]) {
 		f, one, two := newTarget(), &changes{}, &changes{}
+		f.lasts = time.Millisecond // so that both observe before the first answer
 		p.Observe("a", "one", f.query(), one.observer())
 		p.Observe("a", "two", f.query(), two.observer())
 		time.Sleep(time.Second)
