@@ -3,7 +3,6 @@ package acceptance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
-	"sigs.k8s.io/yaml"
 )
 
 var validatePath = webhook.ValidatePath("RayCluster")
@@ -55,15 +53,6 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func templateJSON(t *testing.T) string {
-	t.Helper()
-	raw, err := yaml.YAMLToJSON([]byte(template))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
 // TestInvalidObjectsCanBeDeleted: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.
 func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 	c := connect(t)
@@ -97,26 +86,6 @@ func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 	}
 }
 
-// TestStatusIsNotMatched: the status is none of the webhooks' business.
-func TestStatusIsNotMatched(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	calls := hooks.count(validatePath)
-	if _, err := c.clusters(hub, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"status":{"state":"ready"}}`), metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
-	if got := hooks.count(validatePath); got != calls {
-		t.Errorf("a status write called the webhook %d times", got-calls)
-	}
-	if _, err := c.clusters(hub, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := hooks.count(validatePath); got != calls+1 {
-		t.Errorf("a patch called the webhook %d times, want once", got-calls)
-	}
-}
-
 // TestOldVersionIsValidatedAsHub: a write through v1alpha1 reaches the webhooks as v1, and is refused for what v1 refuses.
 func TestOldVersionIsValidatedAsHub(t *testing.T) {
 	c := connect(t)
@@ -146,26 +115,6 @@ func TestWebhookDown(t *testing.T) {
 	if _, err := c.clusters(hub, ns).Create(t.Context(), decode(invalid("b")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("webhook up again: %v, want a refusal", err)
 	}
-}
-
-// TestWebhookTimeout: a webhook that hangs holds a write up for the timeout and no longer.
-func TestWebhookTimeout(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	hooks.with(t, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }, validatePath)
-	begin := time.Now()
-	create(t, c, "rayclusters", ns, invalid("a"))
-	if took := time.Since(begin); took < 4*time.Second {
-		t.Errorf("the write passed after %s without waiting for the webhook", took)
-	}
-}
-
-// TestReviewWithWrongUID: an answer with another uid is no answer. The policy is Ignore, so the object passes.
-func TestReviewWithWrongUID(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	hooks.with(t, edited(func(r map[string]any) { r["response"].(map[string]any)["uid"] = "x" }), validatePath)
-	create(t, c, "rayclusters", ns, invalid("a"))
 }
 
 // TestDryRunAndGenerateName: dry-run and generateName.
@@ -212,54 +161,5 @@ func TestOldVersionWarnings(t *testing.T) {
 	}
 	if got := c.taken(); !strings.Contains(got, "is deprecated") || strings.Contains(got, "were kept") {
 		t.Errorf("update: warnings %q", got)
-	}
-}
-
-// TestLargeObject: the largest object that makes sense passes everything.
-func TestLargeObject(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	var groups []any
-	for i := range 100 {
-		labels := map[string]any{}
-		for j := range 32 {
-			labels[fmt.Sprintf("label-%d", j)] = "value"
-		}
-		groups = append(groups, map[string]any{"groupName": fmt.Sprint("group-", i), "labels": labels, "template": decode("{apiVersion: a, kind: b, t: " + template + "}").Object["t"]})
-	}
-	obj := decode(cluster("a"))
-	obj.Object["spec"].(map[string]any)["workerGroupSpecs"] = groups
-	if _, err := c.clusters(hub, ns).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	seen := get(t, c, "rayclusters", old, ns, "a")
-	if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
-		t.Errorf("writing it back through v1alpha1: %v", err)
-	}
-	if got := group(t, get(t, c, "rayclusters", hub, ns, "a").Object, "group-99")["labels"]; len(got.(map[string]any)) != 32 {
-		t.Errorf("labels of the last group: %v", got)
-	}
-}
-
-// TestMutationIsIdempotentOnTheServer: writing again and again through v1alpha1 fills in nothing twice and changes no generation.
-func TestMutationIsIdempotentOnTheServer(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	text := "{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: a}, spec: {entrypoint: x, rayClusterSpec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}}"
-	made := create(t, c, "rayjobs", ns, text)
-	first := stored(t, "rayjobs", ns, "a")
-	for range 2 {
-		made.SetLabels(map[string]string{"n": made.GetResourceVersion()})
-		var err error
-		if made, err = c.resource("rayjobs", old, ns).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	last := stored(t, "rayjobs", ns, "a")
-	if fmt.Sprint(first["spec"]) != fmt.Sprint(last["spec"]) {
-		t.Errorf("spec was %v, is %v", first["spec"], last["spec"])
-	}
-	if got := field(t, last, "metadata", "generation"); got != float64(1) {
-		t.Errorf("generation %v after writes of labels, want 1", got)
 	}
 }

@@ -11,50 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
-
-func TestServedVersions(t *testing.T) {
-	d, err := discovery.NewDiscoveryClientForConfig(env.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := d.ServerGroups()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range groups.Groups {
-		if g.Name != "ray.io" {
-			continue
-		}
-		if g.PreferredVersion.Version != hub || len(g.Versions) != 2 || g.Versions[1].Version != old {
-			t.Errorf("versions %+v, preferred %s", g.Versions, g.PreferredVersion.Version)
-		}
-	}
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	c.taken()
-	get(t, c, "rayclusters", hub, ns, "a")
-	if got := c.taken(); got != "" {
-		t.Errorf("a client of v1 is warned: %s", got)
-	}
-	get(t, c, "rayclusters", old, ns, "a")
-	if got := c.taken(); !strings.Contains(got, "ray.io/v1alpha1 RayCluster is deprecated; use ray.io/v1 RayCluster") {
-		t.Errorf("a client of v1alpha1 gets the warning %q", got)
-	}
-	for _, name := range []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io"} {
-		crd, err := c.dyn.Resource(crds).Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(field(t, crd.Object, "status", "storedVersions")); got != "[v1]" {
-			t.Errorf("%s: stored versions %s, want v1 alone", name, got)
-		}
-	}
-}
 
 // TestStoredForm: whatever version a client writes, v1 is stored, without the stash.
 func TestStoredForm(t *testing.T) {
@@ -314,30 +273,5 @@ func TestForgedAnnotationOfPreservedFields(t *testing.T) {
 	}
 	if err := forge(`{"$format":1,"spec":{"upgradeStrategy":{"type":"Sideways"}}}`); !apierrors.IsInvalid(err) {
 		t.Errorf("a value outside of the enum through the stash: %v", err)
-	}
-}
-
-// TestConversionsPerVersion: conversion is called for the other version only.
-func TestConversionsPerVersion(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	count := func() (int, int) {
-		return hooks.count(webhook.ConvertPath + " ray.io/v1"), hooks.count(webhook.ConvertPath + " ray.io/v1alpha1")
-	}
-	create(t, c, "rayclusters", ns, cluster("warm"))
-	toHub, _ := count()
-	create(t, c, "rayclusters", ns, cluster("a"))
-	obj := get(t, c, "rayclusters", hub, ns, "a")
-	obj.SetLabels(map[string]string{"a": "b"})
-	if _, err := c.clusters(hub, ns).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if h, _ := count(); h != toHub {
-		t.Errorf("clients of v1 caused %d conversions to v1", h-toHub)
-	}
-	_, toOld := count()
-	get(t, c, "rayclusters", old, ns, "a")
-	if _, o := count(); o == toOld {
-		t.Error("a read through v1alpha1 was not converted by the webhook")
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,21 +160,6 @@ func (s *spoiler) heal(paths ...string) {
 
 // gone breaks the connection, as a webhook does that is down.
 func gone(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
-
-// edited changes a good answer.
-func edited(edit func(response map[string]any)) func(http.ResponseWriter, *http.Request, http.Handler) {
-	return func(w http.ResponseWriter, r *http.Request, hook http.Handler) {
-		rec := httptest.NewRecorder()
-		hook.ServeHTTP(rec, r)
-		var review map[string]any
-		if err := json.Unmarshal(rec.Body.Bytes(), &review); err != nil {
-			panic(err)
-		}
-		edit(review)
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(review)
-	}
-}
 
 func serve(ctx context.Context) error {
 	ca, err := newAuthority()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,42 +69,6 @@ func stripped(t *testing.T, c *client, namespace string) *unstructured.Unstructu
 	seen := get(t, c, "rayclusters", old, namespace, "a")
 	seen.SetAnnotations(nil)
 	return seen
-}
-
-// TestOrderOfWebhooks: what a neighbour does to the list of groups, before us or after us, changes nothing of what
-// we put back.
-func TestOrderOfWebhooks(t *testing.T) {
-	c := connect(t)
-	specs := map[string]any{}
-	for _, name := range []string{"aaa-neighbour", "zzz-neighbour"} {
-		ns := newNamespace(t)
-		create(t, c, "rayclusters", ns, cluster("a"))
-		// It puts a group of its own first, as often as it is asked and does not find it.
-		neighbour(t, c, name, ns, func(obj map[string]any) string {
-			if g := group(t, obj, "injected"); g != nil {
-				return ""
-			}
-			return `[{"op":"add","path":"/spec/workerGroupSpecs/0","value":{"groupName":"injected","rayStartParams":{},"template":` + templateJSON(t) + `}}]`
-		})
-		calls := hooks.count(webhook.MutatePath("RayCluster"))
-		if _, err := c.clusters(old, ns).Update(t.Context(), stripped(t, c, ns), metav1.UpdateOptions{}); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if hooks.count(webhook.MutatePath("RayCluster")) == calls {
-			t.Errorf("%s: our own webhook was not called", name)
-		}
-		got := stored(t, "rayclusters", ns, "a")
-		if group(t, got, "a")["numOfHosts"] != float64(2) || field(t, group(t, got, "b"), "labels", "tier") != "gold" || field(t, got, "spec", "managedBy") == nil {
-			t.Errorf("%s: fields of v1 were lost: %v", name, got["spec"])
-		}
-		if g := group(t, got, "injected"); g == nil || g["numOfHosts"] != float64(1) || g["labels"] != nil {
-			t.Errorf("%s: the group of the neighbour is %v", name, g)
-		}
-		specs[name] = got["spec"]
-	}
-	if diff := cmp.Diff(specs["aaa-neighbour"], specs["zzz-neighbour"]); diff != "" {
-		t.Errorf("stored spec (-neighbour before +neighbour after):\n%s", diff)
-	}
 }
 
 // TestNeighbourUndoesOurWork: a neighbour that undoes what we put back is found out by the validating webhook, and the API server

@@ -2,13 +2,8 @@ package acceptance
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/internal/testing/suite"
-	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
 // withVersions is used by clean-up too, when the context of the test has ended; it returns the CRD of RayCluster with its versions changed.
@@ -133,80 +127,5 @@ func TestMigration(t *testing.T) {
 	}
 	if _, err := c.dyn.Resource(crds).Update(t.Context(), withoutOld(t, c), dryRun); err != nil {
 		t.Errorf("dropping a version that nothing is stored in: %v", err)
-	}
-}
-
-// TestUnservedVersion: before a version is dropped it can be closed, and opened again.
-func TestUnservedVersion(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	before := stored(t, "rayclusters", ns, "a")
-	serve := func(served bool) {
-		changeVersions(t, c, func(name string, v map[string]any) { v["served"] = name == hub || served })
-	}
-	serve(false)
-	t.Cleanup(func() { serve(true) })
-	await(t, "v1alpha1 to be closed", func() error {
-		_, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{})
-		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("got %w, want 404", errors.Join(err, errors.New("an answer")))
-		}
-		return nil
-	})
-	if got := get(t, c, "rayclusters", hub, ns, "a"); field(t, got.Object, "spec", "managedBy") == nil {
-		t.Errorf("as v1: %v", got.Object["spec"])
-	}
-	serve(true)
-	await(t, "v1alpha1 to be open", func() error {
-		_, err := c.clusters(old, ns).Get(t.Context(), "a", metav1.GetOptions{})
-		return err
-	})
-	if got := stored(t, "rayclusters", ns, "a"); fmt.Sprint(got) != fmt.Sprint(before) {
-		t.Errorf("stored %v, was %v", got, before)
-	}
-}
-
-var objects = flag.Int("objects", 200, "how many objects the test of the first list converts")
-
-// TestFirstList: after a restart the API server converts every object for the first list of v1alpha1. All must be
-// there; how long it takes is for BenchmarkConvert and -objects=5000.
-func TestFirstList(t *testing.T) {
-	suite.All(t, "restarts the API server with hundreds of objects")
-	c := connect(t)
-	ns := newNamespace(t)
-	var wg sync.WaitGroup
-	for worker := range 8 {
-		wg.Go(func() {
-			for i := worker; i < *objects; i += 8 {
-				if _, err := c.clusters(hub, ns).Create(t.Context(), decode(cluster(fmt.Sprint("c-", i))), metav1.CreateOptions{}); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := env.RestartAPIServer(); err != nil {
-		t.Fatal(err)
-	}
-	calls := hooks.count(webhook.ConvertPath + " ray.io/v1alpha1")
-	begin := time.Now()
-	var got *unstructured.UnstructuredList
-	await(t, "the list", func() (err error) {
-		got, err = c.clusters(old, ns).List(t.Context(), metav1.ListOptions{})
-		return err
-	})
-	t.Logf("%d objects in %s by %d calls", len(got.Items), time.Since(begin), hooks.count(webhook.ConvertPath+" ray.io/v1alpha1")-calls)
-	if len(got.Items) != *objects {
-		t.Errorf("%d objects in the list, want %d", len(got.Items), *objects)
-	}
-	for i := range got.Items {
-		if obj := &got.Items[i]; obj.GetAPIVersion() != "ray.io/v1alpha1" || !strings.Contains(obj.GetAnnotations()[extra], "managedBy") {
-			t.Fatalf("%s is of %s with annotations %v", obj.GetName(), obj.GetAPIVersion(), obj.GetAnnotations())
-		}
-	}
-	if err := c.clusters(hub, ns).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Error(err)
 	}
 }

@@ -182,22 +182,3 @@ func TestReinvocation(t *testing.T) {
 		t.Errorf("labels %v, variables %v", pod.Labels, env)
 	}
 }
-
-// TestNewFamilyLive: a file is all that a new family needs.
-func TestNewFamilyLive(t *testing.T) {
-	w := newWorld(t, settings{registry: head + `
-vendors:
-- name: gpu-stand-in
-  resources: {count: nvidia.com/gpu}
-- name: invented
-  resources: {count: chips.example.com/q, memory: chips.example.com/q-memory}
-  defaults: {count: 1}
-  rules: [{field: memory, roundUpTo: [2, 8]}]
-  env: [{name: Q_MEMORY, value: "${memory}@${container}"}]
-`})
-	pod := w.pod("a", "chips.example.com/q-memory=3")
-	w.Create(pod)
-	if got := asked(t, pod); got["chips.example.com/q"] != "1" || got["chips.example.com/q-memory"] != "8" || pod.Spec.Containers[0].Env[0].Value != "8@ray-worker" {
-		t.Errorf("asks for %v, variables %v", got, pod.Spec.Containers[0].Env)
-	}
-}

@@ -13,16 +13,6 @@ import (
 	"github.com/raygate/raygate/pkg/devices/load"
 )
 
-// use puts another registry in the place of that of all replicas.
-func (w *world) use(text string) {
-	w.T.Helper()
-	p, err := load.Registry([]byte(text))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.registry.Replace(p)
-}
-
 // counter is the value of a counter of the first replica, with this label value.
 func (w *world) counter(name, label string) float64 {
 	w.T.Helper()
