@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -14,13 +12,11 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/programs"
-	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 // rayService is a RayService as YAML with one application, on a head and two workers. More lines of its spec, and of the spec of its cluster,
@@ -224,183 +220,4 @@ func throughPortForward(t *testing.T, ns, target string) string {
 		t.Fatal(err)
 	}
 	return got
-}
-
-// The operator is killed again and again while traffic goes over to a new cluster. Each comes back knowing nothing.
-func TestServiceWhileTheOperatorCrashes(t *testing.T) {
-	suite.All(t, "the kill stories of the controller of RayServices cover each write of the operator")
-	ns := namespace(t)
-	kubectl(t, rayService("demo", ns, "one", nil, nil), "create", "-f", "-")
-	first := awaitService(t, ns, "demo", "is ready", isServing)
-	answers(t, ns, "demo-serve-svc", "one")
-	deployed := deployedAt(t, ns, activeOf(first))
-	requests := sendRequests(t, ns, func() string { return "demo-serve-svc" })
-
-	crash := func() {
-		product.operator.Kill()
-		if err := product.operator.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	editService(t, ns, "demo", func(s *rayv1.RayServiceSpec) { newImage("2.53.0")(s); s.ServeConfigV2 = serveConfig("two") })
-	awaitService(t, ns, "demo", "names a new cluster", func(rs *rayv1.RayService) bool { return rs.Status.PendingServiceStatus.RayClusterName != "" })
-	crash()
-	awaitService(t, ns, "demo", "has sent the configuration", func(rs *rayv1.RayService) bool { return len(rs.Status.PendingServiceStatus.Applications) > 0 })
-	crash()
-	eventually(t, "the Service to be switched", func(ctx context.Context) error {
-		svc := &corev1.Service{}
-		if err := product.client.Get(ctx, client.ObjectKey{Namespace: ns, Name: "demo-serve-svc"}, svc); err != nil {
-			return err
-		}
-		if svc.Spec.Selector[rayv1.LabelCluster] == activeOf(first) {
-			return fmt.Errorf("it leads to %s", activeOf(first))
-		}
-		return nil
-	})
-	if got := deployedAt(t, ns, activeOf(first)); got != deployed {
-		t.Errorf("the old cluster got a configuration at %f, its own is of %f", got, deployed)
-	}
-	crash()
-	second := awaitService(t, ns, "demo", "is upgraded", isOnAnother(first))
-	answers(t, ns, "demo-serve-svc", "two")
-	clusterGone(t, ns, activeOf(first))
-	requests.noneLost(t)
-	clusters := &rayv1.RayClusterList{}
-	if err := product.client.List(t.Context(), clusters, client.InNamespace(ns)); err != nil {
-		t.Fatal(err)
-	}
-	if len(clusters.Items) != 1 || clusters.Items[0].Name != activeOf(second) {
-		t.Errorf("%d clusters at the end, the active one is %s", len(clusters.Items), activeOf(second))
-	}
-}
-
-// The head is lost at once. Without fault tolerance Ray Serve goes with it, and gets its configuration again; with it nothing is sent, and
-// workers answer all the while.
-func TestServiceLosesItsHead(t *testing.T) {
-	cases := map[string]struct {
-		spec, cluster []string
-		kept          bool
-	}{
-		"without fault tolerance": {},
-		"with fault tolerance": {
-			spec: []string{"excludeHeadPodFromServeSvc: true"}, cluster: []string{`gcsFaultToleranceOptions: {redisAddress: "redis:6379"}`}, kept: true,
-		},
-		"with a token": {cluster: []string{"authOptions: {mode: token}"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := namespace(t)
-			kubectl(t, rayService("demo", ns, "one", tc.spec, tc.cluster), "create", "-f", "-")
-			before := awaitService(t, ns, "demo", "is ready", isServing)
-			answers(t, ns, "demo-serve-svc", "one")
-			var sent int
-			eventually(t, "the event of the configuration", func(context.Context) error { // events come later than what they tell
-				if sent = sentConfigs(t, ns); sent == 0 {
-					return errors.New("there is none")
-				}
-				return nil
-			})
-			requests := sendRequests(t, ns, func() string { return "demo-serve-svc" })
-			head := headPod(t, ns, activeOf(before))
-			kubectl(t, nil, "delete", "pod", head.Name, "-n", ns, "--force", "--grace-period=0")
-			eventually(t, "another head", func(context.Context) error {
-				if got := headPod(t, ns, activeOf(before)); got == nil || got.UID == head.UID || !podReady(got) {
-					return fmt.Errorf("there is %v", got)
-				}
-				return nil
-			})
-			if tc.kept {
-				time.Sleep(5 * time.Second) // as long as the operator would take
-				requests.noneLost(t)
-			} else {
-				requests.stop()
-				eventually(t, "the configuration to be sent again", func(context.Context) error {
-					if n := sentConfigs(t, ns); n <= sent {
-						return fmt.Errorf("it was sent %d times", n)
-					}
-					return nil
-				})
-			}
-			answers(t, ns, "demo-serve-svc", "one")
-			after := awaitService(t, ns, "demo", "is ready again", isServing)
-			if activeOf(after) != activeOf(before) {
-				t.Errorf("cluster %s in place of %s", activeOf(after), activeOf(before))
-			}
-			if n := sentConfigs(t, ns); tc.kept && n != sent {
-				t.Errorf("%d configurations were sent to a Serve that had its own, %d before", n, sent)
-			}
-		})
-	}
-}
-
-// headPod is the head of a cluster; nil for none.
-func headPod(t *testing.T, ns, cluster string) *corev1.Pod {
-	t.Helper()
-	pods := &corev1.PodList{}
-	err := product.client.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{rayv1.LabelCluster: cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(pods.Items) != 1 {
-		return nil
-	}
-	return &pods.Items[0]
-}
-
-func podReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-// sentConfigs is how often the operator has told that Ray has taken a configuration.
-func sentConfigs(t *testing.T, ns string) int {
-	t.Helper()
-	var list struct {
-		Items []struct {
-			Reason string
-			Series *struct{ Count int }
-		}
-	}
-	if err := json.Unmarshal([]byte(kubectl(t, nil, "get", "events.events.k8s.io", "-n", ns, "-o", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, e := range list.Items {
-		switch {
-		case e.Reason != "UpdatedServeApplications":
-		case e.Series != nil:
-			n += e.Series.Count
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// deployedAt is when Ray on a cluster has taken a configuration last, as it tells.
-func deployedAt(t *testing.T, ns, cluster string) float64 {
-	t.Helper()
-	resp, err := get(t.Context(), ns, cluster+"-head-svc", 8265, "/api/serve/applications/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var details struct {
-		Applications map[string]struct {
-			At float64 `json:"last_deployed_time_s"`
-		}
-	}
-	if err := json.Unmarshal(data, &details); err != nil || len(details.Applications) != 1 {
-		t.Fatalf("details %s: %v", data, err)
-	}
-	return details.Applications["shop"].At
 }

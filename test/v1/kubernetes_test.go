@@ -3,7 +3,6 @@ package v1
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -22,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -56,10 +54,6 @@ var kinds = map[string]struct{ kind, spec, path string }{
 }
 
 func TestKubernetesPaths(t *testing.T) {
-	t.Run("typed client through the Kubernetes Service proxy", func(t *testing.T) {
-		t.Parallel()
-		testServiceOfTheGateway(newWorld(t))
-	})
 	t.Run("create with computeTemplate, get, list, update, delete of every kind", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
@@ -230,76 +224,6 @@ func testServiceProxy(w *world) {
 	if log.String() != "one\ntwo\n" {
 		w.Errorf("the log is %q", log.String())
 	}
-}
-
-// testServiceOfTheGateway reaches a gateway as KubeRay's own test does: through the API server, by the Service kuberay-apiserver in the namespace ray-system.
-func testServiceOfTheGateway(w *world) {
-	host := ownAddress()
-	if host == "" {
-		w.Skip("this machine has loopback addresses only, which the API server proxies to no Service")
-	}
-	c := startGateway(w.T, host, "--authentication=none", "--insecure-allow-remote-none")
-	address, err := url.Parse(c.base)
-	if err != nil {
-		w.Fatal(err)
-	}
-	var port int32
-	if _, err := fmt.Sscan(address.Port(), &port); err != nil {
-		w.Fatal(err)
-	}
-	const namespace, name = "ray-system", "kuberay-apiserver"
-	at := metav1.ObjectMeta{Name: name, Namespace: namespace}
-	// The API server proxies to Pods alone, so the gateway's process passes for one.
-	pod := &corev1.Pod{ObjectMeta: at, Spec: corev1.PodSpec{SchedulerName: "none", AutomountServiceAccountToken: new(false), Containers: []corev1.Container{{Name: "apiserver", Image: "i:1"}}}}
-	for _, o := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}},
-		pod,
-		&corev1.Service{ObjectMeta: at, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 8888}}}},
-		&corev1.Endpoints{ObjectMeta: at, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // what the API server's proxy goes by
-			Addresses: []corev1.EndpointAddress{{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name}}}, Ports: []corev1.EndpointPort{{Name: "http", Port: port}},
-		}}},
-	} {
-		if err := client.IgnoreAlreadyExists(product.kube.Create(w.Context(), o)); err != nil {
-			w.Fatalf("%T: %v", o, err)
-		}
-	}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: host, PodIPs: []corev1.PodIP{{IP: host}}}
-	if err := product.kube.Status().Update(w.Context(), pod); err != nil {
-		w.Fatal(err)
-	}
-	config := rest.CopyConfig(product.env.Config)
-	config.Host += "/api/v1/namespaces/" + namespace + "/services/" + name + ":http/proxy"
-	typed, err := client.New(config, client.Options{Scheme: product.kube.Scheme(), Mapper: product.kube.RESTMapper()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	sent := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Name: "typed", Namespace: w.namespace}, Spec: rayv1.RayClusterSpec{
-		RayVersion: version, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{"dashboard-host": "0.0.0.0"}, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: image}}}}},
-	}}
-	want := sent.DeepCopy().Spec
-	eventually(w.T, "the Service has its endpoint", func() error { return client.IgnoreAlreadyExists(typed.Create(w.Context(), sent)) })
-	got := &rayv1.RayCluster{}
-	if err := typed.Get(w.Context(), client.ObjectKeyFromObject(sent), got); err != nil {
-		w.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got.Spec); diff != "" {
-		w.Errorf("the spec that is read is not what was sent (-sent +got):\n%s", diff)
-	}
-	if err := typed.Delete(w.Context(), got); err != nil {
-		w.Error(err)
-	}
-}
-
-// ownAddress is an IPv4 address of this machine that others can reach; empty when there is none.
-func ownAddress() string {
-	all, _ := net.InterfaceAddrs()
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
-			return n.IP.String()
-		}
-	}
-	return ""
 }
 
 // testRetries puts a proxy that fails between a gateway and Kubernetes. What reads is tried again, up to four times in all; what writes is not, and neither is

@@ -17,10 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -131,68 +129,6 @@ func (p *process) dial(t *testing.T) *grpc.ClientConn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
-}
-
-// TestV1GRPC calls the services by gRPC, with whole, empty and unknown requests.
-func TestV1GRPC(t *testing.T) {
-	w := newV1World(t)
-	conn, ctx := w.dial(t), t.Context()
-	clusters, images := kuberay.NewClusterServiceClient(conn), kuberay.NewImageTemplateServiceClient(conn)
-	made, err := clusters.CreateCluster(ctx, &kuberay.CreateClusterRequest{Namespace: w.namespace, Cluster: w.cluster("grpc")})
-	if err != nil || made.GetName() != "grpc" || made.GetClusterSpec().GetHeadGroupSpec().GetComputeTemplate() != "default-template" {
-		t.Fatal(made, err)
-	}
-	byREST := &kuberay.Cluster{}
-	w.want(t, 200, "GET", w.path("clusters", "grpc"), nil, byREST)
-	got, err := clusters.GetCluster(ctx, &kuberay.GetClusterRequest{Namespace: w.namespace, Name: "grpc"})
-	if err != nil || !proto.Equal(got, byREST) || len(got.ProtoReflect().GetUnknown()) > 0 {
-		t.Errorf("by gRPC %v, by REST %v: %v", got, byREST, err)
-	}
-	list, err := clusters.ListCluster(ctx, &kuberay.ListClustersRequest{Namespace: w.namespace})
-	if err != nil || len(list.GetClusters()) != 1 || !proto.Equal(list.GetClusters()[0], byREST) {
-		t.Errorf("listed %v: %v", list, err)
-	}
-	_, err = clusters.CreateCluster(ctx, &kuberay.CreateClusterRequest{Namespace: w.namespace, Cluster: w.cluster("grpc")})
-	wantCode(t, "the same name", err, codes.AlreadyExists)
-	bad := w.cluster("bad")
-	bad.User, bad.ClusterSpec.HeadGroupSpec.ComputeTemplate = "", ""
-	_, err = clusters.CreateCluster(ctx, &kuberay.CreateClusterRequest{Namespace: w.namespace, Cluster: bad})
-	if found := rpcstatus.Detail[*errdetails.BadRequest](status.Convert(err)).GetFieldViolations(); len(found) != 2 || found[1].GetField() != "clusterSpec.headGroupSpec.computeTemplate" {
-		t.Errorf("violations: %v of %v", found, err)
-	}
-	_, err = images.GetImageTemplate(ctx, &kuberay.GetImageTemplateRequest{})
-	wantCode(t, "an image template", err, codes.Unimplemented)
-
-	// Nothing, and fields that there are not, in every method.
-	unknown := []byte{0xf8, 0x3f, 0x01} // number 1023
-	for _, file := range []protoreflect.FileDescriptor{
-		kuberay.File_kuberay_cluster_proto, kuberay.File_kuberay_config_proto, kuberay.File_kuberay_job_proto, kuberay.File_kuberay_job_submission_proto, kuberay.File_kuberay_serve_proto,
-	} {
-		methods := file.Services().Get(0).Methods()
-		for i := range methods.Len() {
-			m := methods.Get(i)
-			in, out := newMessage(m.Input()), newMessage(m.Output())
-			in.ProtoReflect().SetUnknown(unknown)
-			err := conn.Invoke(ctx, "/"+string(m.Parent().FullName())+"/"+string(m.Name()), in, out)
-			switch code := status.Code(err); {
-			case strings.HasPrefix(string(m.Name()), "ListAll"):
-				wantCode(t, string(m.FullName()), err, codes.OK)
-			case code != codes.InvalidArgument:
-				t.Errorf("an empty %s is %v", m.FullName(), err)
-			}
-		}
-	}
-	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "proto.RayServeService"}}); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := stream.Recv()
-	if err != nil || len(answer.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
-		t.Errorf("reflection: %v, %v", answer, err)
-	}
 }
 
 // TestV1Identity has clients that name themselves, that show the token of all, and that show nothing.

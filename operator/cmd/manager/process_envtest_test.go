@@ -291,17 +291,3 @@ func (o *output) String() string {
 	defer o.mu.Unlock()
 	return o.buf.String()
 }
-
-// TestReconcilesAreBounded: a request that is never answered does not leave its object alone for good, and one that the API server takes its time for, a minute
-// at most, is waited for.
-func TestReconcilesAreBounded(t *testing.T) {
-	o := NewOptions()
-	o.Config, o.MetricsBindAddress, o.HealthProbeBindAddress, o.LeaderElect = shared.Env(t).Config, "0", "0", false
-	mgr, err := newManager(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if limit := mgr.GetControllerOptions().ReconciliationTimeout; limit <= time.Minute || limit > 5*time.Minute {
-		t.Errorf("a reconcile may take %s", limit)
-	}
-}
