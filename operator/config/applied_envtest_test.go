@@ -1,32 +1,22 @@
 package config_test
 
 import (
-	"bytes"
-	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/test/controlplane"
@@ -38,7 +28,7 @@ const (
 )
 
 // TestManifestsApply installs every overlay on a real API server, one over the other, as an administrator does who turns
-// webhooks on and changes the source of certificates. Then it lets the certificates be made and rotated.
+// webhooks on and changes the source of certificates. What the operator fills in for certificates is left alone.
 func TestManifestsApply(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
@@ -73,13 +63,9 @@ func TestManifestsApply(t *testing.T) {
 			checkConversion(t, c, hasWebhooks(overlay))
 		})
 	}
-	t.Run("rotation", func(t *testing.T) { testRotation(t, env, c) })
-	t.Run("certificates are kept", func(t *testing.T) {
+	t.Run("CAs are kept", func(t *testing.T) {
+		fillIn(t, c, env.Config.CAData) // as the operator does
 		apply(t, c, objects)
-		var secret corev1.Secret
-		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}, &secret); err != nil || len(secret.Data["tls.crt"]) == 0 {
-			t.Errorf("after applying again the Secret has %d entries, %v", len(secret.Data), err)
-		}
 		for name, bundle := range bundles(t, c) {
 			if len(bundle) == 0 {
 				t.Errorf("after applying again %s has no CA", name)
@@ -197,129 +183,33 @@ func bundles(t *testing.T, c client.Client) map[string][]byte {
 	return out
 }
 
-// testRotation makes certificates where there is no Secret yet, then loses the CA.
-func testRotation(t *testing.T, env *controlplane.Env, c client.Client) {
-	key := client.ObjectKey{Namespace: namespace, Name: "raygate-webhook-cert"}
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	var mounting sync.WaitGroup
-	defer mounting.Wait() // or it would write into the folder that is being removed
-	defer cancel()
-	mounting.Go(func() { mount(ctx, c, key, dir) })
-
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready, err := certs.Add(ctx, mgr, certs.Options{
-		Namespace: namespace, Secret: key.Name, Dir: dir, Service: "raygate-webhook",
-		ValidatingConfiguration: "raygate-validating-webhook", MutatingConfiguration: "raygate-mutating-webhook",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("the manager ended: %v", err)
-	case <-time.After(limit):
-		t.Fatal("no certificate came about")
-	}
-	first := served(t, dir)
-	verifyEverywhere(t, c, first)
-
-	// A CA without its key cannot sign any more, so a new one is made. It must not drive out the old one, whose
-	// certificate is still being served.
-	var secret corev1.Secret
-	if err := c.Get(ctx, key, &secret); err != nil {
-		t.Fatal(err)
-	}
-	before := secret.Data["tls.crt"]
-	delete(secret.Data, "ca.key")
-	if err := c.Update(ctx, &secret); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "a new certificate", func() error {
-		if bytes.Equal(served(t, dir), before) {
-			return fmt.Errorf("the old one is served")
-		}
-		return nil
-	})
-	second := served(t, dir)
-	await(t, "the new CA everywhere", func() error {
-		for name, bundle := range bundles(t, c) {
-			if err := verify(bundle, second); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		return nil
-	})
-	verifyEverywhere(t, c, first)
-	verifyEverywhere(t, c, second)
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("the manager ended with %v", err)
-	}
-}
-
-func verifyEverywhere(t *testing.T, c client.Client, cert []byte) {
+// fillIn writes a CA to where the operator writes its own.
+func fillIn(t *testing.T, c client.Client, ca []byte) {
 	t.Helper()
-	all := bundles(t, c)
-	if want := len(certs.CRDs) + 4 + 3; len(all) != want {
-		t.Errorf("%d places for the CA, want %d", len(all), want)
-	}
-	for name, bundle := range all {
-		if err := verify(bundle, cert); err != nil {
-			t.Errorf("%s does not trust the certificate: %v", name, err)
+	save := func(o client.Object, name string, change func()) {
+		t.Helper()
+		if err := c.Get(t.Context(), client.ObjectKey{Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+		change()
+		if err := c.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-func verify(bundle, cert []byte) error {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(bundle) {
-		return fmt.Errorf("no CA in a bundle of %d bytes", len(bundle))
+	for _, name := range certs.CRDs {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		save(crd, name, func() { crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca })
 	}
-	block, _ := pem.Decode(cert)
-	if block == nil {
-		return fmt.Errorf("no certificate in %d bytes", len(cert))
-	}
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return err
-	}
-	_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "raygate-webhook." + namespace + ".svc"})
-	return err
-}
-
-func served(t *testing.T, dir string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "tls.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// mount does a kubelet's work: it copies the Secret into the folder whenever it changes.
-func mount(ctx context.Context, c client.Client, key client.ObjectKey, dir string) {
-	for ctx.Err() == nil {
-		var secret corev1.Secret
-		if err := c.Get(ctx, key, &secret); err == nil {
-			for name, data := range secret.Data {
-				_ = os.WriteFile(filepath.Join(dir, name+".new"), data, 0o600)
-				_ = os.Rename(filepath.Join(dir, name+".new"), filepath.Join(dir, name))
-			}
+	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	save(validating, "raygate-validating-webhook", func() {
+		for i := range validating.Webhooks {
+			validating.Webhooks[i].ClientConfig.CABundle = ca
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
+	})
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	save(mutating, "raygate-mutating-webhook", func() {
+		for i := range mutating.Webhooks {
+			mutating.Webhooks[i].ClientConfig.CABundle = ca
 		}
-	}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protojson"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -135,16 +137,6 @@ func (c certificate) install() error {
 		}
 	}
 	return nil
-}
-
-// presented is the certificate that a new connection gets.
-func (g *gateway) presented() (*x509.Certificate, error) {
-	conn, err := tls.Dial("tcp", g.rest, tlsOf(g.roots))
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return conn.ConnectionState().PeerCertificates[0], nil
 }
 
 // bearer sends a token with each call.
@@ -275,4 +267,20 @@ func (c *control) user(t *testing.T, ns, name string) string {
 		return err
 	})
 	return token
+}
+
+// marshal returns a cluster as REST takes it.
+func marshal(ns, name string) ([]byte, error) { return json.Marshal(cluster(ns, name)) }
+
+// message is a cluster as gRPC takes it.
+func message(ns, name string) *raygatev2.RayCluster {
+	data, err := marshal(ns, name)
+	if err != nil {
+		panic(err)
+	}
+	m := &raygatev2.RayCluster{}
+	if err := protojson.Unmarshal(data, m); err != nil {
+		panic(err)
+	}
+	return m
 }

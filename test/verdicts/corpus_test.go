@@ -1,7 +1,6 @@
 package verdicts
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -260,52 +259,4 @@ func accepted(r reply, err error) error {
 		return fmt.Errorf("HTTP %d: %s", r.code, r.body)
 	}
 	return nil
-}
-
-// TestCorpusPassesTheTool shows all objects of a setting to `raygate validate` in one file, and each new object after its change.
-func TestCorpusPassesTheTool(t *testing.T) {
-	needLab(t)
-	for _, s := range settings {
-		var file bytes.Buffer
-		var shown []*corpusCase
-		for _, c := range lab.corpus {
-			if c.setting != s || c.Stored {
-				continue
-			}
-			raw, err := c.objectJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			documents := [][]byte{raw}
-			if c.changes() && !c.skips("alone") {
-				if raw, err = c.changeJSON(raw); err != nil {
-					t.Fatal(err)
-				}
-				documents = append(documents, raw)
-			}
-			for _, raw := range documents {
-				u, err := parsed(raw)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if c.Version != "" && !c.changes() {
-					u.SetAPIVersion("ray.io/" + c.Version)
-				}
-				file.WriteString("---\n")
-				file.Write(jsonOf(u.Object))
-				file.WriteByte('\n')
-				shown = append(shown, c)
-			}
-		}
-		findings, err := runTool(t.Context(), s, file.Bytes(), len(shown))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range findings {
-			if f.Severity == "error" {
-				c := shown[f.Document-1]
-				t.Errorf("%s, although %s: %s: %s (%s)", c.Name, c.Why, f.Field, f.Message, f.Rule)
-			}
-		}
-	}
 }

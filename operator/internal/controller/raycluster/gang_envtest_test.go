@@ -6,16 +6,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
-	"github.com/raygate/raygate/internal/testing/suite"
-	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
 // problem is the message of the condition BatchSchedulerProblem, empty if there is none.
@@ -115,89 +111,6 @@ func position(list []string, text string) int {
 	return len(list)
 }
 
-func TestForeignPodGroupIsNotTouchedAndNotJoined(t *testing.T) {
-	w := newWorld(t)
-	w.install("volcano")
-	w.startOperator(batchScheduler("volcano"))
-	theirs := &unstructured.Unstructured{}
-	theirs.SetGroupVersionKind(volcanoGroup)
-	theirs.SetNamespace(w.Namespace)
-	theirs.SetName("ray-demo-pg")
-	theirs.Object["spec"] = map[string]any{"minMember": int64(7)}
-	w.Create(theirs)
-	w.Create(w.cluster("demo"))
-	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "belongs to something else") })
-	if got := w.pods("demo"); len(got) > 0 {
-		t.Errorf("%d Pods joined a gang of somebody else", len(got))
-	}
-	if size, _, _ := unstructured.NestedInt64(w.foreign(volcanoGroup, "ray-demo-pg").Object, "spec", "minMember"); size != 7 {
-		t.Errorf("size %d, want that of its owner", size)
-	}
-	if err := w.Client.Delete(t.Context(), theirs); err != nil {
-		t.Fatal(err)
-	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
-	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 1, "spec", "minMember")
-	w.Eventually("the head", func() bool { return len(w.pods("demo")) == 1 && w.problem("demo") == "" })
-}
-
-// TestSchedulerOutageDoesNotStopRepair lets every write of a PodGroup fail, as when the webhook of the scheduler is down.
-func TestSchedulerOutageDoesNotStopRepair(t *testing.T) {
-	w := newWorld(t)
-	w.install("volcano")
-	w.startOperator(batchScheduler("volcano"))
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
-	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 3, "spec", "minMember")
-	w.Eventually("3 Pods", func() bool { return len(w.pods("demo")) == 3 })
-
-	broken := &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "broken-" + w.Namespace},
-		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name:                    "broken.example.com",
-			AdmissionReviewVersions: []string{"v1"},
-			SideEffects:             new(admissionv1.SideEffectClassNone),
-			FailurePolicy:           new(admissionv1.Fail),
-			ClientConfig:            admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
-			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{admissionv1.OperationAll},
-				Rule:       admissionv1.Rule{APIGroups: []string{volcanoGroup.Group}, APIVersions: []string{"*"}, Resources: []string{"*"}},
-			}},
-		}},
-	}
-	w.Create(broken)
-	t.Cleanup(func() { _ = w.Client.Delete(t.Context(), broken) })
-	w.Eventually("the webhook to be in the way", func() bool {
-		group := w.foreign(volcanoGroup, "ray-demo-pg")
-		group.SetLabels(map[string]string{"try": time.Now().Format("150405.000")})
-		return w.Client.Update(t.Context(), group) != nil
-	})
-	w.ChangeCluster("demo", replicas(4))
-	w.Eventually("5 Pods without the scheduler's consent", func() bool { return len(w.pods("demo")) == 5 })
-	w.Eventually("the condition", func() bool { return strings.Contains(w.problem("demo"), "updating PodGroup ray-demo-pg") })
-	victim := w.pods("demo")[1]
-	if err := w.Client.Delete(t.Context(), &victim); err != nil {
-		t.Fatal(err)
-	}
-	w.Eventually("the repair", func() bool {
-		n := 0
-		for _, p := range w.pods("demo") {
-			if p.UID != victim.UID && p.DeletionTimestamp == nil {
-				n++
-			}
-		}
-		return n == 5
-	})
-	if got := w.Events("demo", rayv1.ReasonBatchSchedulerProblem); len(got) != 1 {
-		t.Errorf("events %q, want one", got)
-	}
-
-	if err := w.Client.Delete(t.Context(), broken); err != nil {
-		t.Fatal(err)
-	}
-	w.eventuallyNumber(volcanoGroup, "ray-demo-pg", 5, "spec", "minMember")
-	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
-}
-
 func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
 	w := newWorld(t)
 	c := &shiftedClock{}
@@ -238,58 +151,6 @@ func TestKAIWithoutAQueueSaysSo(t *testing.T) {
 	w.Eventually("the head", func() bool { return len(w.pods("demo")) == 1 })
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Labels = map[string]string{rayv1.LabelKAIQueue: "research"} })
 	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
-}
-
-// TestKubernetesGang runs against an API server that has workload-aware scheduling turned on.
-func TestKubernetesGang(t *testing.T) {
-	suite.All(t, "starts a second API server, with an alpha feature")
-	w := newWorld(t).startAPIServer("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
-	workload := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "Workload"}
-	group := schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1alpha2", Kind: "PodGroup"}
-	minCount := []string{"spec", "schedulingPolicy", "gang", "minCount"}
-	w.startOperator(withScheduler(registry.Kubernetes()))
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	w.Create(w.cluster("plain"))
-	first := w.eventuallyNumber(group, "demo-cluster", 3, minCount...)
-	if w.foreign(workload, "demo") == nil {
-		t.Error("there is no Workload")
-	}
-	rc := w.eventuallyReady("demo")
-	for _, p := range w.pods("demo") {
-		if g := p.Spec.SchedulingGroup; g == nil || *g.PodGroupName != "demo-cluster" {
-			t.Errorf("Pod %s is in the group %v", p.Name, g)
-		}
-	}
-	if w.eventuallyReady("plain"); w.foreign(group, "plain-cluster") != nil || w.pods("plain")[0].Spec.SchedulingGroup != nil {
-		t.Error("a cluster is a gang without asking for it")
-	}
-	before := map[string]bool{}
-	for _, p := range w.pods("demo") {
-		before[string(p.UID)] = true
-	}
-	w.ChangeCluster("demo", replicas(4))
-	second := w.eventuallyNumber(group, "demo-cluster", 5, minCount...)
-	if second.GetUID() == first.GetUID() {
-		t.Error("a PodGroup was changed that nobody can change")
-	}
-	w.Eventually("5 ready Pods", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 4 })
-	for _, p := range w.pods("demo") {
-		delete(before, string(p.UID))
-	}
-	if len(before) > 0 {
-		t.Errorf("%d Pods were replaced", len(before))
-	}
-	if got := w.problem("demo"); got != "" || rc.Status.State != rayv1.ClusterStateReady {
-		t.Errorf("problem %q, state %s", got, rc.Status.State)
-	}
-	// No longer asked for, it goes, and the Pods stay.
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { delete(rc.Labels, rayv1.LabelGangSchedulingEnabled) })
-	w.Eventually("the end of the gang", func() bool {
-		return w.foreign(group, "demo-cluster") == nil && w.foreign(workload, "demo") == nil
-	})
-	if got := len(w.pods("demo")); got != 5 {
-		t.Errorf("%d Pods, want 5", got)
-	}
 }
 
 // TestPodGroupsOfKubeRayAreTakenOver: what KubeRay made for a running cluster is found right, and not written again.

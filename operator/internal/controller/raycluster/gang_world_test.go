@@ -3,27 +3,22 @@ package raycluster
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/test/controlplane"
 )
 
 var (
@@ -105,84 +100,4 @@ func (w *world) eventuallyNumber(kind schema.GroupVersionKind, name string, want
 		return got == want
 	})
 	return u
-}
-
-// startAPIServer starts one more API server on the data of the control plane, with features that it lacks. It is seen by
-// the world that is returned.
-func (w *world) startAPIServer(flags ...string) *world {
-	w.T.Helper()
-	env := controlPlane.Env(w.T)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
-	pki := filepath.Join(env.Dir, "pki")
-	log, err := os.Create(filepath.Join(w.T.TempDir(), "apiserver.log"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(repositoryRoot(w.T), "bin", "k8s", "kube-apiserver"), append([]string{
-		"--etcd-servers=" + env.Etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
-		"--cert-dir=" + pki, "--endpoint-reconciler-type=none", "--token-auth-file=" + filepath.Join(pki, "tokens.csv"),
-		"--authorization-mode=Node,RBAC", "--service-account-key-file=" + filepath.Join(pki, "service-account.key"),
-		"--service-account-signing-key-file=" + filepath.Join(pki, "service-account.key"),
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.96.0.0/16",
-		"--disable-admission-plugins=TaintNodesByCondition", "--profiling=false",
-	}, flags...)...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		w.T.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	w.T.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		_ = log.Close()
-	})
-	config := rest.CopyConfig(w.config)
-	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
-	other := &world{World: &controlplane.World{T: w.T, Namespace: w.Namespace}, config: config}
-	w.Eventually("the second API server", func() bool {
-		select {
-		case err := <-ended:
-			ended <- err
-			text, _ := os.ReadFile(log.Name())
-			w.T.Fatalf("the second API server ended: %v\n%s", err, text)
-		default:
-		}
-		httpClient, err := rest.HTTPClientFor(config)
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		answer, err := httpClient.Get(config.Host + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == 200
-	})
-	other.Client, err = client.New(config, client.Options{Scheme: controlplane.Scheme(w.T)})
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return other
-}
-
-// repositoryRoot is the folder above with go.mod; tests run in that of their package.
-func repositoryRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	t.Fatal("no go.mod above")
-	return ""
 }

@@ -9,7 +9,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -133,34 +132,6 @@ func TestOptionalKindThatMustNotBeListed(t *testing.T) {
 	})
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.EnableIngress = nil })
 	w.Eventually("the end of the Route", func() bool { return w.foreign(route.Kind, routeName(w)) == nil })
-}
-
-// TestOptionalKindWithoutRights: the cluster runs, and its user learns what is missing.
-func TestOptionalKindWithoutRights(t *testing.T) {
-	w := newWorld(t)
-	w.Install(route.Kind)
-	w.install("volcano")
-	w.asOperator()
-	w.startOperator(batchScheduler("volcano"))
-	w.Create(w.cluster("demo", publishing(), raytest.Workers("cpu", 1)))
-	w.Create(w.cluster("plain"))
-	w.Eventually("the Pods", func() bool { return len(w.pods("demo")) == 2 && len(w.pods("plain")) == 1 }) // which no scheduler knows
-	w.Eventually("the condition about the Route", func() bool {
-		c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterChildFailure)
-		return c != nil && c.Reason == "FailedToCreateRoute" && strings.Contains(c.Message, `cannot get resource "routes"`)
-	})
-	for _, name := range []string{"demo", "plain"} {
-		w.Eventually("the condition about the PodGroup", func() bool { return strings.Contains(w.problem(name), `cannot get resource "podgroups"`) })
-	}
-	if c := meta.FindStatusCondition(w.get("plain").Status.Conditions, rayv1.RayClusterChildFailure); c != nil {
-		t.Errorf("condition %+v of a cluster that wants no Route", c)
-	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
-	w.ChangeCluster("demo", replicas(2))
-	w.Eventually("one more Pod", func() bool { return len(w.pods("demo")) == 3 })
-	if got := w.Events("demo", "FailedToCreateRoute"); len(got) != 1 {
-		t.Errorf("events %q, want one", got)
-	}
 }
 
 // TestOptionalAPIThatHangs: neither what is known of the kind nor its objects can be read, and nobody waits for it.
