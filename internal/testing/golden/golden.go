@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "rewrite the .out.yaml files")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Text compares text with a file. With the flag -update it writes the file first.
 func Text(t *testing.T, file, got string) {
