@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -349,5 +350,28 @@ func TestRightsOnTheCertificateSecret(t *testing.T) {
 	}
 	if !creates {
 		t.Error("the operator cannot create the Secret of its certificate")
+	}
+}
+
+// TestNoCertificateOutlivesItsCA: cert-manager renews a CA so early that what it has signed ends before it.
+func TestNoCertificateOutlivesItsCA(t *testing.T) {
+	lasts := func(o *unstructured.Unstructured, field string) time.Duration {
+		t.Helper()
+		text, _, _ := unstructured.NestedString(o.Object, "spec", field)
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			t.Errorf("%s: %s is %q", o.GetName(), field, text)
+		}
+		return d
+	}
+	certificates := map[string]*unstructured.Unstructured{}
+	for _, o := range build(t, "with-webhooks-cert-manager", nil) {
+		if o.GetKind() == "Certificate" {
+			certificates[o.GetName()] = o
+		}
+	}
+	ca, leaf := certificates["raygate-webhook-ca"], certificates["raygate-webhook-cert"]
+	if before, most := lasts(ca, "renewBefore"), lasts(leaf, "duration"); before < most || lasts(leaf, "renewBefore") >= most {
+		t.Errorf("the certificate lasts %s, and its CA is renewed %s before its end", most, before)
 	}
 }

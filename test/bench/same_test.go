@@ -3,37 +3,12 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
-
-func TestShareOf(t *testing.T) {
-	tests := map[string]struct {
-		total, n int
-		want     []int
-	}{
-		"as many as clusters":    {total: 3, n: 3, want: []int{1, 1, 1}},
-		"more, not a multiple":   {total: 7, n: 3, want: []int{2, 2, 3}},
-		"fewer than clusters":    {total: 1, n: 3, want: []int{0, 0, 1}},
-		"nothing to write":       {total: 0, n: 2, want: []int{0, 0}},
-		"one cluster takes them": {total: 4, n: 1, want: []int{4}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			var got []int
-			for i := range tc.n {
-				got = append(got, shareOf(tc.total, tc.n, i))
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("shares (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 func TestVersionCounter(t *testing.T) {
 	version := func(uid, version string) client.Object {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // A request is lost when it has no answer, or one that is not of the application, and each is counted where it was sent to.
@@ -40,34 +39,6 @@ func TestDuring(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := l.during(t.Context(), 1000000, func() goal { return targets[0] }, func(context.Context) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("want the error of what happens, got %v", err)
-	}
-}
-
-func TestPicksByWeight(t *testing.T) {
-	route := &gatewayv1.HTTPRoute{Spec: gatewayv1.HTTPRouteSpec{Rules: []gatewayv1.HTTPRouteRule{{}}}}
-	for name, weight := range map[string]int32{"a": 75} {
-		ref := gatewayv1.HTTPBackendRef{}
-		ref.Name, ref.Weight = gatewayv1.ObjectName(name), &weight
-		route.Spec.Rules[0].BackendRefs = append(route.Spec.Rules[0].BackendRefs, ref)
-	}
-	d := &dataPlane{}
-	if got := d.pick(); got.service != "no-backend" {
-		t.Errorf("without a route: %+v", got)
-	}
-	d.weights, d.share = weightsOf(route)
-	if got := d.pick(); got != (goal{"a", "one cluster"}) {
-		t.Errorf("with one backend: %+v", got)
-	}
-	second := gatewayv1.HTTPBackendRef{}
-	second.Name, second.Weight = "b", new(int32(25))
-	route.Spec.Rules[0].BackendRefs = append(route.Spec.Rules[0].BackendRefs, second)
-	d.weights, d.share = weightsOf(route)
-	picked := map[goal]int{}
-	for range 10000 {
-		picked[d.pick()]++
-	}
-	if n := picked[goal{"b", "25 percent"}]; len(picked) != 2 || n < 2000 || n > 3000 {
-		t.Errorf("picked %v", picked)
 	}
 }
 

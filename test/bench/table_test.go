@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,30 +43,6 @@ func TestReportAdd(t *testing.T) {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestReportIsPrinted(t *testing.T) {
-	var r Report
-	r.Add("gateway", "get", "ms", []float64{0.5}, []float64{1}, ratioAtMost(1))
-	var table, doc strings.Builder
-	if err := r.WriteTable(&table); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(table.String()), "\n")
-	want := []string{"gateway", "get", "0.5", "ms", "1", "ms", "0.50x", "<=", "1x", "reached"}
-	if diff := cmp.Diff(want, strings.Fields(lines[len(lines)-1])); diff != "" {
-		t.Errorf("row (-want +got):\n%s", diff)
-	}
-	if err := r.WriteJSON(&doc); err != nil {
-		t.Fatal(err)
-	}
-	var back Report
-	if err := json.Unmarshal([]byte(doc.String()), &back); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(r, back); diff != "" {
-		t.Errorf("JSON round trip (-want +got):\n%s", diff)
 	}
 }
 

@@ -163,26 +163,6 @@ func childrenOf(t *testing.T, j *rayv1.RayJob) []string {
 	return strings.Fields(kubectl(t, nil, "get", "rayclusters,jobs,pods", "-n", j.Namespace, "-o", "name"))
 }
 
-// A dashboard that does not answer for a while after its head has started delays its own job and nothing else.
-func TestJobWithDashboardThatHangs(t *testing.T) {
-	suite.All(t, "waits a minute for the dashboard; the tests of package poll have it without waiting")
-	t.Parallel()
-	ns := namespace(t)
-	hanging := strings.Replace(string(rayJob("slow", ns, rayv1.HTTPMode, "echo late")), "      template:\n",
-		"      template:\n        metadata: {annotations: {raygate.io/sim-dashboard-hang: 60s}}\n", 1)
-	kubectl(t, []byte(hanging), "create", "-f", "-")
-	awaitJob(t, ns, "slow", "has a cluster", func(st *rayv1.RayJobStatus) bool { return st.DashboardURL != "" })
-	kubectl(t, rayJob("fast", ns, rayv1.HTTPMode, "echo early"), "create", "-f", "-")
-	fast := awaitEnd(t, ns, "fast", complete, rayv1.JobStatusSucceeded, "")
-	slow := awaitEnd(t, ns, "slow", complete, rayv1.JobStatusSucceeded, "")
-	if got := driverLog(t, slow); got != "late\n" {
-		t.Errorf("log %q", got)
-	}
-	if !fast.Status.EndTime.Before(slow.Status.EndTime) {
-		t.Errorf("the fast job ended at %s, the slow one at %s", fast.Status.EndTime, slow.Status.EndTime)
-	}
-}
-
 // Jobs go on while the operator is away, and each runs once however often it is killed.
 func TestJobsWhileTheOperatorIsKilled(t *testing.T) {
 	suite.All(t, "the kill stories of the controller of RayJobs cover each write of the operator")

@@ -4,18 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // wantRetryLater checks that an answer by REST is an error with a hint when to try again.
@@ -37,100 +30,6 @@ func body(t *testing.T, ns, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// TestAPIServerAway ends the API server for a while: reads and watches go on and say how old they are, writes fail with a hint when to try again, and all
-// is as before when it is back.
-func TestAPIServerAway(t *testing.T) {
-	c := controlPlane(t)
-	ns := c.namespace(t)
-	c.create(t, many(ns, "c", 3)...)
-	g, token := c.gateway(t, ""), c.user(t, ns, "user")
-	client, web := g.dial(t, token), g.http()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*settle)
-	defer cancel()
-	read := func() (answer, error) { return send(ctx, web, token, http.MethodGet, g.url(ns, "/c0"), nil) }
-	write := func(name string) (answer, error) {
-		return send(ctx, web, token, http.MethodPost, g.url(ns, "?requestId="+uuid.NewString()), body(t, ns, name))
-	}
-	watch := follow(ctx, client, ns)
-	eventually(t, "a watch", func() error {
-		if n := len(watch.state(ctx)); n != 3 {
-			return fmt.Errorf("%d clusters", n)
-		}
-		return nil
-	})
-	for _, read := range []func() (answer, error){read, func() (answer, error) { return send(ctx, web, token, http.MethodGet, g.url(ns, ""), nil) }} {
-		if got, err := read(); err != nil || got.code != http.StatusOK || got.header.Get("Warning") != "" {
-			t.Fatalf("read before: %v %d %v", err, got.code, got.header)
-		}
-	}
-
-	if err := c.KillAPIServer(); err != nil {
-		t.Fatal(err)
-	}
-	begin, warned, writes := time.Now(), 0, 0
-	// Long enough for a heartbeat, of which there is one every 20 s.
-	for away := pick(25*time.Second, time.Minute); time.Since(begin) < away; time.Sleep(200 * time.Millisecond) {
-		got, err := read()
-		if err != nil || got.code != http.StatusOK {
-			t.Fatalf("read after %s: %v %d %s", time.Since(begin), err, got.code, got.body)
-		}
-		if strings.Contains(got.header.Get("Warning"), "no contact") {
-			warned++
-		} else if warned > 0 {
-			t.Errorf("the answer after %s does not say how old it is", time.Since(begin))
-		}
-		if _, err := client.ListClusters(ctx, &raygatev2.ListClustersRequest{Namespace: ns}); err != nil {
-			t.Fatalf("list after %s: %v", time.Since(begin), err)
-		}
-		if writes++; writes%10 == 1 {
-			got, err := write("never")
-			wantRetryLater(t, "write", got, err, http.StatusServiceUnavailable)
-			_, err = client.CreateCluster(ctx, &raygatev2.CreateClusterRequest{Namespace: ns, Cluster: message(ns, "never")})
-			st := status.Convert(err)
-			if st.Code() != codes.Unavailable || !slices.ContainsFunc(st.Details(), func(d any) bool { _, ok := d.(*errdetails.RetryInfo); return ok }) {
-				t.Errorf("write by gRPC: %v with %v, want Unavailable with RetryInfo", err, st.Details())
-			}
-		}
-	}
-	if warned == 0 {
-		t.Error("no answer said how old it was")
-	}
-	if age := g.metric(t, `raygate_apiserver_cache_age_seconds{resource="rayclusters"}`); age < 5 || age > time.Since(begin).Seconds()+60 {
-		t.Errorf("the metric says that the cache is %f s old, after %s", age, time.Since(begin))
-	}
-	if resp, err := probe.Get(g.Ready); err != nil || resp.StatusCode != http.StatusOK {
-		t.Errorf("readiness is withdrawn: %v %v", resp, err)
-	}
-	got, err := send(ctx, web, "unknown", http.MethodGet, g.url(ns, "/c0"), nil)
-	wantRetryLater(t, "a caller of whom nothing is known", got, err, http.StatusServiceUnavailable)
-
-	if err := c.RestartAPIServer(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "a write", func() error {
-		if got, err := write("after"); err != nil || got.code != http.StatusCreated {
-			return fmt.Errorf("%w %d %s", err, got.code, got.body)
-		}
-		return nil
-	})
-	eventually(t, "the watch to go on", func() error {
-		if watch.state(ctx)["after"] == nil {
-			return fmt.Errorf("it shows %d clusters", len(watch.state(ctx)))
-		}
-		return nil
-	})
-	eventually(t, "reads to be new again", func() error {
-		if got, err := read(); err != nil || got.header.Get("Warning") != "" {
-			return fmt.Errorf("%w %v", err, got.header)
-		}
-		return nil
-	})
-	cancel()
-	if err := <-watch.ended; err != nil || watch.stale == 0 || watch.resets != 0 {
-		t.Errorf("the watch ended with %v, told an age of %d s, and began anew %d times", err, watch.stale, watch.resets)
-	}
 }
 
 // TestFaultyAPIServer has the API server misbehave in ways that clusters know.

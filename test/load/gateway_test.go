@@ -18,8 +18,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -207,34 +205,6 @@ func send(ctx context.Context, c *http.Client, token, method, url string, body [
 
 func (g *gateway) url(ns, more string) string {
 	return "https://" + g.rest + "/apis/v2/namespaces/" + ns + "/clusters" + more
-}
-
-// probe asks for what is answered at once; a listener that never answers fails a test and does not hang it.
-var probe = http.Client{Timeout: 10 * time.Second}
-
-// metric reads one figure of the gateway.
-func (g *gateway) metric(t *testing.T, name string) float64 {
-	t.Helper()
-	resp, err := probe.Get("http://" + g.metrics + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
 }
 
 // user returns the token of a new ServiceAccount that may do everything with Ray objects.

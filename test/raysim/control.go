@@ -58,18 +58,6 @@ func (c *Cluster) Add(d Details, log string) error {
 	return nil
 }
 
-// Forget drops all records and ends what runs, as the restart of a head does that has no fault tolerance.
-func (c *Cluster) Forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, j := range c.order {
-		if j.cancel != nil {
-			j.cancel()
-		}
-	}
-	c.order = nil
-}
-
 // Tails is how many log tails are open.
 func (c *Cluster) Tails() int {
 	c.mu.Lock()

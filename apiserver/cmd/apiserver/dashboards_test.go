@@ -59,7 +59,6 @@ func TestDashboards(t *testing.T) {
 			testJobLogs(t, env, kube, transport, c)
 		})
 	}
-	t.Run("v1", func(t *testing.T) { testV1Submissions(t, p, tokens) })
 	t.Run("proxy", func(t *testing.T) { testDashboardPath(t, p, tokens) })
 	t.Run("pages", func(t *testing.T) { testPages(t, kube, p, tokens) }) // takes rights away
 	t.Run("metrics", func(t *testing.T) {

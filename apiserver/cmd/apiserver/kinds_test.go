@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -38,7 +37,6 @@ func TestKinds(t *testing.T) {
 	}
 	t.Run("samples", func(t *testing.T) { testSamples(t, p) })
 	t.Run("events and diagnosis", func(t *testing.T) { testEvents(t, env, callers) })
-	t.Run("diagnosis of a service", func(t *testing.T) { testServiceDiagnosis(t, env, callers) })
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
 	t.Run("unknown fields", func(t *testing.T) { testUnknownFields(t, env, callers) })
 	t.Run("rights", func(t *testing.T) { testRights(t, env) })
@@ -262,74 +260,6 @@ func waitForStatus(t *testing.T, env *controlplane.Env, s served, c caller, name
 
 func conditionOf(kind, status, reason string) object {
 	return object{"type": kind, "status": status, "reason": reason, "message": "because", "lastTransitionTime": "2026-01-31T12:00:00Z", "observedGeneration": 1}
-}
-
-// testServiceDiagnosis diagnoses a service in the middle of an upgrade whose new cluster is stuck, and reads both clusters from its status.
-func testServiceDiagnosis(t *testing.T, env *controlplane.Env, callers map[string]caller) {
-	clusters, services := allServed()[0], allServed()[2]
-	kube, err := kubernetes.NewForConfig(env.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"chat-old", "chat-new"} {
-		withStatus(t, clusters.kubernetes(t, env), clusters.example(t, name), object{"observedGeneration": 1})
-		pod, err := kube.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name + "-head", Labels: map[string]string{"ray.io/cluster": name, "ray.io/node-type": "head"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:nope"}}},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "chat-new" {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}
-			if _, err := kube.CoreV1().Pods("default").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	apps := func(status, deployment string) object {
-		return object{"shop": object{"status": status, "serveDeploymentStatuses": object{"Front": object{"status": deployment, "message": "the replica of Front does not start"}}}}
-	}
-	status := object{
-		"observedGeneration": 1, "numServeEndpoints": 2, "serviceStatus": "Running",
-		"conditions":           []any{conditionOf("Ready", "True", "NonZeroServeEndpoints"), conditionOf("UpgradeInProgress", "True", "BothActivePendingClustersExist")},
-		"activeServiceStatus":  object{"rayClusterName": "chat-old", "applicationStatuses": apps("RUNNING", "HEALTHY"), "targetCapacity": 100, "trafficRoutedPercent": 75, "lastTrafficMigratedTime": "2026-01-31T12:00:00Z"},
-		"pendingServiceStatus": object{"rayClusterName": "chat-new", "applicationStatuses": apps("UNHEALTHY", "UNHEALTHY"), "targetCapacity": 50, "trafficRoutedPercent": 25, "lastTrafficMigratedTime": "2026-01-31T12:00:00Z"},
-	}
-	withStatus(t, services.kubernetes(t, env), services.example(t, "chat"), status)
-	for transport, c := range callers {
-		one := object{"namespace": "default", "name": "chat"}
-		eventually(t, "the gateway sees the service and its clusters", func() bool {
-			answer, err := c.call(t.Context(), services.method(t, "Diagnose", ""), one)
-			return err == nil && answer["ready"] == true && !strings.Contains(fmt.Sprint(answer), "ClusterMissing")
-		})
-		got := services.must(t, c, services.method(t, "Get", ""), one)
-		for path, want := range map[string]any{
-			"activeServiceStatus": "chat-old", "pendingServiceStatus": "chat-new",
-		} {
-			if at(got, "status", path, "rayClusterName") != want {
-				t.Errorf("%s: %s is %v", transport, path, at(got, "status", path))
-			}
-		}
-		if of, ok := at(got, "status", "pendingServiceStatus").(object); !ok || of["targetCapacity"] != 50.0 || of["trafficRoutedPercent"] != 25.0 ||
-			at(of, "applicationStatuses", "shop", "serveDeploymentStatuses", "Front", "message") != "the replica of Front does not start" {
-			t.Errorf("%s: the new cluster is %v", transport, of)
-		}
-		answer := services.must(t, c, services.method(t, "Diagnose", ""), one)
-		var reasons []string
-		findings, _ := answer["findings"].([]any)
-		for _, f := range findings {
-			reasons = append(reasons, at(f, "severity").(string)+" "+at(f, "reason").(string))
-		}
-		if diff := cmp.Diff([]string{"ERROR Unschedulable", "ERROR ApplicationUnhealthy", "ERROR DeploymentUnhealthy", "INFO UpgradeInProgress"}, reasons); diff != "" || answer["ready"] != true {
-			t.Errorf("%s: diagnosis (-want +got):\n%s\n%v", transport, diff, answer)
-		}
-		for _, text := range []string{"Insufficient nvidia.com/gpu", "the replica of Front does not start", "chat-old has 75% of the traffic"} {
-			if !strings.Contains(fmt.Sprint(answer), text) {
-				t.Errorf("%s: nothing is said of %q: %v", transport, text, answer)
-			}
-		}
-	}
 }
 
 func testEvents(t *testing.T, env *controlplane.Env, callers map[string]caller) {

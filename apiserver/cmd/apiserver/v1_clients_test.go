@@ -1,33 +1,22 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
-	"github.com/raygate/raygate/test/controlplane"
 )
 
 // TestV1Wire looks at bytes: what is accepted, how it is answered, and what an error is.
@@ -129,80 +118,4 @@ func (p *process) dial(t *testing.T) *grpc.ClientConn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
-}
-
-// TestV1Identity has clients that name themselves, that show the token of all, and that show nothing.
-func TestV1Identity(t *testing.T) {
-	w := newV1World(t)
-	ctx, config := t.Context(), shared.Env(t).Config
-	account := "v1-clients"
-	if _, err := w.kube.CoreV1().ServiceAccounts(w.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	meta := metav1.ObjectMeta{Name: account, Namespace: w.namespace}
-	rules := []rbacv1.PolicyRule{
-		{Verbs: []string{"get", "list", "create"}, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}}, {Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
-	}
-	if _, err := w.kube.RbacV1().Roles(w.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.kube.RbacV1().RoleBindings(w.namespace).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account}, Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: w.namespace, Name: account}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	controlplane.AwaitRule(t, w.kube.AuthorizationV1(), w.namespace, account, rules[0])
-	token, err := w.kube.CoreV1().ServiceAccounts(w.namespace).CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("1234567890123456\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	as := func(mode string) func(*Options) {
-		return func(o *Options) {
-			o.V1.Authentication, o.V1.ServiceAccount = mode, w.namespace+"/"+account
-			if mode == v1StaticToken {
-				o.V1.TokenFile, o.V1.token = file, "1234567890123456"
-			}
-		}
-	}
-	for mode, headers := range map[string]map[string]int{
-		v1Passthrough: {"": 401, "nonsense": 401, "Bearer " + token.Status.Token: 200},
-		v1StaticToken: {"": 401, "nonsense": 401, "Bearer " + token.Status.Token: 401, "1234567890123456": 200, "Bearer 1234567890123456": 200},
-		v1None:        {"": 200, "nonsense": 200},
-	} {
-		t.Run(mode, func(t *testing.T) {
-			p := startProcess(t, config, authn.Passthrough, as(mode))
-			for header, want := range headers {
-				c := v1Client{base: p.http, authorization: header}
-				c.want(t, want, "GET", w.path("clusters"), nil, &kuberay.ListClustersResponse{})
-				c.want(t, map[int]int{200: 403, 401: 401}[want], "GET", "/apis/v1/clusters", nil, nil)
-				if want == 200 {
-					name := "by-" + mode + "-" + strings.ToLower(map[bool]string{true: "bearer", false: "bare"}[strings.HasPrefix(header, "Bearer")]) + map[bool]string{true: "-x"}[header == "nonsense"]
-					c.want(t, 200, "POST", w.path("clusters"), w.cluster(name), &kuberay.Cluster{})
-					c.want(t, 403, "DELETE", w.path("clusters", name), nil, nil)
-					if code, body, header := c.send(t, "GET", w.path("clusters", name), ""); code != 200 || !strings.Contains(strings.Join(header.Values("Warning"), ""), "events are left out") {
-						t.Errorf("without the right to list events: %d %s, warnings %v", code, body, header.Values("Warning"))
-					}
-					c.want(t, 403, "GET", w.path("jobs"), nil, nil)
-				}
-				if mode != v1Passthrough { // v2 goes on to ask who it is
-					if code, _, _ := c.send(t, "GET", "/apis/v2/namespaces/"+w.namespace+"/clusters", ""); code != 401 && header != "Bearer "+token.Status.Token {
-						t.Errorf("v2 answers %d to %q", code, header)
-					}
-					for _, path := range []string{"/apis/v1/../v2/namespaces/" + w.namespace + "/clusters", "/apis/v2/../v1/namespaces/" + w.namespace + "/clusters"} {
-						if code, _, _ := c.send(t, "GET", path, ""); code == 200 && want != 200 {
-							t.Errorf("%s gets past: %d", path, code)
-						}
-					}
-				}
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			_, err := kuberay.NewClusterServiceClient(p.dial(t)).ListCluster(ctx, &kuberay.ListClustersRequest{Namespace: w.namespace})
-			wantCode(t, "gRPC without anything", err, map[bool]codes.Code{true: codes.OK, false: codes.Unauthenticated}[mode == v1None])
-		})
-	}
 }

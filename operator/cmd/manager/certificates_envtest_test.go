@@ -16,102 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/internal/testing/raytest"
-	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 )
 
 // certificateKey is the Secret that the Pods of the operator mount.
 var certificateKey = client.ObjectKey{Namespace: systemNamespace, Name: "raygate-webhook-cert"}
-
-// TestRenewalByCertManagerNeverFails renews the certificate of the webhooks again and again, and the CA, as cert-manager does with the
-// objects of the overlay, while requests go through conversion and admission. The CA reaches the API server at once, and the certificate a
-// replica late, as it does with kubelets; then the other way round. No request is answered with 500.
-func TestRenewalByCertManagerNeverFails(t *testing.T) {
-	suite.All(t, "rewrites the CRDs again and again; TestDeletedCertificateSecret rotates once")
-	ctx, env, c, must := installed(t, 8*time.Minute)
-	lb := newBalancer(t)
-	cm := newCertManager(t, c, overlay(t, "with-webhooks-cert-manager"))
-	for name, cert := range cm.certificates {
-		t.Cleanup(func() {
-			_ = c.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: cert.SecretName}})
-		})
-		if signer := cm.signerOf(cert); signer != nil && (signer.RenewBefore.Duration < cert.Duration.Duration || cert.RenewBefore.Duration <= 0) {
-			t.Errorf("%s is valid for %s, and its CA is renewed %s before its end: it outlives the CA", name, cert.Duration.Duration, signer.RenewBefore.Duration)
-		}
-	}
-	cm.issueAll(ctx, t)
-	installWebhooks(ctx, t, c, lb.port())
-	insist(ctx, t, c)
-	cm.inject(ctx, t)
-	kubeconfig := operatorKubeconfig(ctx, t, env, c)
-	replicas := []*replica{startReplica(ctx, t, c, kubeconfig), startReplica(ctx, t, c, kubeconfig)}
-	for _, r := range replicas {
-		lb.add(r.port)
-	}
-	rc := raytest.RayCluster("default/renewed", raytest.Workers("cpu", 0))
-	rc.UID, rc.Generation = "", 0
-	rc.Spec.WorkerGroupSpecs[0].NumOfHosts = 2
-	eventually(ctx, t, "the webhooks to answer", func() bool { return client.IgnoreAlreadyExists(c.Create(ctx, rc.DeepCopy())) == nil })
-	t.Cleanup(func() { _ = c.Delete(context.Background(), rc) })
-	eventually(ctx, t, "v1alpha1 to be answered", func() bool { return readOld(ctx, c, rc.Name) == nil })
-
-	load := startLoad(ctx, c, rc.Name, answered500)
-	// trusted makes requests and shakes hands with each replica by what the API server trusts.
-	trusted := func() {
-		t.Helper()
-		load.more(ctx, t, 10)
-		for _, bundle := range caBundles(ctx, t, c) {
-			for _, r := range replicas {
-				servedBy(t, r, bundle)
-			}
-		}
-	}
-	mounted := func(r *replica) {
-		t.Helper()
-		r.mount.hold(false)
-		var secret corev1.Secret
-		must(c.Get(ctx, certificateKey, &secret))
-		want, _ := pem.Decode(secret.Data["tls.crt"])
-		bundle := caBundles(ctx, t, c)[certs.CRDs[0]]
-		eventually(ctx, t, "a replica to serve the renewed certificate without a restart", func() bool { return servedBy(t, r, bundle) == string(want.Bytes) })
-		trusted()
-	}
-	renew := func(injectFirst bool, certificates ...string) {
-		t.Helper()
-		for _, r := range replicas {
-			r.mount.hold(true)
-		}
-		for _, name := range certificates {
-			cm.issue(ctx, t, name)
-		}
-		if injectFirst {
-			cm.inject(ctx, t)
-		}
-		trusted()
-		for _, r := range replicas {
-			mounted(r)
-		}
-		cm.inject(ctx, t)
-		trusted()
-	}
-	for range 4 {
-		renew(true, "raygate-webhook-cert")
-	}
-	before := caBundles(ctx, t, c)[certs.CRDs[0]]
-	renew(true, "raygate-webhook-ca") // alone: what is served is of the CA before
-	renew(true, "raygate-webhook-cert")
-	if bytes.Equal(before, caBundles(ctx, t, c)[certs.CRDs[0]]) {
-		t.Error("the renewed CA did not reach the API server")
-	}
-	renew(false, "raygate-webhook-ca", "raygate-webhook-cert")
-	if failed := load.stop(); len(failed) > 0 {
-		t.Errorf("%d requests of %d were answered with 500, the first with %v", len(failed), load.done.Load(), failed[0])
-	}
-	for _, r := range replicas {
-		must(r.cmd.Process.Kill())
-		<-r.ended
-	}
-}
 
 // TestDeletedCertificateSecret deletes the Secret of self-managed certificates while a replica serves, and once more just before the next one
 // starts. The rights are those of the overlay.

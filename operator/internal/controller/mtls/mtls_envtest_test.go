@@ -205,19 +205,6 @@ func TestExpiryIsReportedOnce(t *testing.T) {
 	w.oneEvent("demo", "MTLSCertificateExpiringSoon")
 }
 
-func TestForeignCertificateIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
-	theirs := w.object(cert.CertificateKind, "ray-head-cert-demo")
-	theirs.Object["spec"] = map[string]any{"secretName": "theirs"}
-	w.Create(theirs)
-	version := theirs.GetResourceVersion()
-	w.Create(w.encrypted("demo"))
-	w.oneEvent("demo", "MTLSFailedToReconcile")
-	if !w.Read(theirs) || theirs.GetResourceVersion() != version {
-		t.Error("somebody else's Certificate was changed")
-	}
-}
-
 func TestTLSTurnedOffGoesWithTheLastPod(t *testing.T) {
 	w := newWorld(t)
 	rc := w.encrypted("demo")

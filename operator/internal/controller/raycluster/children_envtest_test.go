@@ -264,23 +264,6 @@ func TestForeignChildrenAreReportedAndKeepNothingElseFromBeingMade(t *testing.T)
 	}
 }
 
-func TestUsersSecretIsUsedAsItIs(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "demo"}, StringData: map[string]string{rayv1.AuthTokenSecretKey: "mine"}}
-	w.Create(mine)
-	version := mine.ResourceVersion
-	w.startOperator()
-	w.Create(w.full("demo"))
-	rc := w.eventuallyReady("demo")
-	if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterChildFailure); c != nil {
-		t.Errorf("condition %+v", c)
-	}
-	if !w.Read(mine) || mine.ResourceVersion != version {
-		t.Error("the user's Secret was changed")
-	}
-}
-
 // TestKubeRaysChildrenAreAdopted starts with what KubeRay 1.7 makes, and allows only the changes that are meant: our label on
 // the two Services that KubeRay leaves without, the narrower Role, and the record of annotations.
 func TestKubeRaysChildrenAreAdopted(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,9 +19,7 @@ import (
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
-	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -34,72 +30,6 @@ func publishing() raytest.ClusterOption {
 
 func (b *bench) childFailure() *metav1.Condition {
 	return meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterChildFailure)
-}
-
-func TestErrorAboutOneChildKeepsNothingElseFromBeingMade(t *testing.T) {
-	down := true
-	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Autoscaling(), publishing()), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if _, ok := o.(*rbacv1.Role); ok && down {
-				return apierrors.NewInternalError(errors.New("etcd has a moment"))
-			}
-			return c.Create(ctx, o, opts...)
-		},
-	})
-	if _, err := b.reconcile(); err == nil || !strings.Contains(err.Error(), "etcd has a moment") {
-		t.Errorf("error %v, want that of the API server, so that the work queue tries again", err)
-	}
-	if len(b.pods()) != 1 {
-		t.Errorf("%d Pods, want the head", len(b.pods()))
-	}
-	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo-head-ingress"}, &networkingv1.Ingress{}); err != nil {
-		t.Errorf("Ingress: %v", err)
-	}
-	if c := b.childFailure(); c != nil {
-		t.Errorf("condition %+v for something that is over in a moment", c)
-	}
-	down = false
-	b.mustReconcile()
-	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, &rbacv1.Role{}); err != nil {
-		t.Errorf("Role: %v", err)
-	}
-}
-
-func TestRefusedChildIsTriedLessAndLess(t *testing.T) {
-	tries, refuse := 0, true
-	b := newBench(t, raytest.RayCluster("ns/demo", publishing()), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if _, ok := o.(*networkingv1.Ingress); ok {
-				tries++
-				if refuse {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, o.GetName(), errors.New("policy says no"))
-				}
-			}
-			return c.Create(ctx, o, opts...)
-		},
-	})
-	wantTries := 0
-	for _, wait := range []time.Duration{0, children.RetryAfter, 2 * children.RetryAfter, 4 * children.RetryAfter} {
-		b.clock.Step(wait)
-		b.mustReconcile()
-		wantTries++
-		result := b.mustReconcile() // too early
-		if tries != wantTries || result.RequeueAfter == 0 {
-			t.Errorf("tried %d times, want %d; looks again after %s", tries, wantTries, result.RequeueAfter)
-		}
-		if c := b.childFailure(); c == nil || c.Reason != "FailedToCreateIngress" || !strings.Contains(c.Message, "policy says no") {
-			t.Fatalf("condition %+v", c)
-		}
-	}
-	if got := strings.Count(strings.Join(b.events(), "\n"), "FailedToCreateIngress"); got != 1 {
-		t.Errorf("reported %d times, want once", got)
-	}
-	refuse = false
-	b.clock.Step(5 * time.Minute)
-	b.mustReconcile()
-	if c := b.childFailure(); c != nil {
-		t.Errorf("the condition stays: %+v", c)
-	}
 }
 
 func TestChildThatIsChangedBackIsRepairedLessOften(t *testing.T) {
@@ -232,28 +162,6 @@ func keyPair(name string, keys ...string) *corev1.Secret {
 		s.Data[k] = []byte("x")
 	}
 	return s
-}
-
-func TestTokenIsRandomAndMadeOnce(t *testing.T) {
-	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Spec(func(s *rayv1.RayClusterSpec) {
-		s.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
-	})), interceptor.Funcs{})
-	read := func() string {
-		s := &corev1.Secret{}
-		if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "demo"}, s); err != nil {
-			t.Fatal(err)
-		}
-		return s.StringData[rayv1.AuthTokenSecretKey]
-	}
-	b.mustReconcile()
-	one := read()
-	b.mustReconcile()
-	if two := read(); one == "" || one != two {
-		t.Errorf("tokens %q and %q of one cluster", one, two)
-	}
-	if one == secret.Token(b.rc, make([]byte, secret.TokenBytes)).StringData[rayv1.AuthTokenSecretKey] {
-		t.Error("the token is made of zeros")
-	}
 }
 
 func TestServeServiceWithoutPortIsReported(t *testing.T) {

@@ -134,20 +134,6 @@ func TestOptionalKindThatMustNotBeListed(t *testing.T) {
 	w.Eventually("the end of the Route", func() bool { return w.foreign(route.Kind, routeName(w)) == nil })
 }
 
-// TestOptionalAPIThatHangs: neither what is known of the kind nor its objects can be read, and nobody waits for it.
-func TestOptionalAPIThatHangs(t *testing.T) {
-	w := newWorld(t)
-	w.Install(route.Kind)
-	requests := w.hold(func(path string) bool { return strings.Contains(path, route.Kind.Group) })
-	w.startOperator()
-	w.Create(w.cluster("published", publishing()))
-	w.eventuallyReady("published")
-	w.Create(w.cluster("plain"))
-	w.eventuallyReady("plain")
-	requests.release()
-	w.Eventually("the Route", func() bool { return w.foreign(route.Kind, names.HeadRoute("published", w.Namespace)) != nil })
-}
-
 // TestOptionalAPIWhoseServerIsAway: whether a Route or an Ingress is right, nobody knows, and the cluster runs without.
 func TestOptionalAPIWhoseServerIsAway(t *testing.T) {
 	w := newWorld(t)

@@ -143,23 +143,3 @@ func TestDryRunAndGenerateName(t *testing.T) {
 		t.Errorf("a generated name that is too long: %v, want a refusal", err)
 	}
 }
-
-// TestOldVersionWarnings: v1alpha1 create and read-modify-write are accepted and warned of.
-func TestOldVersionWarnings(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	text := "{apiVersion: ray.io/v1alpha1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}"
-	made := create(t, c, "rayclusters", ns, text)
-	if got := c.taken(); !strings.Contains(got, "is deprecated") {
-		t.Errorf("create: warnings %q", got)
-	}
-	if err := unstructured.SetNestedField(made.Object, "2.53.0", "spec", "rayVersion"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.clusters(old, ns).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.taken(); !strings.Contains(got, "is deprecated") || strings.Contains(got, "were kept") {
-		t.Errorf("update: warnings %q", got)
-	}
-}

@@ -1,7 +1,6 @@
 package acceptance
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
 // TestStoredForm: whatever version a client writes, v1 is stored, without the stash.
@@ -34,24 +31,6 @@ func TestStoredForm(t *testing.T) {
 	// The same defaults whatever version wrote.
 	if g := group(t, got, "b"); g["numOfHosts"] != float64(1) || g["priority"] != float64(0) {
 		t.Errorf("written through v1alpha1, group b is stored without the defaults of v1: %v", g)
-	}
-}
-
-// TestSameBytesThroughBothVersions: a minimal object is stored alike through both versions.
-func TestSameBytesThroughBothVersions(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	const minimal = "{apiVersion: ray.io/%s, kind: RayCluster, metadata: {name: %s}, spec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}, workerGroupSpecs: [{groupName: w, rayStartParams: {}, template: " + template + "}]}}"
-	create(t, c, "rayclusters", ns, fmt.Sprintf(minimal, hub, "new"))
-	create(t, c, "rayclusters", ns, fmt.Sprintf(minimal, old, "old"))
-	if diff := cmp.Diff(stored(t, "rayclusters", ns, "new")["spec"], stored(t, "rayclusters", ns, "old")["spec"]); diff != "" {
-		t.Errorf("stored spec (-through v1 +through v1alpha1):\n%s", diff)
-	}
-	const job = "{apiVersion: ray.io/%s, kind: RayJob, metadata: {name: %s}, spec: {entrypoint: a, rayClusterSpec: {headGroupSpec: {rayStartParams: {}, template: " + template + "}}}}"
-	create(t, c, "rayjobs", ns, fmt.Sprintf(job, hub, "new"))
-	create(t, c, "rayjobs", ns, fmt.Sprintf(job, old, "old"))
-	if diff := cmp.Diff(stored(t, "rayjobs", ns, "new")["spec"], stored(t, "rayjobs", ns, "old")["spec"]); diff != "" {
-		t.Errorf("stored spec of a RayJob (-through v1 +through v1alpha1):\n%s", diff)
 	}
 }
 
@@ -150,27 +129,6 @@ func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	}
 }
 
-// TestRayCronJobIsV1Only: KubeRay has it in v1 alone. Nobody is asked to convert it, and the rules of v1 reach it.
-func TestRayCronJobIsV1Only(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	const cron = "{apiVersion: ray.io/%s, kind: RayCronJob, metadata: {name: %s}, spec: {schedule: '%s', jobTemplate: {entrypoint: x, backoffLimit: 2, rayClusterSpec: {headGroupSpec: {labels: {a: b}, template: " + template + "}}}}}"
-	before := hooks.count(webhook.ConvertPath+" ray.io/v1") + hooks.count(webhook.ConvertPath+" ray.io/v1alpha1")
-	create(t, c, "raycronjobs", ns, fmt.Sprintf(cron, hub, "new", "@daily"))
-	if got := get(t, c, "raycronjobs", hub, ns, "new"); got.GetAPIVersion() != "ray.io/v1" {
-		t.Errorf("read as %s", got.GetAPIVersion())
-	}
-	if now := hooks.count(webhook.ConvertPath+" ray.io/v1") + hooks.count(webhook.ConvertPath+" ray.io/v1alpha1"); now != before {
-		t.Errorf("%d conversions of a kind with one version", now-before)
-	}
-	if _, err := c.resource("raycronjobs", old, ns).Create(t.Context(), decode(fmt.Sprintf(cron, old, "old", "@daily")), metav1.CreateOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a RayCronJob of v1alpha1: %v, want not found", err)
-	}
-	if _, err := c.resource("raycronjobs", hub, ns).Create(t.Context(), decode(fmt.Sprintf(cron, hub, "bad", "61 * * * *")), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("a schedule that never comes: %v", err)
-	}
-}
-
 // TestStatusThroughOldVersion: a status written through v1alpha1 keeps the conditions, which only v1 has.
 func TestStatusThroughOldVersion(t *testing.T) {
 	c := connect(t)
@@ -191,36 +149,6 @@ func TestStatusThroughOldVersion(t *testing.T) {
 	got := stored(t, "rayclusters", ns, "a")
 	if field(t, got, "status", "state") != "suspended" || field(t, got, "status", "head", "podName") != "a-head" || field(t, got, "status", "conditions") == nil {
 		t.Errorf("status %v", got["status"])
-	}
-}
-
-// TestRequiredFieldsDiffer: the fields that one version requires and the other does not.
-func TestRequiredFieldsDiffer(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a")) // no rayStartParams
-	if _, err := c.clusters(old, ns).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"headGroupSpec":{"serviceType":"NodePort"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Errorf("a change of the head group through v1alpha1: %v", err)
-	}
-	if got := stored(t, "rayclusters", ns, "a"); field(t, got, "spec", "headGroupSpec", "rayStartParams") != nil {
-		t.Error("rayStartParams was absent and is stored now")
-	}
-
-	create(t, c, "rayjobs", ns, "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: j}, spec: {submissionMode: InteractiveMode, rayClusterSpec: {headGroupSpec: {template: "+template+"}}}}")
-	seen := get(t, c, "rayjobs", old, ns, "j")
-	if got, has := seen.Object["spec"].(map[string]any)["entrypoint"]; !has || got != "" {
-		t.Errorf("entrypoint as v1alpha1: %v", got)
-	}
-	if _, err := c.resource("rayjobs", old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
-		t.Errorf("a RayJob without entrypoint, put back through v1alpha1: %v", err)
-	}
-	if got := stored(t, "rayjobs", ns, "j"); field(t, got, "spec", "entrypoint") != nil || field(t, got, "spec", "submissionMode") != "InteractiveMode" {
-		t.Errorf("stored spec %v", got["spec"])
-	}
-
-	_, err := c.resource("rayservices", old, ns).Create(t.Context(), decode("{apiVersion: ray.io/v1alpha1, kind: RayService, metadata: {name: s}, spec: {serveConfigV2: 'applications: []'}}"), metav1.CreateOptions{})
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.rayClusterConfig") {
-		t.Errorf("a RayService without cluster: %v, want a refusal at spec.rayClusterConfig", err)
 	}
 }
 

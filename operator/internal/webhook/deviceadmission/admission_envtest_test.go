@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
-	"github.com/raygate/raygate/pkg/devices/load"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -128,42 +127,6 @@ func TestFamiliesLive(t *testing.T) {
 func both(c corev1.Container) corev1.Container {
 	c.Resources.Requests = c.Resources.Limits
 	return c
-}
-
-// TestPrivilegedAndNodeNamePolicies: warnings and refusals as a client sees them.
-func TestPrivilegedAndNodeNamePolicies(t *testing.T) {
-	w := newWorld(t, settings{})
-	pod := w.pod("skipped", "nvidia.com/gpu=1")
-	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
-	pod.Spec.Containers = append(pod.Spec.Containers, container("sibling", "nvidia.com/gpumem=100"))
-	w.Create(pod)
-	if got := w.warned(); !strings.Contains(got, "container ray-worker is privileged and was passed over") {
-		t.Errorf("warnings %q", got)
-	}
-	if q := pod.Spec.Containers[1].Resources.Requests["nvidia.com/gpu"]; len(asked(t, pod)) != 1 || q.Value() != 1 {
-		t.Errorf("resources %+v and %+v", pod.Spec.Containers[0].Resources, pod.Spec.Containers[1].Resources)
-	}
-	bound := w.pod("bound", "nvidia.com/gpu=1")
-	bound.Spec.NodeName = "nowhere"
-	w.Create(bound)
-	if len(asked(t, bound)) != 1 || !strings.Contains(w.warned(), "spec.nodeName is set") {
-		t.Errorf("resources %+v", bound.Spec.Containers[0].Resources)
-	}
-	deny, err := load.Registry([]byte(head + "defaults: {privileged: Deny, nodeName: Deny}\nvendors:\n- {name: a, resources: {count: nvidia.com/gpu}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.registry.Replace(deny)
-	pod = w.pod("privileged", "nvidia.com/gpu=1")
-	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
-	if err := w.Client.Create(t.Context(), pod); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "container ray-worker: is privileged") {
-		t.Errorf("privileged: %v", err)
-	}
-	bound = w.pod("bound-too", "nvidia.com/gpu=1")
-	bound.Spec.NodeName = "nowhere"
-	if err := w.Client.Create(t.Context(), bound); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "nodeName: Deny") {
-		t.Errorf("bound: %v", err)
-	}
 }
 
 const head = "apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\n"

@@ -1,7 +1,6 @@
 package deviceadmission_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,15 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 )
 
@@ -79,34 +74,6 @@ func TestQuotaHoldsInABurst(t *testing.T) {
 		if !strings.Contains(refusal.Error(), text) {
 			t.Errorf("refusal %v\nwants %s", refusal, text)
 		}
-	}
-}
-
-// TestQuotaOfTwoReplicasRelaxed: each grants what it does not see of the other, and no more than that; the excess shows in a metric and in an event.
-func TestQuotaOfTwoReplicasRelaxed(t *testing.T) {
-	w := newWorld(t, settings{replicas: 2})
-	w.quota("q", "limits.nvidia.com/gpumem=8192")
-	const asks = "nvidia.com/gpu=1 nvidia.com/gpumem=4096"
-	// The second sees nothing from here on, which is the worst that can be between two replicas.
-	w.replicas[1].stop()
-	admitted, _ := w.burst(20, asks)
-	if n := len(admitted); n != 4 {
-		t.Errorf("%d admitted, want 2 by each replica", n)
-	}
-	w.Eventually("the metric of the excess", func() bool { return w.metric(0, "device_quota_exceeded") == 1 })
-	mgr := w.Manager(nil, nil)
-	auditor := &devicequota.Auditor{Engine: w.replicas[0].engine, Recorder: mgr.GetEventRecorder(devicequota.EventSource), Every: 50 * time.Millisecond, Clock: clock.RealClock{}}
-	if err := mgr.Add(auditor); err != nil {
-		t.Fatal(err)
-	}
-	w.Start(mgr)
-	w.Eventually("the event of the excess", func() bool {
-		notes := w.Events("q", devicequota.ReasonExceeded)
-		return len(notes) == 1 && notes[0] == "nvidia.com/gpumem: in use 16384 MiB, hard 8192 MiB"
-	})
-	w.replicas[1] = w.startReplica(controlPlane.Env(t), settings{}, true)
-	if err := w.admits(asks); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "in use 16384 MiB (4 pending)") {
-		t.Errorf("after that: %v", err)
 	}
 }
 
@@ -277,53 +244,4 @@ func TestReservationsAfterARestart(t *testing.T) {
 	if err := w.admits("nvidia.com/gpu=1"); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "in use 2 (2 pending)") {
 		t.Errorf("after the restart: %v", err)
 	}
-}
-
-// TestScopesOfQuotas: a quota for a priority class is about Pods of that class.
-func TestScopesOfQuotas(t *testing.T) {
-	w := newWorld(t, settings{})
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Value: 7}
-	w.Create(class)
-	t.Cleanup(func() { _ = w.Client.Delete(t.Context(), class) })
-	q := &corev1.ResourceQuota{ObjectMeta: w.At("q"), Spec: corev1.ResourceQuotaSpec{
-		Hard: corev1.ResourceList{"limits.nvidia.com/gpu": resource.MustParse("1")},
-		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
-			ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{class.Name},
-		}}},
-	}}
-	w.Create(q)
-	w.awaitQuota(q)
-	for i := range 3 {
-		w.Create(w.pod(fmt.Sprint("other-", i), "nvidia.com/gpu=1"))
-	}
-	scoped := func(name string) *corev1.Pod {
-		pod := w.pod(name, "nvidia.com/gpu=1")
-		pod.Spec.PriorityClassName = class.Name
-		return pod
-	}
-	w.Create(scoped("first"))
-	if err := w.Client.Create(t.Context(), scoped("second")); code(err) != http.StatusForbidden {
-		t.Errorf("a second Pod of the class: %v", err)
-	}
-}
-
-// metric is the greatest value of a gauge of a replica's engine.
-func (w *world) metric(replica int, name string) float64 {
-	w.T.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(w.replicas[replica].engine)
-	families, err := registry.Gather()
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	greatest := 0.0
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			greatest = max(greatest, m.GetGauge().GetValue())
-		}
-	}
-	return greatest
 }
