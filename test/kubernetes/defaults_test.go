@@ -81,7 +81,7 @@ func TestDefaultsOnStoredObjects(t *testing.T) {
 }
 
 // TestRemovedFieldsAreHidden: a field that a schema loses is gone for clients at once and from etcd with the next
-// write. So none is ever removed from ours; TestSchemaConstraints and TestFrozen see to that.
+// write. So none is ever removed from ours; TestSchemaConstraints and TestV1Alpha1IsFrozen see to that.
 func TestRemovedFieldsAreHidden(t *testing.T) {
 	t.Parallel()
 	c := connect(t)

@@ -45,7 +45,7 @@ func rule(m protoreflect.MethodDescriptor) (verb, path, body string) {
 	return "", "", ""
 }
 
-// TestAcceptance shows what existing clients depend on. TestClusters, TestJobs and TestServices have the round trips, and TestV1Pages of the gateway the pages.
+// TestAcceptance shows what existing clients depend on. TestJobs and the tests of the gateway have the round trips, and its TestV1Pages the pages.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
