@@ -44,8 +44,10 @@ func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
 			Status:    rc.Status,
 		}
+		// A version that stays the other one's would let the next edit that only removes something pass for none.
 		c.Rebaseline = c.Match == rayservice.Same &&
-			rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec)
+			(rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec) ||
+				rc.Annotations[rayv1.AnnotationKubeRayVersion] != o.version)
 		if at, err := time.Parse(time.RFC3339, rc.Annotations[rayv1.AnnotationDeleteAfter]); err == nil {
 			c.DeleteAfter = at
 		}

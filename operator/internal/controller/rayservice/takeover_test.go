@@ -190,3 +190,23 @@ func TestTakeoverInSteps(t *testing.T) {
 		}
 	})
 }
+
+// TestEditAfterAnUpgradeOfTheOperator: one that only removes something is an edit as any other.
+func TestEditAfterAnUpgradeOfTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := func(list ...corev1.EnvVar) func(*rayv1.RayServiceSpec) {
+			return func(spec *rayv1.RayServiceSpec) {
+				spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Env = list
+			}
+		}
+		s := newStage(t, 0, storyService(env(corev1.EnvVar{Name: "MODEL", Value: "large"})))
+		s.comesUp()
+		s.change = append(s.change, func(c *Config) { c.Version = "v2" })
+		s.restart()
+		for range 3 {
+			s.until("looked at", once())
+		}
+		s.edit(env())
+		s.until("served by another cluster", func(rs *rayv1.RayService) bool { return s.made == 2 && s.settled(rs) })
+	})
+}
