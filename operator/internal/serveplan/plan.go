@@ -118,6 +118,7 @@ func (s *step) decide() {
 
 // invalid keeps alive what there is: KubeRay stops looking at it.
 func (s *step) invalid() {
+	s.deploy(s.activeName(), true, s.st.ActiveServiceStatus.TargetCapacity)
 	s.observe()
 	s.setInvalid()
 	s.release(false)
@@ -287,10 +288,11 @@ func (s *step) unreachable(name string, c *Cluster) string {
 	return ""
 }
 
-// deploy sends a cluster the configuration of the spec, unless it keeps its own, and the capacity.
+// deploy sends a cluster the configuration of the spec, unless it keeps its own, and the capacity. What is kept is sent to a head that has
+// lost it.
 func (s *step) deploy(name string, keep bool, capacity *int32) {
 	c := s.live(name)
-	if c == nil || !c.HeadReady || !c.Serve.current() || s.in.ConfigError != "" {
+	if c == nil || !c.HeadReady || !c.Serve.current() || !keep && s.in.ConfigError != "" {
 		return
 	}
 	// Of a service without steps the capacity is the user's, unless an upgrade in steps has left it.
@@ -302,9 +304,18 @@ func (s *step) deploy(name string, keep bool, capacity *int32) {
 	case s.of(name).TargetCapacity != nil:
 		resize = c.Serve.Capacity != s.ownCapacity(keep, c.Serve)
 	}
-	if resize || !keep && s.due(c.Serve) {
+	if resize || keep && c.Serve.lost() || !keep && s.due(c.Serve) {
 		s.plan.Deploy = append(s.plan.Deploy, Deployment{Cluster: name, Keep: keep, Capacity: capacity})
 	}
+}
+
+// lost reports whether Ray has nothing of what is known to have been sent.
+func (v Serve) lost() bool {
+	if !v.Known || len(v.Applications) > 0 {
+		return false
+	}
+	c, err := ParseConfig(v.Text)
+	return err == nil && !c.Empty()
 }
 
 // ownCapacity is the capacity in the configuration that a cluster gets, or keeps.

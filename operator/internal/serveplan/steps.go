@@ -65,30 +65,48 @@ func (s *step) upgrade() {
 	}
 	u := s.state()
 	move := u.Next()
-	s.waits = move.Waits
+	s.waits = s.obstacle(u, move)
 	if move.After > 0 {
 		s.lookAt(s.in.Now.Add(move.After))
 	}
+	s.plan.Route = []Backend{{s.activeName(), 100}}
 	switch {
 	case move.Complete:
 		s.makeActive()
+		s.remove(rayv1.RayServiceRollbackInProgress)
 		s.plan.Route = []Backend{{s.activeName(), 100}}
-		return
 	case move.RolledBack:
 		s.st.PendingServiceStatus = rayv1.RayServiceStatus{}
 		s.remove(rayv1.RayServiceRollbackInProgress)
-		s.plan.Route = []Backend{{s.activeName(), 100}}
 		s.plan.After = soon
-		return
+	default:
+		s.share(move)
 	}
-	s.plan.Route = []Backend{{s.activeName(), 100}}
+}
+
+// share gives both clusters what a move gives them.
+func (s *step) share(move Move) {
 	if s.pending() != nil {
 		s.plan.Route = []Backend{{s.activeName(), 100 - move.PendingTraffic}, {s.pendingName(), move.PendingTraffic}}
 	}
-	s.deploy(s.pendingName(), u.Rollback, new(s.first(move.PendingCapacity)))
+	rolling := s.is(rayv1.RayServiceRollbackInProgress)
+	s.deploy(s.pendingName(), rolling, new(s.first(move.PendingCapacity)))
 	// The configuration of the spec is for the old cluster only if the spec is that of the old cluster in all else.
-	back := u.Rollback && s.active().Match == rayservice.Same
+	back := rolling && s.active().Match == rayservice.Same
 	s.deploy(s.activeName(), !back, new(move.ActiveCapacity))
+}
+
+// obstacle says what a move waits for, also where it is a cluster that cannot be told its capacity; empty if it does not wait.
+func (s *step) obstacle(u Upgrade, move Move) string {
+	switch {
+	case move.Waits != "":
+		return move.Waits
+	case move.ActiveCapacity != u.ActiveCapacity:
+		return s.unasked(s.activeName())
+	case move.PendingCapacity != u.PendingCapacity:
+		return s.unasked(s.pendingName())
+	}
+	return ""
 }
 
 // first keeps the capacity at which a cluster gets its first configuration at what it was made with.
@@ -178,7 +196,18 @@ func (s *step) state() Upgrade {
 		u.PendingDeployed = p.Serve.current() && len(p.Serve.Applications) > 0 && !s.due(p.Serve)
 		u.PendingWaits = s.notReady(s.pendingName(), p, u.PendingCapacity, true)
 	}
+	if u.ActiveDown && !u.PendingDown && a.Match != rayservice.Same {
+		u.Rollback = false // to a cluster that is down, only to leave it again
+	}
 	return u
+}
+
+// unasked says why a cluster cannot be told its capacity; empty if it can.
+func (s *step) unasked(name string) string {
+	if c := s.live(name); c != nil && (!c.HeadReady || !c.Serve.current()) {
+		return waitsFor(name, c)
+	}
+	return ""
 }
 
 // notReady says why a cluster cannot take more traffic; empty if it can.

@@ -33,6 +33,7 @@ type story struct {
 	left     bool   // a Gateway was made and is not deleted
 	sticky   bool   // it cannot be deleted
 	refused  string // why the Gateway does not accept the route
+	invalid  string // the rule that the spec breaks
 	next     int
 	log      []string
 	plans    int
@@ -50,6 +51,7 @@ type made struct {
 	first    time.Time // of the first one
 	broken   string    // state that its applications stay in
 	dead     bool      // no Pod, no dashboard
+	lame     bool      // a dashboard, but no Pod that takes requests
 	after    time.Time
 }
 
@@ -91,7 +93,7 @@ func image(name string) func(*rayv1.RayServiceSpec) {
 // input is what the operator sees.
 func (s *story) input() Input {
 	in := Input{
-		Service: s.rs, Now: s.now, Strategy: StrategyOf(&s.rs.Spec, s.gates), Clusters: map[string]Cluster{},
+		Service: s.rs, Invalid: s.invalid, Now: s.now, Strategy: StrategyOf(&s.rs.Spec, s.gates), Clusters: map[string]Cluster{},
 		HeadService: s.head, ServeService: s.serve, Suffix: func() string { s.next++; return fmt.Sprint("c", s.next) },
 	}
 	in.Config, _ = ParseConfig(s.rs.Spec.ServeConfigV2)
@@ -122,7 +124,7 @@ func (s *story) input() Input {
 				}
 				v.Applications[app] = rayv1.AppStatus{Status: st}
 			}
-			if len(m.apps) > 0 && s.now.Sub(m.first) >= 2*time.Second {
+			if len(m.apps) > 0 && !m.lame && s.now.Sub(m.first) >= 2*time.Second {
 				c.Pods, c.ServingSince = 1, m.first.Add(2*time.Second)
 			}
 			v.Deployed = m.text == s.rs.Spec.ServeConfigV2
@@ -222,12 +224,8 @@ func (s *story) deploy(d Deployment) {
 		what = "same"
 	} else {
 		m.text, m.known = s.rs.Spec.ServeConfigV2, true
-		c, _ := ParseConfig(m.text)
-		m.apps = map[string]rayv1.AppStatus{}
-		for name := range c.applications {
-			m.apps[name] = rayv1.AppStatus{}
-		}
 	}
+	m.start(m.text)
 	if m.first.IsZero() {
 		m.first = s.now
 	}
@@ -235,6 +233,18 @@ func (s *story) deploy(d Deployment) {
 	m.at, m.capacity = s.now, orElse(d.Capacity, own.Capacity())
 	s.note("deploy %s %s %d", d.Cluster, what, m.capacity)
 }
+
+// start makes the applications of a configuration.
+func (m *made) start(text string) {
+	c, _ := ParseConfig(text)
+	m.apps = map[string]rayv1.AppStatus{}
+	for name := range c.applications {
+		m.apps[name] = rayv1.AppStatus{}
+	}
+}
+
+// forget is a new head without fault tolerance, whose operator knows what it sent, or does not.
+func (m *made) forget(known bool) { m.apps, m.capacity, m.known = nil, 0, known }
 
 func (s *story) is(kind string) bool { return meta.IsStatusConditionTrue(s.rs.Status.Conditions, kind) }
 
@@ -510,6 +520,59 @@ func TestRequestsAreServed(t *testing.T) {
 				a := s.rs.Status.ActiveServiceStatus
 				return s.settled() && s.serve == "demo-c2" && s.clusters["demo-c2"].capacity == 100 && a.TargetCapacity == nil && a.TrafficRoutedPercent == nil && s.weights == nil && !s.left
 			})
+		}
+	})
+	t.Run("the head of the old cluster starts anew in the middle of steps", func(t *testing.T) {
+		for _, known := range []bool{true, false} {
+			s := ready(inSteps(50, 25, 2))
+			s.edit(image("b"))
+			s.until("half way", func() bool { return s.clusters["demo-c1"].capacity == 50 })
+			s.clusters["demo-c1"].forget(known)
+			s.log = nil
+			s.until("upgraded", func() bool { return s.settled() && s.serve == "demo-c2" && s.weights["demo-c2"] == 100 })
+			if kept := slices.ContainsFunc(s.log, func(line string) bool { return line == "deploy demo-c1 kept 50" }); kept != known {
+				t.Errorf("known %t:\n%s", known, strings.Join(s.log, "\n"))
+			}
+		}
+	})
+	t.Run("the old cluster dies in the middle of steps", func(t *testing.T) {
+		for _, third := range []string{"b", "c"} {
+			s := ready(inSteps(50, 25, 2))
+			s.edit(image("b"))
+			s.until("half way", func() bool { return s.weights["demo-c2"] == 25 })
+			s.clusters["demo-c1"].dead = true
+			s.until("the new one has all", func() bool { return s.weights["demo-c2"] == 100 })
+			s.edit(image(third))
+			s.until("upgraded", func() bool { return s.settled() && s.weights[s.serve] == 100 && s.clusters["demo-c1"] == nil })
+		}
+	})
+	t.Run("a rollback from a cluster that never serves", func(t *testing.T) {
+		s := ready(inSteps(50, 25, 2))
+		s.edit(image("b"))
+		s.until("made", func() bool { return s.clusters["demo-c2"] != nil })
+		s.clusters["demo-c2"].lame = true
+		s.until("deployed", func() bool { return slices.Contains(s.log, "deploy demo-c2 new 0") })
+		for range 5 {
+			s.pass()
+		}
+		s.edit(image("ray"))
+		s.rs.Spec.RayClusterSpec = *s.clusters["demo-c1"].rc.Spec.DeepCopy()
+		s.until("back", func() bool { return s.settled() && s.serve == "demo-c1" && !s.is(rayv1.RayServiceRollbackInProgress) })
+	})
+	t.Run("the head in use starts anew while another cluster comes up", func(t *testing.T) {
+		for name, spoil := range map[string]func(*story){
+			"an upgrade":      func(s *story) { s.edit(image("b")) },
+			"an invalid spec": func(s *story) { s.invalid = "a rule is broken" },
+		} {
+			s := ready(strategy(rayv1.RayServiceNewCluster))
+			spoil(s)
+			s.pass()
+			s.clusters["demo-c1"].forget(true)
+			s.log = nil
+			s.pass()
+			if !slices.Contains(s.log, "deploy demo-c1 kept 100") {
+				t.Errorf("%s: %v", name, s.log)
+			}
 		}
 	})
 	t.Run("the Gateway API is missing", func(t *testing.T) {

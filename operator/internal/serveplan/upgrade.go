@@ -51,11 +51,13 @@ func (u Upgrade) Next() Move {
 	switch {
 	case u.Rollback:
 		u.backward(&m)
-	case u.ActiveCapacity == 0 && u.PendingTraffic == 100:
-		m.Complete = true
+	case u.PendingTraffic == 100 && (u.ActiveCapacity == 0 || u.ActiveDown && u.PendingCapacity == 100 && u.ServiceWaits == ""):
+		m.Complete = true // what is down has no capacity, and may never say that it has less
 	case u.PendingDown && !u.ActiveDown && (u.PendingTraffic > 0 || u.activeTraffic() > u.ActiveCapacity):
 		u.rescue(&m)
 		m.Waits = "the new cluster takes no requests; the old one gets them"
+	case u.ActiveDown && !u.PendingDown:
+		u.replace(&m)
 	default:
 		u.forward(&m)
 	}
@@ -89,7 +91,7 @@ func (u Upgrade) forward(m *Move) {
 }
 
 func (u Upgrade) backward(m *Move) {
-	if u.ActiveCapacity == 100 && u.PendingTraffic == 0 && (u.PendingGone || u.PendingCapacity == 0) {
+	if u.ActiveCapacity == 100 && u.PendingTraffic == 0 && (u.PendingDown || u.PendingGone || u.PendingCapacity == 0) {
 		m.RolledBack = true
 		return
 	}
@@ -119,18 +121,30 @@ func (u Upgrade) backward(m *Move) {
 }
 
 // rescue gives the old cluster all, without steps: what the new one gets is lost. With KubeRay an upgrade and a rollback wait for a
-// cluster for ever that will not come back.
+// cluster for ever that will not come back. Capacity follows the traffic: the head that has to be asked for it may be away.
 func (u Upgrade) rescue(m *Move) {
 	switch {
-	case u.activeTraffic() < u.ActiveCapacity:
-		m.PendingTraffic = 100 - u.ActiveCapacity
-	case u.ActiveCapacity < 100:
-		m.ActiveCapacity = 100
 	case u.PendingTraffic > 0:
 		m.PendingTraffic = 0
+	case u.ActiveCapacity < 100:
+		m.ActiveCapacity = 100
 	default:
 		m.Waits = "the new cluster takes no requests"
 	}
+}
+
+// replace gives the new cluster all, without steps: what the old one gets is lost.
+func (u Upgrade) replace(m *Move) {
+	switch {
+	case u.PendingTraffic < 100:
+		m.PendingTraffic = 100
+	case u.PendingCapacity < 100:
+		m.PendingCapacity = 100
+	default:
+		m.Waits = u.ServiceWaits
+		return
+	}
+	m.Waits = "the old cluster takes no requests; the new one gets them"
 }
 
 // mayMove reports whether traffic can be moved now.

@@ -84,6 +84,7 @@ func TestRollbacks(t *testing.T) {
 		return u
 	}
 	dead := func(u Upgrade) Upgrade { u.PendingDown, u.PendingGone = true, true; return u }
+	lame := func(u Upgrade) Upgrade { u.PendingDown = true; return u } // its head is ready
 	cases := map[string]struct {
 		from Upgrade
 		want string
@@ -93,10 +94,12 @@ func TestRollbacks(t *testing.T) {
 		"before anything":                     {at(50, 25, 100, 0, 0), ""},
 		"in the middle":                       {at(50, 25, 100, 50, 25), "PTR0 PTC0"},
 		"a surge that does not divide 100":    {at(40, 30, 20, 100, 80), "PTC80 ATC60 PTR50 PTR40 PTC40 ATC100 PTR10 PTR0 PTC0"},
-		"the new cluster is dead":             {dead(at(50, 25, 50, 100, 50)), "ATC100 PTR0"},
-		"the new cluster dies with all":       {dead(at(50, 25, 0, 100, 100)), "ATC100 PTR0"},
+		"the new cluster is dead":             {dead(at(50, 25, 50, 100, 50)), "PTR0 ATC100"},
+		"the new cluster dies with all":       {dead(at(50, 25, 0, 100, 100)), "PTR0 ATC100"},
 		"the new cluster has not come up":     {dead(at(50, 25, 100, 50, 0)), ""},
 		"capacity of the old one is to spare": {dead(at(50, 25, 100, 50, 50)), "PTR0"},
+		"the new cluster never serves":        {lame(at(50, 25, 100, 50, 0)), ""},
+		"the new cluster serves no more":      {lame(at(50, 25, 50, 100, 75)), "PTR0 ATC100"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,9 +151,20 @@ func TestDeadClusterLosesItsTraffic(t *testing.T) {
 	u := begin(50, 25, 5*time.Second)
 	u.Shares = Shares{50, 50, 50}
 	moves, end := play(u, func(u *Upgrade, i int) { u.PendingDown = i < 5 })
-	want := "ATC100 PTR0 PTR25 PTR50 ATC50 PTC100 PTR75 PTR100 ATC0"
+	want := "PTR0 ATC100 PTR25 PTR50 ATC50 PTC100 PTR75 PTR100 ATC0"
 	if diff := cmp.Diff(want, strings.Join(moves, " ")); diff != "" || !end.Complete {
 		t.Errorf("moves (-want +got), complete %t:\n%s", end.Complete, diff)
+	}
+}
+
+func TestUpgradeFromADeadCluster(t *testing.T) {
+	for from, want := range map[Shares]string{{100, 50, 50}: "PTR100 PTC100", {100, 100, 0}: "PTR100", {100, 100, 100}: ""} {
+		u := begin(50, 25, 5*time.Second)
+		u.Shares, u.ActiveDown, u.ActiveWaits = from, true, "the head is away"
+		moves, end := play(u, nothing)
+		if diff := cmp.Diff(want, strings.Join(moves, " ")); diff != "" || !end.Complete {
+			t.Errorf("from %+v: moves (-want +got), complete %t:\n%s", from, end.Complete, diff)
+		}
 	}
 }
 
