@@ -1,14 +1,17 @@
 package served
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/raygate/raygate/internal/testing/raytest"
@@ -107,50 +110,39 @@ func TestFirstVersionThatIsServed(t *testing.T) {
 	}
 }
 
-// hanging is a server that answers about one kind only when it is released.
+// hanging is a server that does not answer about one kind within the limit of a request.
 type hanging struct {
 	meta.RESTMapper
-	kind    string
-	asked   chan struct{}
-	release chan struct{}
+	kind string
 }
 
 func (h hanging) RESTMapping(gk schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
 	if gk.Kind == h.kind {
-		h.asked <- struct{}{}
-		<-h.release
+		time.Sleep(RequestLimit)
+		return nil, context.DeadlineExceeded
 	}
 	return &meta.RESTMapping{}, nil
 }
 
 func TestHangingServerHoldsUpNobodyElse(t *testing.T) {
-	h := hanging{kind: "Thing", asked: make(chan struct{}, 10), release: make(chan struct{})}
-	c := clocktesting.NewFakePassiveClock(raytest.Epoch.Time)
-	k := NewFixed(h, nil, c)
-	k.wait = time.Millisecond
-	ask := func(kind string) (string, error) { return k.Version(schema.GroupKind{Kind: kind}, "v1") }
-	if _, err := ask("Thing"); !errors.Is(err, errNoAnswer) {
-		t.Fatalf("error %v, want one that says that nobody knows", err)
-	}
-	k.wait = time.Hour // who waits now, waits for ever
-	if version, err := ask("Other"); version == "" || err != nil {
-		t.Errorf("another kind: version %q, %v", version, err)
-	}
-	if _, err := ask("Thing"); !errors.Is(err, errNoAnswer) {
-		t.Errorf("error %v of who asks next, want that of the first", err)
-	}
-	k.wait = time.Millisecond
-	c.SetTime(c.Now().Add(errorFor))
-	if _, err := ask("Thing"); !errors.Is(err, errNoAnswer) {
-		t.Errorf("error %v, want no answer still", err)
-	}
-	if got := len(h.asked); got != 1 {
-		t.Errorf("%d requests at a time for one kind, want 1", got)
-	}
-	close(h.release)
-	k.wait = time.Hour
-	c.SetTime(c.Now().Add(errorFor))
-	if version, err := ask("Thing"); version == "" || err != nil {
-		t.Errorf("version %q, %v of a server that answers again", version, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		k := NewFixed(hanging{kind: "Thing"}, nil, clock.RealClock{})
+		begin := time.Now()
+		hangs := make(chan error)
+		ask := func(kind string) error {
+			_, err := k.Version(schema.GroupKind{Kind: kind}, "v1")
+			return err
+		}
+		go func() { hangs <- ask("Thing") }()
+		synctest.Wait()
+		if err := ask("Other"); err != nil || time.Since(begin) > 0 {
+			t.Errorf("another kind: %v, after %s", err, time.Since(begin))
+		}
+		if err := <-hangs; err == nil || time.Since(begin) != RequestLimit {
+			t.Errorf("error %v after %s, want one after the limit", err, time.Since(begin))
+		}
+		if err := ask("Thing"); err == nil || time.Since(begin) != RequestLimit {
+			t.Errorf("error %v after %s of the next caller, want that of the first at once", err, time.Since(begin))
+		}
+	})
 }
