@@ -232,7 +232,7 @@ func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 		Clock:         clock.RealClock{},
 		ClusterDomain: o.Pod.ClusterDomain,
 	})
-	return r.SetupWithManager(mgr, controller.Options{})
+	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
 // validationOptions are what the rules know of this operator, whoever asks them.

@@ -17,6 +17,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // gather is how long addresses of new Pods are gathered before a certificate is asked for with all of them. Workers share one
@@ -25,7 +26,6 @@ const gather = 2 * time.Second
 
 // SetupWithManager registers the reconciler and its watches; those on cert-manager's kinds start when it is there.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
-	o.MaxConcurrentReconciles = 1
 	kind := rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 	ofPods := owned.Handler{Kind: kind, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 }}
 	ofChildren := owned.Handler{Kind: kind, Gone: func(owner, object types.UID) {
@@ -36,7 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 		Named("raycluster-mtls").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(addressChanged)).
-		WithOptions(o).
+		WithOptions(reconcile.Limited(o)).
 		Build(r)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -94,10 +93,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err := owned.Index(ctx, mgr.GetFieldIndexer(), indexed()...); err != nil {
 		return err
 	}
-	if o.RateLimiter == nil {
-		// The default waits for up to a quarter of an hour. After an outage of the API server that is too long.
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
-	}
 	changed := predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited(),
 		predicate.NewPredicateFuncs(func(o client.Object) bool {
@@ -114,7 +109,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
-		WithOptions(o)
+		WithOptions(reconcile.Limited(o))
 	for _, kind := range childKinds() {
 		opts := []builder.WatchesOption{builder.WithPredicates(owned.Changed())}
 		switch kind.(type) {

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -126,12 +125,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // SetupWithManager registers the reconciler and its watch. The RayJobs look after themselves.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
-	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](reconcile.Soon, reconcile.LastRetry)
-	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("raycronjob").
 		For(&rayv1.RayCronJob{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, r.versions.Awaited()))).
-		WithOptions(o).
+		WithOptions(reconcile.Limited(o)).
 		Complete(r)
 }
