@@ -246,6 +246,8 @@ func TestRemoveAndSetController(t *testing.T) {
 	rc, other := raytest.RayCluster("ns/demo"), raytest.RayCluster("ns/demo", raytest.UID("other"))
 	retained := volume.Claim(rc)
 	retained.OwnerReferences = nil
+	others := volume.Claim(rc)
+	others.OwnerReferences = []metav1.OwnerReference{child.Controller(raytest.RayCluster("ns/other", raytest.UID("other")))}
 	cases := map[string]struct {
 		stored  *corev1.PersistentVolumeClaim
 		do      func(ctx context.Context, w applier, o client.Object) (bool, error)
@@ -257,7 +259,7 @@ func TestRemoveAndSetController(t *testing.T) {
 		"another's is not":          {stored: volume.Claim(rc), do: remove(other), left: 1},
 		"nobody's is not":           {stored: retained.DeepCopy(), do: remove(rc), left: 0},
 		"nobody's is taken":         {stored: retained.DeepCopy(), do: own(rc, true), want: true, left: 1},
-		"another's is not taken":    {stored: volume.Claim(other), do: own(rc, true), wantErr: notOwned, left: 1},
+		"another's is not taken":    {stored: others, do: own(rc, true), wantErr: notOwned, left: 1},
 		"ours is let go":            {stored: volume.Claim(rc), do: own(rc, false), want: true, left: 0},
 		"another's is not let go":   {stored: volume.Claim(other), do: own(rc, false), left: 1},
 		"ours already, so no write": {stored: volume.Claim(rc), do: own(rc, true), left: 1},

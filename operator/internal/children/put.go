@@ -30,6 +30,19 @@ func (e *errNotOwned) Error() string {
 // errBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
 var errBeingDeleted = errors.New("is being deleted")
 
+// errPredecessor says that the object belongs to an owner of the same kind and name that was deleted before this one was made. The garbage
+// collector removes it soon.
+var errPredecessor = errors.New("belongs to a deleted owner of the same name")
+
+// whyNotOurs says why current is not ours. ours names the owner as a controller; nil if that is not known.
+func whyNotOurs(what string, current client.Object, ours *metav1.OwnerReference) error {
+	theirs := metav1.GetControllerOf(current)
+	if ours != nil && theirs != nil && theirs.APIVersion == ours.APIVersion && theirs.Kind == ours.Kind && theirs.Name == ours.Name && theirs.UID != ours.UID {
+		return fmt.Errorf("%s %w", what, errPredecessor)
+	}
+	return &errNotOwned{what: what, controller: theirs, found: current}
+}
+
 // held is what put does where the object differs from what is asked for, but must not be changed now.
 const held Operation = "held"
 
@@ -56,7 +69,7 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current 
 	}
 	what := w.describe(c.Desired)
 	if !w.ours(owner, current) {
-		return None, &errNotOwned{what: what, controller: metav1.GetControllerOf(current), found: current}
+		return None, whyNotOurs(what, current, metav1.GetControllerOf(c.Desired))
 	}
 	if current.GetDeletionTimestamp() != nil {
 		return None, fmt.Errorf("%s %w", what, errBeingDeleted)

@@ -178,8 +178,8 @@ func TestNotOwnedSaysWhoHasIt(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
 	for want, owners := range map[string][]metav1.OwnerReference{
 		"Service ns/demo-head-svc exists and belongs to something else: it has no controller; rename or delete it": nil,
-		"Service ns/demo-head-svc exists and belongs to something else: its controller is RayCluster demo; rename or delete it": {
-			child.Controller(raytest.RayCluster("ns/demo", raytest.UID("another"))),
+		"Service ns/demo-head-svc exists and belongs to something else: its controller is RayCluster another; rename or delete it": {
+			child.Controller(raytest.RayCluster("ns/another", raytest.UID("another"))),
 		},
 	} {
 		theirs := served(func(s *corev1.Service) { s.OwnerReferences = owners })

@@ -131,7 +131,7 @@ func TestObject(t *testing.T) {
 		},
 		"an earlier cluster's": {
 			stored:     served(func(s *corev1.Service) { s.OwnerReferences[0].UID = "earlier" }),
-			wantResult: None, wantErr: notOwned,
+			wantResult: None, wantErr: errPredecessor,
 		},
 		"on its way out": {
 			stored: served(func(s *corev1.Service) {

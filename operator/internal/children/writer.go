@@ -26,6 +26,8 @@ const (
 	// RetryAfter is the wait after the first refusal, and how often to see whether a name that somebody else holds is free:
 	// nothing tells of that, because what is not ours is not watched.
 	RetryAfter = 15 * time.Second
+	// predecessorRetry is how often to see whether the child of a deleted owner of the same name is gone. It is not watched for this owner.
+	predecessorRetry = time.Second
 	// longestRetry is the longest wait between attempts at a child that is refused or that something else keeps changing.
 	longestRetry = 5 * time.Minute
 	// freePatches is how often a child is repaired at once before something that changes it back is suspected.
@@ -209,8 +211,8 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
 		return r
 	}
-	if other := metav1.GetControllerOf(current); want && other != nil {
-		w.failed(a, Child{}, true, &errNotOwned{what: w.describe(current), controller: other, found: current}, &r)
+	if want && metav1.GetControllerOf(current) != nil {
+		w.failed(a, Child{}, true, whyNotOurs(w.describe(current), current, &ref), &r)
 		return r
 	}
 	refs := slices.DeleteFunc(slices.Clone(current.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
@@ -288,6 +290,8 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
 		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
+	case errors.Is(err, errPredecessor):
+		r.Stale, r.After = true, predecessorRetry
 	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
 	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):

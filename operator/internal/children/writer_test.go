@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -39,6 +40,7 @@ func TestHowErrorsAreSorted(t *testing.T) {
 		"forbidden to change":              {err: apierrors.NewForbidden(roles, "r", nil), exists: true, want: Update, wantAfter: RetryAfter},
 		"somebody else's":                  {err: controlled, exists: true, want: Create, wantAfter: RetryAfter},
 		"somebody else's, may be a user's": {err: controlled, users: true, want: Create, wantAfter: RetryAfter},
+		"of a deleted owner of the name":   {err: errPredecessor, exists: true, wantAfter: predecessorRetry},
 		"nobody's":                         {err: &errNotOwned{}, want: Create, wantAfter: RetryAfter},
 		"a user's own":                     {err: &errNotOwned{}, users: true},
 		"being deleted":                    {err: errBeingDeleted, exists: true, want: Update, wantAfter: RetryAfter},
@@ -81,6 +83,29 @@ func roles(t *testing.T, objects ...client.Object) (w *Writer, c client.Client, 
 		},
 	}).Build()
 	return New(Config{Client: c, Live: c, Clock: clocktesting.NewFakeClock(raytest.Epoch.Time)}), c, patches
+}
+
+// TestOwnerMadeAnewUnderItsName has the child as soon as the garbage collector has removed that of the deleted owner, without a refusal.
+func TestOwnerMadeAnewUnderItsName(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	rc.UID = "new"
+	before := rc.DeepCopy()
+	before.UID = "old"
+	role := func(owner *rayv1.RayCluster) *rbacv1.Role {
+		return &rbacv1.Role{ObjectMeta: child.Meta(owner, "r", nil)}
+	}
+	w, c, _ := roles(t, role(before))
+	for range 3 {
+		if r := w.Ensure(t.Context(), rc, Child{Desired: role(rc)}); r.Failure != nil || r.Err != nil || r.Wanted() || r.After != predecessorRetry {
+			t.Errorf("want another look in a second, got %+v", r)
+		}
+	}
+	if err := c.Delete(t.Context(), role(before)); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.Ensure(t.Context(), rc, Child{Desired: role(rc)}); !r.Wanted() || r.Done != Create {
+		t.Errorf("want the child to be made, got %+v", r)
+	}
 }
 
 // TestBrakeEndsWithAChangedOwner: a user who edits the owner makes us patch the child each time, and must not wait for it.

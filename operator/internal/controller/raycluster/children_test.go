@@ -72,10 +72,11 @@ func TestChildThatIsChangedBackIsRepairedLessOften(t *testing.T) {
 
 func TestHeadServiceOfAnotherClusterIsLeftAlone(t *testing.T) {
 	theirs := service.Head(raytest.RayCluster("ns/demo", raytest.UID("another")), service.Options{})
+	theirs.OwnerReferences[0].Name = "another"
 	b := newEmptyBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{}, theirs)
 	b.mustReconcile()
 	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterReplicaFailure)
-	if c == nil || c.Reason != rayv1.ReasonFailedCreateHeadService || !strings.Contains(c.Message, "its controller is RayCluster demo") {
+	if c == nil || c.Reason != rayv1.ReasonFailedCreateHeadService || !strings.Contains(c.Message, "its controller is RayCluster another") {
 		t.Errorf("condition %+v", c)
 	}
 }
