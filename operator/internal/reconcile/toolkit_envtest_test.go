@@ -77,7 +77,7 @@ func (g *greeter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	before := &unstructured.Unstructured{}
 	before.SetGroupVersionKind(greeting)
 	if fresh, err := g.versions.Read(ctx, g.client, req.NamespacedName, before); err != nil || !fresh {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, client.IgnoreNotFound(err)
 	}
 	s := &greetingScope{owner: before.DeepCopy()}
 	p, err := reconcile.Run(ctx, g.steps, s)
@@ -103,7 +103,7 @@ func (g *greeter) SetupWithManager(mgr ctrl.Manager) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(greeting)
 	return ctrl.NewControllerManagedBy(mgr).Named("greeter").
-		For(o, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, g.versions.Awaited()))).
+		For(o, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.ConfigMap{}, owned.Handler{Kind: greeting.GroupKind(), Gone: g.children.Gone}.Handle(), builder.WithPredicates(owned.Changed())).
 		WithOptions(controller.Options{SkipNameValidation: new(true)}).Complete(g)
 }

@@ -9,16 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
 // StaleTimeout is how long a version counts as stale that the cache does not replace. Only a watch that is broken comes near it.
 const StaleTimeout = 30 * time.Second
 
+// StaleCheck is how soon to look again at an object whose version in the cache is stale. The look costs no request, and usually the
+// cache is up to date by then.
+const StaleCheck = 100 * time.Millisecond
+
 // Versions are the versions of objects that are known to have been replaced while the cache may still show them: by our own write,
 // or by somebody else's, as a conflict tells. To decide from one would repeat events and end in a conflict; so a reconcile that
-// meets one ends, and the update that replaces it in the cache brings the next. It may be used from several goroutines.
+// meets one ends, and looks again after StaleCheck. It may be used from several goroutines.
 type Versions struct {
 	clock  clock.PassiveClock
 	forget []func(object types.UID)
@@ -29,9 +31,8 @@ type Versions struct {
 }
 
 type version struct {
-	number  string
-	at      time.Time
-	awaited bool // a reconcile has ended because of it
+	number string
+	at     time.Time
 }
 
 // NewVersions returns an empty set. forget is called with each object that was read and is found to be gone, also when its name was
@@ -54,7 +55,7 @@ func (v *Versions) Forget(object types.UID) {
 	delete(v.stale, object)
 }
 
-// Stale reports whether the version of o is known to have been replaced. If so, Awaited passes the update that replaces it.
+// Stale reports whether the version of o is known to have been replaced.
 func (v *Versions) Stale(o client.Object) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,28 +67,20 @@ func (v *Versions) Stale(o client.Object) bool {
 		delete(v.stale, o.GetUID())
 		return false
 	}
-	old.awaited = true
-	v.stale[o.GetUID()] = old
 	return true
 }
 
-// Read reads o from the cache, and reports false if that shows a version that is known to have been replaced. The object is looked
-// at once more after Awaited began to pass the update: it may have come in between. Errors are those of the cache; any but that the
-// object is not found says nothing about it.
+// Read reads o from the cache, and reports false if that shows a version that is known to have been replaced. Errors are those of the
+// cache; any but that the object is not found says nothing about it.
 func (v *Versions) Read(ctx context.Context, cache client.Reader, key client.ObjectKey, o client.Object) (bool, error) {
-	for range 2 {
-		if err := cache.Get(ctx, key, o); err != nil {
-			if apierrors.IsNotFound(err) {
-				v.named(key, "")
-			}
-			return false, err
+	if err := cache.Get(ctx, key, o); err != nil {
+		if apierrors.IsNotFound(err) {
+			v.named(key, "")
 		}
-		v.named(key, o.GetUID())
-		if !v.Stale(o) {
-			return true, nil
-		}
+		return false, err
 	}
-	return false, nil
+	v.named(key, o.GetUID())
+	return !v.Stale(o), nil
 }
 
 // named notes which object has a name, none if empty, and forgets the one that had it before.
@@ -110,19 +103,5 @@ func (v *Versions) named(key types.NamespacedName, uid types.UID) {
 	}
 	for _, forget := range v.forget {
 		forget(earlier)
-	}
-}
-
-// Awaited passes the updates that a reconcile waits for. It is to be combined by predicate.Or with what else matters.
-func (v *Versions) Awaited() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			v.mu.Lock()
-			defer v.mu.Unlock()
-			return v.stale[e.ObjectNew.GetUID()].awaited
-		},
 	}
 }

@@ -184,8 +184,8 @@ func TestLostAnswerOfStatusIsLookedAtAgain(t *testing.T) {
 	if result := b.mustReconcile(); result.RequeueAfter != reconcile.Soon {
 		t.Errorf("looks again after %s, want at once: no event comes", result.RequeueAfter)
 	}
-	if result := b.mustReconcile(); result.RequeueAfter != reconcile.StaleTimeout {
-		t.Errorf("looks again after %s, want to be told by the watch", result.RequeueAfter)
+	if result := b.mustReconcile(); result.RequeueAfter != reconcile.StaleCheck {
+		t.Errorf("looks again after %s, want as soon as the cache may be up to date", result.RequeueAfter)
 	}
 	lagging = nil
 	b.mustReconcile()

@@ -175,7 +175,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !rayv1.ManagedHere(before.Spec.ManagedBy) && !awaitsCleanUp(before):
 		return ctrl.Result{}, nil
 	case !fresh:
-		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
 	s, err := r.observe(ctx, before)
 	if err != nil {

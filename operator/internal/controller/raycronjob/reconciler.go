@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case before.DeletionTimestamp != nil:
 		return ctrl.Result{}, nil
 	case !fresh:
-		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
 	s := &scope{cron: before.DeepCopy(), now: r.clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
@@ -127,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("raycronjob").
-		For(&rayv1.RayCronJob{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, r.versions.Awaited()))).
+		For(&rayv1.RayCronJob{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(reconcile.Limited(o)).
 		Complete(r)
 }

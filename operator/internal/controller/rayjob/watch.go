@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return err
 	}
 	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		j, ok := o.(*rayv1.RayJob)
 		return ok && rayv1.ManagedHere(j.Spec.ManagedBy)

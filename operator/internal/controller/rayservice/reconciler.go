@@ -121,7 +121,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !rayv1.ManagedHere(before.Spec.ManagedBy):
 		return ctrl.Result{}, nil // not even its finalizer is ours
 	case !fresh:
-		return ctrl.Result{RequeueAfter: reconcile.StaleTimeout}, nil // the watch brings the next look
+		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
 	s := newScope(before, r.clock.Now())
 	s.in.Suffix, s.in.Strategy = r.config.Suffix, serveplan.StrategyOf(&before.Spec, r.config.Gates)

@@ -68,7 +68,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		}
 	}
 	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.versions.Awaited())
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		rs, ok := o.(*rayv1.RayService)
 		return ok && rayv1.ManagedHere(rs.Spec.ManagedBy)
