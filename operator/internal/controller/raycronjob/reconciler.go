@@ -76,6 +76,8 @@ func New(c Config) *Reconciler {
 type scope struct {
 	// cron is a copy whose status becomes the new one.
 	cron *rayv1.RayCronJob
+	// scheduled says that the stored status has a time of the next run.
+	scheduled bool
 	// now is when the run began.
 	now time.Time
 	// tick is the time to run for; zero for none. Missed is how many before it are passed over, and next the time after it. Set by
@@ -102,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := &scope{cron: before.DeepCopy(), now: r.clock.Now()}
+	s := &scope{cron: before.DeepCopy(), scheduled: before.Status.NextScheduleTime != nil, now: r.clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.cron.Status.NextScheduleTime = nil
 	if !s.next.IsZero() {

@@ -169,8 +169,15 @@ func TestKilledBeforeTheStatus(t *testing.T) {
 }
 
 func TestSuspendedRunsNothing(t *testing.T) {
-	w := newWorld(t, "* * * * *", func(cj *rayv1.RayCronJob) { cj.Spec.Suspend = new(true) })
-	for _, at := range []string{"2026-03-02 00:05:30", "2026-03-02 00:06:30"} {
+	w := newWorld(t, "0 * * * *")
+	w.look("2026-03-02 00:05:30")
+	cj := w.get()
+	cj.Spec.Suspend = new(true)
+	if err := w.client.Update(t.Context(), cj); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"2026-03-02 01:05:30", "2026-03-02 02:06:30"} {
+		w.restart() // the event is not repeated
 		if after := w.look(at); after != 0 {
 			t.Errorf("another look after %s", after)
 		}

@@ -24,12 +24,11 @@ func (c *schedule) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	}
 	c.said.Say(s.cron.UID, subjectInvalid)
 	if s.cron.Spec.Suspend != nil && *s.cron.Spec.Suspend {
-		if c.said.News(s.cron.UID, subjectSuspend, "suspended") {
+		if s.scheduled {
 			s.events = append(s.events, report.Normal("SuspendedRayCronJob", "Suspend", "No RayJobs are created while spec.suspend is true"))
 		}
 		return reconcile.Outcome{Stop: true}, nil
 	}
-	c.said.Say(s.cron.UID, subjectSuspend)
 	s.tick, s.next, s.missed = plan.Run, plan.Next, plan.Missed
 	return reconcile.Outcome{Stop: plan.Run.IsZero(), After: plan.After}, nil
 }

@@ -11,7 +11,6 @@ import (
 // Subjects of what is said.
 const (
 	subjectInvalid = "invalid"
-	subjectSuspend = "suspend"
 	subjectChild   = "child"
 )
 
