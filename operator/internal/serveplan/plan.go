@@ -266,6 +266,10 @@ func (s *step) ready(name string, c *Cluster) bool {
 		s.waits = waitsFor(name, c)
 		return false
 	}
+	if !s.in.Strategy.Steps && s.of(name).TargetCapacity != nil && (v.Capacity != s.ownCapacity(false, v) || !v.Settled) { // an upgrade in steps was left
+		s.waits = "cluster " + name + " has not all replicas yet"
+		return false
+	}
 	if a := s.active(); a != nil && a.Pods > 0 {
 		s.waits = s.unreachable(name, c)
 	}

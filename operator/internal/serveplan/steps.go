@@ -132,7 +132,7 @@ func (s *step) leaveSteps() {
 		}
 		st.TrafficRoutedPercent, st.LastTrafficMigratedTime = nil, nil
 		keeps := name == s.activeName() && s.pendingName() != ""
-		if c := s.live(name); c != nil && c.Serve.current() && c.Serve.Capacity == s.ownCapacity(keeps, c.Serve) {
+		if c := s.live(name); c != nil && c.Serve.current() && c.Serve.Settled && c.Serve.Capacity == s.ownCapacity(keeps, c.Serve) {
 			st.TargetCapacity = nil
 		}
 	}

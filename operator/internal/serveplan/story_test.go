@@ -517,6 +517,9 @@ func TestRequestsAreServed(t *testing.T) {
 			}
 			s.edit(strategy(rayv1.RayServiceNewCluster))
 			s.until("upgraded", func() bool {
+				if v := s.input().Clusters["demo-c2"].Serve; s.head == "demo-c2" && !v.Settled {
+					t.Fatalf("at %d: the Services lead to a cluster without all replicas", at)
+				}
 				a := s.rs.Status.ActiveServiceStatus
 				return s.settled() && s.serve == "demo-c2" && s.clusters["demo-c2"].capacity == 100 && a.TargetCapacity == nil && a.TrafficRoutedPercent == nil && s.weights == nil && !s.left
 			})

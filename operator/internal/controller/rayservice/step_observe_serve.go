@@ -54,7 +54,7 @@ func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 			o.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)
 			c.Serve.Known, c.Serve.Text = true, s.service.Spec.ServeConfigV2
 		}
-		if c.Serve.Busy {
+		if c.Serve.Busy && c.HeadReady && c.Serve.FailingSince.IsZero() { // one that fails wakes when it answers
 			out.After = reconcile.Sooner(out.After, o.tracker.pace.Changing/4) // an answer that says the same as before wakes nobody
 		}
 		s.in.Clusters[name] = c

@@ -2,19 +2,23 @@ package rayservice
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 )
 
 // stalled reports whether the condition Stalled has the reason.
@@ -104,6 +108,52 @@ func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
 			t.Errorf("written for nothing: %+v\n%s", after.Status, s.told())
 		}
 	})
+}
+
+// last is a dashboard that answers nothing after it was sent a configuration.
+type last struct {
+	dashboard.Client
+	fake *dashboardfake.Dashboard
+}
+
+// DeployServe implements dashboard.Client.
+func (l *last) DeployServe(ctx context.Context, config json.RawMessage) error {
+	err := l.Client.DeployServe(ctx, config)
+	l.fake.Fail(&dashboard.Error{Call: "ServeDetails", Kind: dashboard.ErrUnavailable, Code: 503})
+	return err
+}
+
+// TestHeadThatIsAwayIsNotLookedAtBusily: what ends that is an event.
+func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
+	for name, spoil := range map[string]func(*stage){
+		"the head is not ready": func(s *stage) { s.set(s.downs, s.first, true) },
+		"the dashboard fails after a configuration": func(s *stage) {
+			s.change = append(s.change, func(c *Config) {
+				connect := c.Connect
+				c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
+					d, err := connect(a, token)
+					return &last{d, s.dash(s.first)}, err
+				}
+			})
+			s.restart()
+			s.edit(newConfig)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, 0, storyService())
+				s.comesUp()
+				spoil(s)
+				for range 30 {
+					s.until("looked at", once())
+				}
+				result, err := s.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: demo})
+				if s.must(err); result.RequeueAfter > 0 && result.RequeueAfter < 5*time.Second {
+					t.Errorf("looked at again after %s", result.RequeueAfter)
+				}
+			})
+		})
+	}
 }
 
 // TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
