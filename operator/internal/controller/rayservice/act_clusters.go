@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -97,21 +95,13 @@ func (a *act) deleteClusters(ctx context.Context, s *scope) error {
 
 // patchCluster writes what differs, unless the cluster has changed since it was read: then the watch brings the next look.
 func (a *act) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.RayCluster, tell bool) error {
-	err := a.config.Client.Patch(ctx, updated, client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{}))
-	switch {
-	case err == nil:
-		if tell {
-			s.events = append(s.events, report.Normal("UpdatedRayCluster", actionUpdate, "Updated RayCluster %s", rc.Name))
-		}
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		s.after(reconcile.StaleTimeout) // the watch tells of changes of clusters earlier
-	case children.Lasting(err):
-		s.refuse(err.Error())
-		if a.said.News(s.service.UID, "update "+rc.Name, err.Error()) {
-			s.events = append(s.events, report.Warning("FailedToUpdateRayCluster", actionUpdate, err.Error()))
-		}
-		s.after(children.RetryAfter)
-	default:
+	patch := client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	done, err := a.write(s, "update "+rc.Name, func(why string) report.Event { return report.Warning("FailedToUpdateRayCluster", actionUpdate, why) },
+		func() error { return a.config.Client.Patch(ctx, updated, patch) })
+	if done && tell {
+		s.events = append(s.events, report.Normal("UpdatedRayCluster", actionUpdate, "Updated RayCluster %s", rc.Name))
+	}
+	if err != nil {
 		return fmt.Errorf("patching RayCluster %s: %w", rc.Name, err)
 	}
 	return nil

@@ -9,14 +9,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -65,20 +63,12 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 func (a *act) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) error {
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
 	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
-	err := a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)) // the cached Pod is not complete
-	switch {
-	case err == nil:
-		if a.said.News(s.service.UID, "label "+string(head.UID), value) {
-			s.events = append(s.events, eventLabelled(head.Name, value))
-		}
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-	case children.Lasting(err):
-		s.refuse(err.Error())
-		if a.said.News(s.service.UID, "label", err.Error()) {
-			s.events = append(s.events, eventNotLabelled(head.Name, err.Error()))
-		}
-		s.after(children.RetryAfter)
-	default:
+	done, err := a.write(s, "label "+head.Name, func(why string) report.Event { return eventNotLabelled(head.Name, why) },
+		func() error { return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)) }) // the cached Pod is not complete
+	if done && a.said.News(s.service.UID, "label "+string(head.UID), value) {
+		s.events = append(s.events, eventLabelled(head.Name, value))
+	}
+	if err != nil {
 		return fmt.Errorf("labelling head Pod %s: %w", head.Name, err)
 	}
 	return nil
@@ -162,19 +152,12 @@ func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) se
 
 // deleteService deletes a Service that was found on the API server, also where the cache does not know it.
 func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
-	err := a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	switch {
-	case err == nil:
+	done, err := a.write(s, "delete "+svc.Name, func(why string) report.Event { return report.Warning("FailedToDeleteService", "Delete", why) },
+		func() error {
+			return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		})
+	if done {
 		s.events = append(s.events, report.Normal("DeletedService", "Delete", "Deleted Service %s", svc.Name))
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
-	case children.Lasting(err):
-		s.refuse(err.Error())
-		if a.said.News(s.service.UID, "delete "+svc.Name, err.Error()) {
-			s.events = append(s.events, report.Warning("FailedToDeleteService", "Delete", err.Error()))
-		}
-		s.after(children.RetryAfter)
-	default:
-		return err
 	}
-	return nil
+	return err
 }

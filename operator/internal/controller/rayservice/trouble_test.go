@@ -3,6 +3,7 @@ package rayservice
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/dashboards"
@@ -154,6 +157,39 @@ func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusalWithAnotherTextEachTime, as of a webhook that puts the time into it, is tried again as seldom as one with the same text.
+func TestRefusalWithAnotherTextEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, storyService())
+		s.comesUp()
+		refusals := 0
+		s.change = append(s.change, func(c *Config) {
+			c.Client = interceptor.NewClient(c.Client.(client.WithWatch), interceptor.Funcs{
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					if _, cluster := o.(*rayv1.RayCluster); !cluster {
+						return c.Patch(ctx, o, p, opts...)
+					}
+					refusals++
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "rayclusters"}, o.GetName(), fmt.Errorf("request %d", refusals))
+				},
+			})
+		})
+		s.restart()
+		s.edit(func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.WorkerGroupSpecs[0].Replicas = new(int32(2)) })
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			result, err := s.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: demo})
+			s.must(err)
+			time.Sleep(min(max(result.RequeueAfter, time.Millisecond), time.Second))
+		}
+		if refusals < 2 || refusals > 4 {
+			t.Errorf("%d attempts in a minute", refusals)
+		}
+		if rs := s.get(); !stalled(rayv1.ReasonChildRefused)(rs) {
+			t.Errorf("conditions %+v", rs.Status.Conditions)
+		}
+	})
 }
 
 // TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
