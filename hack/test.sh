@@ -18,10 +18,11 @@ main() {
 		./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./...
 }
 
-# The race detector, where goroutines share memory. These packages need no control plane. Fuzz targets are left out: they call pure functions.
+# The race detector, where goroutines share memory. These packages need no control plane. Fuzz targets are left out, as they call pure functions,
+# and so are tests of large inputs.
 race() {
 	local failed=0
-	CGO_ENABLED=1 go test -race -short -run "^Test" -p 2 -timeout "$limit" ./apiserver/... ./cmd/... ./pkg/... \
+	CGO_ENABLED=1 go test -race -short -run "^Test" -skip '^TestL(argeLists|ongLog)$' -p 2 -timeout "$limit" ./apiserver/... ./cmd/... ./pkg/{dashboard,devices/load}/... \
 		./operator/cmd/... ./operator/internal/{backoff,byowner,children,controller,dashboards,devicequota,metrics,overlay,owned,podexec,poll,reconcile,report,served,webhook}/... || failed=1
 	(cd clients/go && CGO_ENABLED=1 go test -race -short -run "^Test" -timeout "$limit" ./...) || failed=1
 	return "$failed"

@@ -105,8 +105,8 @@ func routes(t *testing.T) []target {
 func TestHostileBodiesToEveryRoute(t *testing.T) {
 	h := newGateway(t, false)
 	bodies := map[string]string{
-		"deep": strings.Repeat(`{"spec":`, 100000), "wide": `{"spec":{"workerGroupSpecs":[` + strings.Repeat("{},", 300000) + `{}]}}`,
-		"no text": "\xff\xfe", "null": "null", "keys": `{"a` + strings.Repeat(`":1,"a`, 100000) + `":1}`, "a bomb": "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\n" + strings.Repeat("c: [*b,*b,*b,*b]\n", 10000),
+		"deep": strings.Repeat(`{"spec":`, 10000), "wide": `{"spec":{"workerGroupSpecs":[` + strings.Repeat("{},", 30000) + `{}]}}`,
+		"no text": "\xff\xfe", "null": "null", "keys": `{"a` + strings.Repeat(`":1,"a`, 10000) + `":1}`, "a bomb": "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\n" + strings.Repeat("c: [*b,*b,*b,*b]\n", 1000),
 	}
 	for _, target := range routes(t) {
 		for what, body := range bodies {
