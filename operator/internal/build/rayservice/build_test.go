@@ -79,6 +79,10 @@ func TestCompare(t *testing.T) {
 		"a hash of KubeRay, a group":      {group, foreign, Appended},
 		"a hash of KubeRay, the image":    {image, foreign, Different},
 		"a hash of KubeRay, a group less": {fewer, foreign, Different},
+		"less than with another version": {
+			func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{} },
+			func(rc *rayv1.RayCluster) { rc.Annotations[rayv1.AnnotationKubeRayVersion] = "v0" }, Different,
+		},
 		"no hash":                         {func(*rayv1.RayClusterSpec) {}, func(rc *rayv1.RayCluster) { rc.Annotations = nil }, Same},
 		"no hash, a group":                {group, func(rc *rayv1.RayCluster) { rc.Annotations = nil }, Appended},
 		"a number of groups that is none": {group, func(rc *rayv1.RayCluster) { rc.Annotations[rayv1.AnnotationNumWorkerGroups] = "x" }, Different},

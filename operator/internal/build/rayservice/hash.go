@@ -57,7 +57,8 @@ func significant(spec *rayv1.RayClusterSpec) *rayv1.RayClusterSpec {
 // difference for none then, and loses an edit that was made while the operator was away.
 func Compare(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, version string) Match {
 	stored := rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete]
-	foreign := stored == "" || rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
+	other := rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
+	foreign := stored == "" || other && stored != Hash(&rc.Spec) // one that is right for the live spec is taken as ours are
 	if equal(wanted, rc, stored, foreign) {
 		return Same
 	}

@@ -156,6 +156,7 @@ func killStories() map[string]killStory {
 		}, 1, false},
 		"the head is lost":                {strategy(rayv1.RayServiceNewCluster), headLost, 1, false},
 		"suspension":                      {strategy(rayv1.RayServiceNewCluster), func(s *stage) { s.comesUp(); s.itBegins(); sleeps(s) }, 2, false},
+		"made in suspension":              {suspended, madeSuspended, 1, false},
 		"suspension amid an upgrade":      {strategy(rayv1.RayServiceNewCluster), func(s *stage) { begun(s); sleeps(s) }, 3, false},
 		"suspension amid steps":           {inSteps(50, 50), func(s *stage) { halfway(s); sleeps(s) }, 3, false},
 		"deletion":                        {inSteps(50, 50), func(s *stage) { s.comesUp(); s.itBegins(); deleted(s) }, 1, true},
@@ -163,6 +164,21 @@ func killStories() map[string]killStory {
 		"deletion amid steps":             {inSteps(50, 50), func(s *stage) { halfway(s); deleted(s) }, 2, true},
 		"a service that does not come up": {strategy(rayv1.RayServiceNewCluster), givenUp, 2, false},
 	}
+}
+
+func suspended(spec *rayv1.RayServiceSpec) { spec.Suspend = true }
+
+// madeSuspended is a service that gets nothing before it is resumed.
+func madeSuspended(s *stage) {
+	s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+	for range 20 {
+		s.until("looked at", once())
+	}
+	if s.made > 0 || !is(s.get(), rayv1.RayServiceSuspended) {
+		s.t.Errorf("%d clusters were made, status %+v", s.made, s.get().Status)
+	}
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+	s.comesUp()
 }
 
 // firstReplaced repairs the image of a service that was never up.
