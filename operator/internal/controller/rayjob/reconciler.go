@@ -103,7 +103,7 @@ func New(c Config) *Reconciler {
 		poller:   poll.New[target, answer](poll.Options{Clock: c.Clock}),
 		gangs:    newGangs(c),
 	}
-	r.tracker = newTracker(r.poller, dashboards.New(c.Connect, c.Live, c.Clock), c.PollInterval, r.wake)
+	r.tracker = newTracker(r.poller, dashboards.New(c.Connect, c.Live, c.Clock), newQuestions(c.Clock), c.PollInterval, r.wake)
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
 	r.steps = r.list()
 	return r

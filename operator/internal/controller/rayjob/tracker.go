@@ -48,6 +48,7 @@ const (
 type tracker struct {
 	poller     *poller
 	dashboards *dashboards.Dashboards
+	questions  *questions
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
@@ -55,8 +56,8 @@ type tracker struct {
 	jobs map[types.UID]target
 }
 
-func newTracker(p *poller, d *dashboards.Dashboards, interval time.Duration, wake func(types.NamespacedName)) *tracker {
-	return &tracker{poller: p, dashboards: d, interval: interval, wake: wake, jobs: map[types.UID]target{}}
+func newTracker(p *poller, d *dashboards.Dashboards, q *questions, interval time.Duration, wake func(types.NamespacedName)) *tracker {
+	return &tracker{poller: p, dashboards: d, questions: q, interval: interval, wake: wake, jobs: map[types.UID]target{}}
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
@@ -69,16 +70,12 @@ func (t *tracker) follow(s *scope) (changed bool) {
 		return false
 	}
 	t.point(s)
-	id, key := s.target.job, client.ObjectKeyFromObject(s.job)
+	id, cluster, key := s.target.job, s.target.cluster, client.ObjectKeyFromObject(s.job)
 	got := t.poller.Observe(*s.target, string(s.job.UID), poll.Query[answer]{
 		Interval: t.interval, Timeout: requestTimeout, Revision: st.Revision(),
 		Ask: func(ctx context.Context) (a answer, err error) {
-			err = t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
-				a.job, err = c.GetJob(ctx, id)
-				if errors.Is(err, dashboard.ErrNotFound) {
-					a.job, err = nil, nil
-				}
-				return err
+			a.job, err = t.questions.ask(ctx, string(cluster)+" "+st.Revision(), id, func(ctx context.Context, do func(dashboard.Client) error) error {
+				return t.dashboards.Call(ctx, st, do)
 			})
 			return a, err
 		},

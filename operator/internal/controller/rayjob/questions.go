@@ -1,0 +1,125 @@
+package rayjob
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/pkg/dashboard"
+)
+
+// A dashboard is left alone for gatherOne after a question about one job, and for gatherMany after one about several.
+const (
+	gatherOne  = 200 * time.Millisecond
+	gatherMany = time.Second
+)
+
+// questions asks each dashboard one question at a time, about all the jobs that were asked for meanwhile: hundreds of RayJobs may
+// share a cluster, and its dashboard has one thread.
+type questions struct {
+	clock clock.Clock
+
+	mu   sync.Mutex
+	next map[string]*question // by dashboard; nil while one is in flight and nobody has asked since
+}
+
+func newQuestions(c clock.Clock) *questions {
+	return &questions{clock: c, next: map[string]*question{}}
+}
+
+// reach calls a dashboard.
+type reach func(context.Context, func(dashboard.Client) error) error
+
+// question is about some jobs of one dashboard.
+type question struct {
+	ids   map[string]bool
+	reach reach
+	done  chan struct{}
+	// The rest is set before done is closed. A job of which Ray has no record is nil.
+	answers map[string]*dashboard.Job
+	err     error            // of all
+	errs    map[string]error // of single jobs
+}
+
+// ask returns a job as the dashboard of that key knows it now or later.
+func (q *questions) ask(ctx context.Context, key, id string, r reach) (*dashboard.Job, error) {
+	mine := q.join(key, id, r)
+	select {
+	case <-mine.done:
+		return mine.answers[id], errors.Join(mine.err, mine.errs[id])
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (q *questions) join(key, id string, r reach) *question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next, busy := q.next[key]
+	if next == nil {
+		next = &question{ids: map[string]bool{}, reach: r, done: make(chan struct{})}
+		q.next[key] = next
+	}
+	next.ids[id] = true
+	if !busy {
+		go q.serve(key)
+	}
+	return next
+}
+
+// serve asks one question after the other until there is none.
+func (q *questions) serve(key string) {
+	for {
+		q.mu.Lock()
+		current := q.next[key]
+		if current == nil {
+			delete(q.next, key)
+			q.mu.Unlock()
+			return
+		}
+		q.next[key] = nil
+		q.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout/2)
+		current.err = current.reach(ctx, func(c dashboard.Client) error { return current.put(ctx, c) })
+		cancel()
+		close(current.done)
+		pause := gatherOne
+		if len(current.ids) > 1 {
+			pause = gatherMany
+		}
+		<-q.clock.After(pause)
+	}
+}
+
+// put asks for one job, or for the list if there are more. What the list lacks is asked for by itself: an entry may be unreadable,
+// and all may be too large.
+func (q *question) put(ctx context.Context, c dashboard.Client) error {
+	q.answers, q.errs = map[string]*dashboard.Job{}, map[string]error{}
+	if len(q.ids) > 1 {
+		jobs, err := c.ListJobs(ctx)
+		if err != nil && !errors.Is(err, dashboard.ErrMalformed) && !errors.Is(err, dashboard.ErrTooLarge) {
+			return err
+		}
+		for i := range jobs {
+			if id := jobs[i].SubmissionID; q.ids[id] {
+				q.answers[id] = &jobs[i]
+			}
+		}
+	}
+	for id := range q.ids {
+		if q.answers[id] != nil {
+			continue
+		}
+		job, err := c.GetJob(ctx, id)
+		switch {
+		case err == nil:
+			q.answers[id] = job
+		case !errors.Is(err, dashboard.ErrNotFound):
+			q.errs[id] = err
+		}
+	}
+	return nil
+}
