@@ -80,7 +80,9 @@ func TestCompare(t *testing.T) {
 		"a hash of KubeRay, the image":    {image, foreign, Different},
 		"a hash of KubeRay, a group less": {fewer, foreign, Different},
 		"less than with another version": {
-			func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{} },
+			func(s *rayv1.RayClusterSpec) {
+				s.HeadGroupSpec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{}
+			},
 			func(rc *rayv1.RayCluster) { rc.Annotations[rayv1.AnnotationKubeRayVersion] = "v0" }, Different,
 		},
 		"no hash":                         {func(*rayv1.RayClusterSpec) {}, func(rc *rayv1.RayCluster) { rc.Annotations = nil }, Same},
