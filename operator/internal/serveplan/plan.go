@@ -43,8 +43,6 @@ type Plan struct {
 	Status rayv1.RayServiceStatuses
 	// TimedOut, Overdue and RollbackImpossible tell of what happened, for events; empty if it did not.
 	TimedOut, Overdue, RollbackImpossible string
-	// Idle says that nothing is to be done until the object changes.
-	Idle bool
 	// After is when to look again even if nothing changes. 0 means not at all.
 	After time.Duration
 }
@@ -98,7 +96,6 @@ func (s *step) decide() {
 	s.initialize()
 	if s.timedOut() {
 		s.release(true)
-		s.plan.Idle = len(s.plan.Schedule)+len(s.plan.Delete) == 0 && s.plan.After == 0
 		return
 	}
 	if s.in.Invalid != "" {

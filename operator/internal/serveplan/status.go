@@ -270,7 +270,7 @@ func (s *step) overdue() (reason, message string) {
 		s.lookAt(at)
 		return "", ""
 	}
-	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step in %s: %s", limit, what)
+	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step since %s: %s", since.UTC().Format(time.RFC3339), what)
 }
 
 func failedApplications(v Serve) string {

@@ -157,7 +157,8 @@ func TestProgressDeadline(t *testing.T) {
 			t.Errorf("looked at again after %s", p.After)
 		}
 		s.now = s.now.Add(long)
-		if n := overdue(s); n != 1 || !stalled(s) || !strings.Contains(s.condition(rayv1.RayServiceStalled).Message, "the head of cluster demo-c1 is not ready") {
+		if n := overdue(s); n != 1 || !stalled(s) || !strings.HasPrefix(s.condition(rayv1.RayServiceStalled).Message, "no step since 2026-01-01T00:00:0") ||
+			!strings.Contains(s.condition(rayv1.RayServiceStalled).Message, "the head of cluster demo-c1 is not ready") {
 			t.Errorf("told %d times: %+v", n, s.condition(rayv1.RayServiceStalled))
 		}
 		s.clusters["demo-c1"].dead = false

@@ -611,7 +611,7 @@ func TestSuspension(t *testing.T) {
 	}
 	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
 	s.until("suspended", func() bool { return s.is(rayv1.RayServiceSuspended) })
-	if p := s.pass(); !p.Idle {
+	if p := s.pass(); p.After != 0 || len(p.Watch)+len(p.Deploy) > 0 {
 		t.Errorf("plan of a suspended service: %+v", p)
 	}
 }

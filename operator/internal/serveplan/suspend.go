@@ -16,7 +16,6 @@ func (s *step) suspension() bool {
 		s.suspending()
 		return true
 	case s.is(rayv1.RayServiceSuspended) && s.spec.Suspend:
-		s.plan.Idle = true
 		return true
 	case s.is(rayv1.RayServiceSuspended):
 		s.resume()
