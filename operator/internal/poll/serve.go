@@ -104,7 +104,7 @@ func (p *Poller[K, V]) request(t *target[V]) []func() {
 func (p *Poller[K, V]) run(t *target[V], c *command) []func() {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(p.ctx, c.Timeout)
-	err := safely(func() error { return c.Run(ctx) })
+	err := Safely(func() error { return c.Run(ctx) })
 	cancel()
 	p.mu.Lock()
 	if p.closed {
@@ -129,7 +129,7 @@ func (p *Poller[K, V]) ask(t *target[V]) (wake []func()) {
 	t.cancel = cancel
 	p.mu.Unlock()
 	var value V
-	err := safely(func() (err error) {
+	err := Safely(func() (err error) {
 		value, err = q.Ask(ctx)
 		return err
 	})
@@ -180,8 +180,8 @@ func (p *Poller[K, V]) pause(t *target[V]) time.Duration {
 	return time.Duration(float64(d) * (0.95 + 0.1*p.o.Random()))
 }
 
-// safely keeps a panic, which would end the process, from leaving the goroutine.
-func safely(f func() error) (err error) {
+// Safely keeps a panic, which would end the process, from leaving the goroutine.
+func Safely(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

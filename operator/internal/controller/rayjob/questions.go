@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -83,7 +84,9 @@ func (q *questions) serve(key string) {
 		q.next[key] = nil
 		q.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout/2)
-		current.err = current.reach(ctx, func(c dashboard.Client) error { return current.put(ctx, c) })
+		current.err = poll.Safely(func() error {
+			return current.reach(ctx, func(c dashboard.Client) error { return current.put(ctx, c) })
+		})
 		cancel()
 		close(current.done)
 		pause := gatherOne

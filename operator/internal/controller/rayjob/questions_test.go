@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -92,4 +93,16 @@ func TestListThatLacksJobs(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPanicOfADashboardClientEndsNoProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuestions(clock.RealClock{})
+		_, err := q.ask(t.Context(), "shared", "a", func(context.Context, func(dashboard.Client) error) error { panic("no such thing") })
+		if err == nil || !strings.Contains(err.Error(), "no such thing") {
+			t.Errorf("error %v", err)
+		}
+		time.Sleep(gatherOne)
+		synctest.Wait()
+	})
 }
