@@ -86,6 +86,9 @@ type Command struct {
 	// accept it; and Message why.
 	Failed, Refused bool
 	Message         string
+	// FailingSince is when the first of the failures in a row was known, also while the request is repeated; zero if the last one that
+	// ended did not fail.
+	FailingSince time.Time
 }
 
 // Limits are durations that the operator is configured with.

@@ -124,7 +124,7 @@ func submitted(seconds int) func(*Input) {
 
 func submitFails(seconds int) func(*Input) {
 	return func(in *Input) {
-		in.Submit = Command{Done: true, DoneAt: at(seconds), Failed: true, Message: "timeout"}
+		in.Submit = Command{Done: true, DoneAt: at(seconds), FailingSince: at(seconds), Failed: true, Message: "timeout"}
 	}
 }
 
@@ -296,6 +296,8 @@ func TestLifeCycle(t *testing.T) {
 		}}, want{"Watch", running, run, "", serve}},
 		"too late for what was submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), submitted(9)}, want{"DeadlineExceeded", running, none, "", []Action{Stop}}},
 
+		"submitting fails for long, and is tried again": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), func(in *Input) { in.Submit = Command{FailingSince: at(5)} }},
+			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
 		"submitting fails for long": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), submitFails(5)},
 			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
 

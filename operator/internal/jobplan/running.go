@@ -38,8 +38,8 @@ func (s *step) failingSince() time.Time {
 	switch {
 	case !s.in.Ray.FailingSince.IsZero():
 		return s.in.Ray.FailingSince
-	case s.in.Submit.Failed && s.in.Ray.Unknown:
-		return s.in.Submit.DoneAt
+	case s.in.Ray.Unknown:
+		return s.in.Submit.FailingSince
 	default:
 		return time.Time{}
 	}

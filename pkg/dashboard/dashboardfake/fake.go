@@ -20,16 +20,17 @@ import (
 type Dashboard struct {
 	clock clock.PassiveClock
 
-	mu          sync.Mutex
-	changed     chan struct{} // closed and replaced with each change
-	jobs        map[string]*record
-	order       []string
-	calls       map[string]int
-	submissions map[string]int
-	failure     error
-	lost        int
-	hanging     bool
-	serve       serve
+	mu            sync.Mutex
+	changed       chan struct{} // closed and replaced with each change
+	jobs          map[string]*record
+	order         []string
+	calls         map[string]int
+	submissions   map[string]int
+	failure       error
+	lost          int
+	hanging       bool
+	submitFailure error
+	serve         serve
 }
 
 type record struct {
@@ -98,6 +99,11 @@ func (d *Dashboard) Forget() {
 // Fail makes every call fail with this error, until it is nil.
 func (d *Dashboard) Fail(err error) {
 	d.change(func() { d.failure = err })
+}
+
+// FailSubmissions makes every submission fail with this error and without effect, until it is nil.
+func (d *Dashboard) FailSubmissions(err error) {
+	d.change(func() { d.submitFailure = err })
 }
 
 // LoseAnswers makes the next n submissions and deployments succeed without the caller getting to know.
@@ -194,6 +200,9 @@ func (d *Dashboard) SubmitJob(ctx context.Context, s dashboard.Submission) (stri
 		return "", err
 	}
 	defer d.mu.Unlock()
+	if d.submitFailure != nil {
+		return "", d.submitFailure
+	}
 	if s.Entrypoint == "" || len(s.RuntimeEnv) > 0 && !json.Valid(s.RuntimeEnv) {
 		return "", &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Code: 400}
 	}

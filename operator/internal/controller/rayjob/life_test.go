@@ -2,6 +2,7 @@ package rayjob
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -234,4 +235,24 @@ func (s *stage) must(err error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// TestSubmissionThatAlwaysFails ends as an outage of the dashboard does, which answers all other questions.
+func TestSubmissionThatAlwaysFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s.dash.FailSubmissions(&dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrUnavailable, Cause: errors.New("no available agent")})
+		begun, flaps := time.Now(), 0
+		was := false
+		s.play(func(j *rayv1.RayJob) {
+			if now := j.Status.JobStatusCheckFailureStartTime != nil; now != was {
+				was = now
+				flaps++
+			}
+		}, func(j *rayv1.RayJob) bool { return j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusFailed })
+		st := s.get().Status
+		if st.Reason != rayv1.JobStatusCheckTimeoutExceeded || !strings.Contains(st.Message, "no available agent") || time.Since(begun) > 10*time.Minute || flaps > 2 {
+			t.Errorf("%s: %s after %s; the time of the failure came and went %d times", st.Reason, st.Message, time.Since(begun), flaps)
+		}
+	})
 }

@@ -26,7 +26,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	s.target = &target{cluster: s.cluster.UID, job: s.job.Status.JobId}
 	s.answer = o.tracker.poller.Answer(*s.target)
 	s.in.Ray = rayOf(s.answer)
-	s.in.Submit = o.tracker.outcome(s, requestSubmit)
+	s.in.Submit = o.tracker.submitted(s)
 	s.in.Stop = o.tracker.outcome(s, requestStop)
 	if s.in.Ray.Status == rayv1.JobStatusStopped && o.tracker.asked(s, requestStop) && (!s.in.Stop.Done || s.now.Sub(s.in.Stop.DoneAt) < ownDoing) {
 		s.in.Ray.Status = "" // what the job was given up for is its result

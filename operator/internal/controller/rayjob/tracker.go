@@ -52,12 +52,13 @@ type tracker struct {
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
-	mu   sync.Mutex
-	jobs map[types.UID]target
+	mu      sync.Mutex
+	jobs    map[types.UID]target
+	failing map[types.UID]time.Time // when the first of the submissions in a row failed that all failed
 }
 
 func newTracker(p *poller, d *dashboards.Dashboards, q *questions, interval time.Duration, wake func(types.NamespacedName)) *tracker {
-	return &tracker{poller: p, dashboards: d, questions: q, interval: interval, wake: wake, jobs: map[types.UID]target{}}
+	return &tracker{poller: p, dashboards: d, questions: q, interval: interval, wake: wake, jobs: map[types.UID]target{}, failing: map[types.UID]time.Time{}}
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
@@ -115,6 +116,9 @@ func (t *tracker) point(s *scope) {
 	t.mu.Lock()
 	old, had := t.jobs[s.job.UID]
 	t.jobs[s.job.UID] = *s.target
+	if had && old != *s.target {
+		delete(t.failing, s.job.UID)
+	}
 	t.mu.Unlock()
 	if had && old != *s.target {
 		t.drop(s.job.UID, old)
@@ -136,6 +140,7 @@ func (t *tracker) forget(job types.UID) {
 	t.mu.Lock()
 	old, had := t.jobs[job]
 	delete(t.jobs, job)
+	delete(t.failing, job)
 	t.mu.Unlock()
 	if had {
 		t.drop(job, old)
@@ -155,6 +160,21 @@ func nameOf(r request, job types.UID) string { return string(r) + " " + string(j
 func (t *tracker) outcome(s *scope, r request) jobplan.Command {
 	o, _ := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
 	return commandOf(o)
+}
+
+// submitted is what became of the submission, and since when it fails.
+func (t *tracker) submitted(s *scope) jobplan.Command {
+	c := t.outcome(s, requestSubmit)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch since := t.failing[s.job.UID]; {
+	case c.Done && !c.Failed:
+		delete(t.failing, s.job.UID)
+	case c.Failed && since.IsZero():
+		t.failing[s.job.UID] = c.DoneAt
+	}
+	c.FailingSince = t.failing[s.job.UID]
+	return c
 }
 
 // asked reports whether a request was made, whatever became of it.
