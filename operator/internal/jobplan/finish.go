@@ -32,12 +32,15 @@ func count(n *int32) int32 {
 	return max(*n, 0)
 }
 
-// retryable: a deadline is for all that the user wants to spend, and a dashboard out of reach may hide a job that runs.
+// retryable: a deadline is for all that the user wants to spend, a dashboard out of reach may hide a job that runs, and what Ray refuses
+// it refuses on another cluster, too.
 func (s *step) retryable(reason rayv1.JobFailedReason, failures int32) bool {
 	switch {
 	case s.spec.BackoffLimit == nil || failures > *s.spec.BackoffLimit:
 		return false
 	case reason == rayv1.DeadlineExceeded || reason == rayv1.JobStatusCheckTimeoutExceeded:
+		return false
+	case reason == rayv1.SubmissionFailed && s.in.Submit.Refused:
 		return false
 	default:
 		return s.in.Invalid == ""
@@ -123,6 +126,9 @@ func endAttempt(s *step) {
 func failedMeanwhile(s *step) bool { return wasRunning(s) && jobFailed(s) }
 
 func endedMeanwhile(s *step) bool { return wasRunning(s) && jobEnded(s) }
+
+// suspendedMeanwhile is about an attempt that holds resources, which a queue may want back however the spec reads.
+func suspendedMeanwhile(s *step) bool { return suspended(s) && wasInitializing(s) }
 
 func failedBefore(s *step) bool {
 	return s.status.EndTime != nil && s.status.JobStatus != rayv1.JobStatusSucceeded && s.status.JobStatus != rayv1.JobStatusStopped

@@ -286,6 +286,7 @@ func TestLifeCycle(t *testing.T) {
 		"to submit, no answer":             {changes{mode(rayv1.HTTPMode), unseen, unreachable(9, 9)}, want{"Watch", running, none, "", serve}},
 		"submitted, no answer":             {changes{mode(rayv1.HTTPMode), unseen, says(rayv1.JobStatusPending, 9)}, want{"Watch", running, rayv1.JobStatusPending, "", serve}},
 		"Ray refuses":                      {changes{mode(rayv1.HTTPMode), unseen, unknown(9), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"Ray refuses, with retries":        {changes{mode(rayv1.HTTPMode), unseen, unknown(9), retries(3), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
 		"Ray refuses a second time":        {changes{mode(rayv1.HTTPMode), func(in *Input) { in.Submit = Command{Done: true, Refused: true} }}, want{"Watch", running, run, "", serve}},
 		"submitted, not asked since":       {changes{mode(rayv1.HTTPMode), unseen, unknown(8), submitted(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
 		"submitted, and lost":              {changes{mode(rayv1.HTTPMode), unseen, unknown(9), submitted(8), retries(1)}, want{"RecordLost", retrying, none, rayv1.AppFailed, nil}},
@@ -316,6 +317,8 @@ func TestLifeCycle(t *testing.T) {
 
 		"invalid still":              {changes{state(rejected), broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
 		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"invalid, and suspended":     {changes{state(rejected), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
+		"invalid, new and suspended": {changes{state(rejected), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Invalid", rejected, none, rayv1.ValidationFailed, poll}},
 		"invalid, and succeeded":     {changes{state(rejected), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
 		"repaired, running":          {changes{state(rejected)}, want{"RepairedRunning", running, run, "", nil}},
 		"repaired, initializing":     {changes{young, state(rejected)}, want{"RepairedInitializing", initializing, none, "", nil}},

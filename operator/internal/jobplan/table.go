@@ -90,6 +90,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"JobFailed", failed, failedMeanwhile, concludeFailed},
 		{"JobEnded", complete, endedMeanwhile, conclude},
 		{"FirstLook", rejected, firstLook, look},
+		{"Suspend", suspending, suspendedMeanwhile, nil},
 		{"DeadlineExceeded", failed, runsPastDeadline, exceedDeadline},
 		{"Invalid", rejected, invalid, toInvalid},
 		{"RepairedRunning", running, wasRunning, forgetInvalid},
