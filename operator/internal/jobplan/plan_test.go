@@ -318,7 +318,7 @@ func TestLifeCycle(t *testing.T) {
 		"invalid still":              {changes{state(rejected), broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
 		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
 		"invalid, and suspended":     {changes{state(rejected), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
-		"invalid, new and suspended": {changes{state(rejected), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Invalid", rejected, none, rayv1.ValidationFailed, poll}},
+		"invalid, new and suspended": {changes{state(rejected), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Invalid", rejected, none, rayv1.ValidationFailed, nil}},
 		"invalid, and succeeded":     {changes{state(rejected), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
 		"repaired, running":          {changes{state(rejected)}, want{"RepairedRunning", running, run, "", nil}},
 		"repaired, initializing":     {changes{young, state(rejected)}, want{"RepairedInitializing", initializing, none, "", nil}},
@@ -445,7 +445,7 @@ func TestEdges(t *testing.T) {
 		"Running > Failed", "Running > Retrying", "Retrying >", "Suspending > Suspended", "Suspended >", "> ValidationFailed",
 		"Initializing > ValidationFailed", "Waiting > ValidationFailed", "Running > ValidationFailed",
 		// What is ours.
-		"Waiting > Suspending", "ValidationFailed >", "ValidationFailed > Initializing", "ValidationFailed > Waiting", "ValidationFailed > Running",
+		"Waiting > Suspending", "ValidationFailed >", "ValidationFailed > Initializing", "ValidationFailed > Waiting", "ValidationFailed > Running", "ValidationFailed > Suspending",
 		"ValidationFailed > Failed", "ValidationFailed > Complete", "ValidationFailed > Retrying",
 	}
 	var got []string
