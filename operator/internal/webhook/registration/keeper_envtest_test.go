@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,19 +126,36 @@ func (r *registrations) spec() []any {
 	return append(out, r.mutating.Webhooks, r.validating.Webhooks)
 }
 
-// keep starts a keeper and returns how to end it.
-func keep(t *testing.T, c client.Client, registry string) {
+// keep runs a keeper until the end of the test. The returned function waits until it has looked twice, from the beginning to the end.
+func keep(t *testing.T, w *controlplane.World, c client.Client, registry string) (looked func()) {
 	t.Helper()
 	p, err := load.Registry([]byte(registry))
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &registration.Keeper{Reader: c, Writer: c, Registry: load.NewLive(p), Namespace: system,
+	reads := &reads{Reader: c}
+	k := &registration.Keeper{Reader: reads, Writer: c, Registry: load.NewLive(p), Namespace: system,
 		Mutating: "raygate-mutating-webhook", Validating: "raygate-validating-webhook", Every: 50 * time.Millisecond, Clock: clock.RealClock{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = k.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
+	return func() {
+		t.Helper()
+		enough := reads.n.Load() + 3*2 // of two configurations; the first look may have begun before
+		w.Eventually("the keeper to look", func() bool { return reads.n.Load() >= enough })
+	}
+}
+
+// reads counts them.
+type reads struct {
+	client.Reader
+	n atomic.Int64
+}
+
+func (r *reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	r.n.Add(1)
+	return r.Reader.Get(ctx, key, o, opts...)
 }
 
 // TestPutBack: whoever changes or deletes a registration gets it back, with two replicas at work that do not fight; what others have added stays.
@@ -147,8 +165,9 @@ func TestPutBack(t *testing.T) {
 	install(t, w)
 	c := operator(t, env, w)
 	before := read(t, w)
-	for range 2 {
-		keep(t, c, string(shipped.HAMi))
+	var looked [2]func()
+	for i := range looked {
+		looked[i] = keep(t, w, c, string(shipped.HAMi))
 	}
 	last := func(r *registrations) (*admissionregistrationv1.MutatingWebhook, *admissionregistrationv1.ValidatingWebhook) {
 		return &r.mutating.Webhooks[len(r.mutating.Webhooks)-1], &r.validating.Webhooks[len(r.validating.Webhooks)-1]
@@ -228,7 +247,9 @@ func TestPutBack(t *testing.T) {
 
 	// Replicas that agree write nothing.
 	still := read(t, w)
-	time.Sleep(time.Second)
+	for _, twice := range looked {
+		twice()
+	}
 	if now := read(t, w); now.mutating.ResourceVersion != still.mutating.ResourceVersion || now.validating.ResourceVersion != still.validating.ResourceVersion {
 		t.Error("replicas go on to write")
 	}
@@ -239,7 +260,7 @@ func TestLeftAlone(t *testing.T) {
 	env := controlPlane.Env(t)
 	w := env.World(t, "registrations-off-")
 	install(t, w)
-	keep(t, operator(t, env, w), string(shipped.HAMi))
+	looked := keep(t, w, operator(t, env, w), string(shipped.HAMi))
 	r := read(t, w)
 	for _, o := range r.objects() {
 		o.SetAnnotations(nil)
@@ -250,7 +271,7 @@ func TestLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(time.Second)
+	looked()
 	if now := read(t, w); !cmp.Equal(now.spec(), r.spec()) {
 		t.Errorf("changed: %s", cmp.Diff(r.spec(), now.spec()))
 	}
@@ -259,7 +280,7 @@ func TestLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(time.Second)
+	looked()
 	if read(t, w) != nil {
 		t.Error("created anew")
 	}
@@ -271,7 +292,7 @@ func TestScopes(t *testing.T) {
 	env := controlPlane.Env(t)
 	w := env.World(t, "registrations-scopes-")
 	install(t, w)
-	keep(t, operator(t, env, w), absent)
+	keep(t, w, operator(t, env, w), absent)
 	for scope, want := range map[string]struct {
 		policy, given admissionregistrationv1.FailurePolicyType
 		keys          []string
