@@ -1,0 +1,434 @@
+package apiserver
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Change is one change of an object. Old is nil for one that was created, New for one that is gone. Neither must be changed.
+type Change struct {
+	Kind schema.GroupKind
+	// Actor made the change.
+	Actor    string
+	Old, New client.Object
+}
+
+// Object is the newer of the two.
+func (c Change) Object() client.Object {
+	if c.New != nil {
+		return c.New
+	}
+	return c.Old
+}
+
+// Store keeps the objects. Its methods are safe for concurrent use.
+type Store struct {
+	scheme *runtime.Scheme
+	now    func() time.Time
+
+	mu       sync.Mutex
+	version  int64
+	kinds    map[schema.GroupKind]map[types.NamespacedName]client.Object
+	counters map[string]int
+	watchers []func(Change)
+}
+
+// NewStore returns an empty store.
+func NewStore(scheme *runtime.Scheme, now func() time.Time) *Store {
+	return &Store{scheme: scheme, now: now, kinds: map[schema.GroupKind]map[types.NamespacedName]client.Object{}, counters: map[string]int{}}
+}
+
+// Watch has a function called with each change from now on, in their order. It must not call the store.
+func (s *Store) Watch(f func(Change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, f)
+}
+
+var kindOf sync.Map // schema.GroupKind by reflect.Type
+
+func (s *Store) kind(o runtime.Object) schema.GroupKind {
+	switch o.(type) {
+	case runtime.Unstructured, *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		gk := o.GetObjectKind().GroupVersionKind().GroupKind()
+		gk.Kind = strings.TrimSuffix(gk.Kind, "List")
+		return gk
+	}
+	t := reflect.TypeOf(o)
+	if known, ok := kindOf.Load(t); ok {
+		return known.(schema.GroupKind)
+	}
+	kinds, _, err := s.scheme.ObjectKinds(o)
+	if err != nil {
+		panic(fmt.Sprintf("the scheme of the simulation lacks %T: %v", o, err))
+	}
+	gk := kinds[0].GroupKind()
+	gk.Kind = strings.TrimSuffix(gk.Kind, "List")
+	kindOf.Store(t, gk)
+	return gk
+}
+
+func resource(gk schema.GroupKind) schema.GroupResource {
+	return schema.GroupResource{Group: gk.Group, Resource: strings.ToLower(gk.Kind) + "s"}
+}
+
+// find returns a stored object; the caller holds the lock.
+func (s *Store) find(gk schema.GroupKind, key types.NamespacedName) (client.Object, error) {
+	if o := s.kinds[gk][key]; o != nil {
+		return o, nil
+	}
+	return nil, apierrors.NewNotFound(resource(gk), key.Name)
+}
+
+// Find returns an object, nil if there is none. It must not be changed.
+func (s *Store) Find(gk schema.GroupKind, key types.NamespacedName) client.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kinds[gk][key]
+}
+
+// All returns the objects of a kind, sorted by name. They must not be changed.
+func (s *Store) All(gk schema.GroupKind) []client.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all(gk)
+}
+
+func (s *Store) all(gk schema.GroupKind) []client.Object {
+	list := make([]client.Object, 0, len(s.kinds[gk]))
+	for _, o := range s.kinds[gk] {
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b client.Object) int {
+		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
+	return list
+}
+
+// Kinds are those of which there was ever an object, sorted.
+func (s *Store) Kinds() []schema.GroupKind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]schema.GroupKind, 0, len(s.kinds))
+	for gk := range s.kinds {
+		list = append(list, gk)
+	}
+	slices.SortFunc(list, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+// count is the next number of a name; the caller holds the lock. Numbers of one name do not depend on what happens to others, so that a history
+// without one of its steps still has the same names.
+func (s *Store) count(name string) int {
+	s.counters[name]++
+	return s.counters[name]
+}
+
+// Create stores a new object and fills in what an API server does.
+func (s *Store) Create(actor string, o client.Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gk := s.kind(o)
+	if o.GetName() == "" {
+		o.SetName(o.GetGenerateName() + letters(s.count(o.GetNamespace()+"/"+o.GetGenerateName())))
+	}
+	key := client.ObjectKeyFromObject(o)
+	if s.kinds[gk][key] != nil {
+		return apierrors.NewAlreadyExists(resource(gk), o.GetName())
+	}
+	o.SetUID(types.UID(fmt.Sprintf("%s-%s-%d", strings.ToLower(gk.Kind), o.GetName(), s.count(gk.String()+key.String()))))
+	o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
+	o.SetGeneration(1)
+	o.SetDeletionTimestamp(nil)
+	s.put(actor, gk, nil, o.DeepCopyObject().(client.Object))
+	o.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	return nil
+}
+
+// letters is a suffix such as the API server adds to generated names.
+func letters(n int) string {
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+	out := []byte("bbbbb")
+	for i := len(out) - 1; n > 0 && i >= 0; i-- {
+		out[i] = alphabet[n%len(alphabet)]
+		n /= len(alphabet)
+	}
+	return string(out)
+}
+
+// put stores the next version of an object and tells the watchers; the caller holds the lock. A nil next removes it.
+func (s *Store) put(actor string, gk schema.GroupKind, old, next client.Object) {
+	s.version++
+	if next != nil {
+		next.SetResourceVersion(strconv.FormatInt(s.version, 10))
+		if s.kinds[gk] == nil {
+			s.kinds[gk] = map[types.NamespacedName]client.Object{}
+		}
+		s.kinds[gk][client.ObjectKeyFromObject(next)] = next
+	} else {
+		delete(s.kinds[gk], client.ObjectKeyFromObject(old))
+	}
+	for _, w := range s.watchers {
+		w(Change{Kind: gk, Actor: actor, Old: old, New: next})
+	}
+}
+
+// Mutate changes an object by a function, whatever its version is: for actors that are no part of what is tested. It reports whether it was there.
+func (s *Store) Mutate(actor string, gk schema.GroupKind, key types.NamespacedName, change func(client.Object)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.kinds[gk][key]
+	if old == nil {
+		return false
+	}
+	next := old.DeepCopyObject().(client.Object)
+	change(next)
+	s.replace(actor, gk, old, next)
+	return true
+}
+
+// update is what Update, Patch and their forms for the status do; the caller holds the lock.
+func (s *Store) update(actor string, gk schema.GroupKind, o client.Object, status bool) error {
+	old, err := s.find(gk, client.ObjectKeyFromObject(o))
+	if err != nil {
+		return err
+	}
+	if rv := o.GetResourceVersion(); rv != "" && rv != old.GetResourceVersion() {
+		return apierrors.NewConflict(resource(gk), o.GetName(),
+			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	if uid := o.GetUID(); uid != "" && uid != old.GetUID() {
+		return apierrors.NewConflict(resource(gk), o.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID()))
+	}
+	next := o.DeepCopyObject().(client.Object)
+	switch {
+	case status:
+		next = withStatus(old, next)
+	case hasStatus(next):
+		next = withStatus(next, old)
+	}
+	if !status {
+		next.SetUID(old.GetUID())
+		next.SetCreationTimestamp(old.GetCreationTimestamp())
+		next.SetDeletionTimestamp(old.GetDeletionTimestamp())
+		next.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+	stored := s.replace(actor, gk, old, next)
+	assign(o, stored)
+	return nil
+}
+
+// replace stores next unless it says nothing new, and removes an object that is deleted and has lost its last finalizer.
+func (s *Store) replace(actor string, gk schema.GroupKind, old, next client.Object) client.Object {
+	truncate(next)
+	next.SetResourceVersion(old.GetResourceVersion())
+	next.SetGeneration(old.GetGeneration())
+	if !sameSpec(old, next) {
+		next.SetGeneration(old.GetGeneration() + 1)
+	}
+	if equality.Semantic.DeepEqual(old, next) {
+		return old
+	}
+	if next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !lingers(next) {
+		s.put(actor, gk, old, nil)
+		return next
+	}
+	s.put(actor, gk, old, next)
+	return next
+}
+
+// Delete deletes an object, at once or, with finalizers and for Pods that have started, by its deletion timestamp.
+func (s *Store) Delete(actor string, o client.Object, opts client.DeleteOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gk := s.kind(o)
+	old, err := s.find(gk, client.ObjectKeyFromObject(o))
+	if err != nil {
+		return err
+	}
+	if p := opts.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != old.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+			return apierrors.NewConflict(resource(gk), o.GetName(), fmt.Errorf("Precondition failed"))
+		}
+	}
+	next := old.DeepCopyObject().(client.Object)
+	if opts.PropagationPolicy != nil && *opts.PropagationPolicy == metav1.DeletePropagationForeground && !slices.Contains(next.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	}
+	if old.GetDeletionTimestamp() == nil {
+		next.SetDeletionTimestamp(new(metav1.NewTime(s.now().Truncate(time.Second))))
+		next.SetGeneration(old.GetGeneration() + 1)
+	}
+	zero := opts.GracePeriodSeconds != nil && *opts.GracePeriodSeconds == 0
+	if len(next.GetFinalizers()) == 0 && (zero || !lingers(next)) {
+		s.put(actor, gk, old, nil)
+		return nil
+	}
+	if equality.Semantic.DeepEqual(old, next) {
+		return nil
+	}
+	s.put(actor, gk, old, next)
+	return nil
+}
+
+// lingers reports whether a Pod is on a node, whose kubelet removes it when its containers have ended.
+func lingers(o client.Object) bool {
+	p, ok := o.(*corev1.Pod)
+	return ok && p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+}
+
+// Remove removes an object whatever holds it, as a kubelet does for a Pod.
+func (s *Store) Remove(actor string, gk schema.GroupKind, key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.kinds[gk][key]; old != nil {
+		s.put(actor, gk, old, nil)
+	}
+}
+
+func statusOf(o client.Object) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName("Status") }
+
+func hasStatus(o client.Object) bool {
+	if _, ok := o.(*unstructured.Unstructured); ok {
+		return true
+	}
+	return statusOf(o).IsValid()
+}
+
+// withStatus returns a copy of one object with the status of another.
+func withStatus(o, status client.Object) client.Object {
+	next := o.DeepCopyObject().(client.Object)
+	if u, ok := next.(*unstructured.Unstructured); ok {
+		delete(u.Object, "status")
+		if st, found := status.(*unstructured.Unstructured).Object["status"]; found {
+			u.Object["status"] = runtime.DeepCopyJSONValue(st)
+		}
+		return next
+	}
+	statusOf(next).Set(statusOf(status.DeepCopyObject().(client.Object)))
+	return next
+}
+
+// sameSpec reports whether two objects differ in metadata and status at most.
+func sameSpec(a, b client.Object) bool {
+	if u, ok := a.(*unstructured.Unstructured); ok {
+		return equality.Semantic.DeepEqual(u.Object["spec"], b.(*unstructured.Unstructured).Object["spec"])
+	}
+	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range va.NumField() {
+		switch va.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+		default:
+			if !equality.Semantic.DeepEqual(va.Field(i).Interface(), vb.Field(i).Interface()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var metaTime = reflect.TypeFor[metav1.Time]()
+
+// truncate leaves of times what JSON keeps, which is seconds.
+func truncate(o client.Object) {
+	if _, ok := o.(*unstructured.Unstructured); ok {
+		return
+	}
+	if st := statusOf(o); st.IsValid() {
+		truncateIn(st)
+	}
+}
+
+func truncateIn(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			truncateIn(v.Elem())
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Pointer {
+			for i := range v.Len() {
+				truncateIn(v.Index(i))
+			}
+		}
+	case reflect.Struct:
+		if v.Type() == metaTime {
+			t := v.Addr().Interface().(*metav1.Time)
+			t.Time = t.Truncate(time.Second)
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				truncateIn(v.Field(i))
+			}
+		}
+	}
+}
+
+// assign fills an object of the caller with a copy of a stored one.
+func assign(to, from client.Object) {
+	switch to := to.(type) {
+	case *unstructured.Unstructured:
+		from.(*unstructured.Unstructured).DeepCopyInto(to)
+		return
+	case *metav1.PartialObjectMetadata:
+		metadataOf(from, to.GroupVersionKind()).DeepCopyInto(to)
+		return
+	}
+	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from.DeepCopyObject()).Elem())
+}
+
+// fill sets the items of a list.
+func fill(list client.ObjectList, items []client.Object, copies bool) error {
+	if u, ok := list.(*unstructured.UnstructuredList); ok {
+		u.Items = nil
+		for _, o := range items {
+			u.Items = append(u.Items, *o.DeepCopyObject().(*unstructured.Unstructured))
+		}
+		return nil
+	}
+	ptr, err := meta.GetItemsPtr(list)
+	if err != nil {
+		return err
+	}
+	slice := reflect.ValueOf(ptr).Elem()
+	out := reflect.MakeSlice(slice.Type(), len(items), len(items))
+	for i, o := range items {
+		if copies {
+			o = o.DeepCopyObject().(client.Object)
+		}
+		out.Index(i).Set(reflect.ValueOf(o).Elem())
+	}
+	slice.Set(out)
+	return nil
+}
+
+// metadataOf is the metadata of an object alone.
+func metadataOf(o client.Object, gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+		return m
+	}
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration(),
+		CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(), Labels: o.GetLabels(),
+		Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences(), Finalizers: o.GetFinalizers(),
+	}}
+	m.SetGroupVersionKind(gvk)
+	return m.DeepCopy()
+}

@@ -1,0 +1,196 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/simulation/apiserver"
+)
+
+const actorNode = "kubelet"
+
+var kindPod = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
+
+// nodes are a scheduler and kubelets.
+type nodes struct{ world *world }
+
+// changed is called by the store.
+func (n *nodes) changed(c apiserver.Change) {
+	if c.Kind != kindPod {
+		return
+	}
+	w := n.world
+	p := c.Object().(*corev1.Pod)
+	key, uid := client.ObjectKeyFromObject(p), p.UID
+	switch {
+	case c.Old == nil:
+		w.after(w.between("schedule "+p.Name, 20*time.Millisecond, 2*time.Second), "schedule "+p.Name, func() { n.schedule(key, uid) })
+	case c.New == nil:
+		w.after(0, "gone "+p.Name, func() { w.rays.headGone(uid) })
+	case p.DeletionTimestamp != nil && c.Old.GetDeletionTimestamp() == nil:
+		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() {
+			if n.pod(key, uid) != nil {
+				w.store.Remove(actorNode, kindPod, key)
+			}
+		})
+	}
+}
+
+// pod is a Pod that is still there; nil else.
+func (n *nodes) pod(key types.NamespacedName, uid types.UID) *corev1.Pod {
+	p, ok := n.world.store.Find(kindPod, key).(*corev1.Pod)
+	if !ok || p.UID != uid {
+		return nil
+	}
+	return p
+}
+
+func (n *nodes) mutate(p *corev1.Pod, change func(*corev1.Pod)) {
+	n.world.store.Mutate(actorNode, kindPod, client.ObjectKeyFromObject(p), func(o client.Object) { change(o.(*corev1.Pod)) })
+}
+
+func (n *nodes) schedule(key types.NamespacedName, uid types.UID) {
+	w := n.world
+	p := n.pod(key, uid)
+	if p == nil || p.DeletionTimestamp != nil {
+		return
+	}
+	if w.fault(faultNodes, p.Labels[rayv1.LabelCluster]) > 0 {
+		w.after(2*time.Second, "schedule "+p.Name, func() { n.schedule(key, uid) })
+		return
+	}
+	n.mutate(p, func(p *corev1.Pod) {
+		p.Spec.NodeName = "node"
+		p.Status.Phase = corev1.PodPending
+		setPodCondition(p, corev1.PodScheduled, true)
+	})
+	w.after(w.between("start "+p.Name, 100*time.Millisecond, 12*time.Second), "start "+p.Name, func() { n.start(key, uid) })
+}
+
+func (n *nodes) start(key types.NamespacedName, uid types.UID) {
+	w := n.world
+	p := n.pod(key, uid)
+	if p == nil || p.DeletionTimestamp != nil {
+		return
+	}
+	n.mutate(p, func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodRunning
+		p.Status.PodIP = "10.0.0.1"
+		for _, c := range p.Spec.Containers {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+				Name: c.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+			})
+		}
+	})
+	if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
+		w.after(w.between("ray "+p.Name, 500*time.Millisecond, 8*time.Second), "ray "+p.Name, func() { n.rayStarts(key, uid) })
+	}
+	n.refreshSoon(p.Labels[rayv1.LabelCluster])
+	for i := range p.Spec.Containers {
+		if s := submitterOf(p, &p.Spec.Containers[i]); s != nil {
+			s.world = w
+			w.after(time.Second, "submitter "+p.Name, s.wait)
+		}
+	}
+}
+
+// rayStarts has Ray come up on a head.
+func (n *nodes) rayStarts(key types.NamespacedName, uid types.UID) {
+	p := n.pod(key, uid)
+	if p == nil || p.Status.Phase != corev1.PodRunning {
+		return
+	}
+	n.world.rays.headStarts(p)
+	n.refreshSoon(p.Labels[rayv1.LabelCluster])
+}
+
+// refreshSoon has the probes of the Pods of a cluster look again.
+func (n *nodes) refreshSoon(cluster string) {
+	if cluster == "" {
+		return
+	}
+	n.world.after(n.world.between("probe "+cluster, 100*time.Millisecond, 3*time.Second), "probe "+cluster, func() { n.refresh(cluster) })
+}
+
+// refresh sets the readiness of the Pods of a cluster: of a head that of Ray, of a worker that there is a head, and for those behind a serve
+// Service that applications run.
+func (n *nodes) refresh(cluster string) {
+	w := n.world
+	ray := w.rays.of(cluster)
+	for _, o := range w.store.All(kindPod) {
+		p := o.(*corev1.Pod)
+		if p.Labels[rayv1.LabelCluster] != cluster || p.Status.Phase != corev1.PodRunning || p.Labels[rayv1.LabelNodeType] == "" {
+			continue
+		}
+		ready := ray != nil
+		switch p.Labels[rayv1.LabelNodeType] {
+		case string(rayv1.HeadNode):
+			ready = ready && ray.pod == p.UID
+		case string(rayv1.WorkerNode):
+			ready = ready && (controlledBy(w.clusterObject(cluster), "RayService") == "" || ray.serves())
+		}
+		if ready == isReady(p) {
+			continue
+		}
+		n.mutate(p, func(p *corev1.Pod) {
+			setPodCondition(p, corev1.PodReady, ready)
+			for i := range p.Status.ContainerStatuses {
+				p.Status.ContainerStatuses[i].Ready = ready && p.Status.ContainerStatuses[i].State.Running != nil
+			}
+		})
+	}
+}
+
+// kill ends the containers of a Pod for a reason of their own, such as a lack of memory.
+func (n *nodes) kill(p *corev1.Pod) {
+	w := n.world
+	key, uid := client.ObjectKeyFromObject(p), p.UID
+	w.rays.headGone(uid)
+	if p.Spec.RestartPolicy == corev1.RestartPolicyNever {
+		n.mutate(p, func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodFailed
+			setPodCondition(p, corev1.PodReady, false)
+			for i := range p.Status.ContainerStatuses {
+				terminate(&p.Status.ContainerStatuses[i], 137)
+			}
+		})
+	} else {
+		n.mutate(p, func(p *corev1.Pod) {
+			setPodCondition(p, corev1.PodReady, false)
+			for i := range p.Status.ContainerStatuses {
+				p.Status.ContainerStatuses[i].RestartCount++
+				p.Status.ContainerStatuses[i].Ready = false
+			}
+		})
+		w.after(w.between("restart "+p.Name, 2*time.Second, 30*time.Second), "restart "+p.Name, func() { n.rayStarts(key, uid) })
+	}
+	n.refreshSoon(p.Labels[rayv1.LabelCluster])
+}
+
+// evict deletes a Pod, as a drain of its node does, or has its node fail.
+func (n *nodes) evict(p *corev1.Pod) {
+	_ = n.world.store.Delete(actorNode, p, client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}})
+}
+
+func terminate(s *corev1.ContainerStatus, code int32) {
+	s.Ready = false
+	s.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, FinishedAt: metav1.Now(), Message: fmt.Sprintf("exit code %d", code),
+	}}
+}
+
+func setPodCondition(p *corev1.Pod, kind corev1.PodConditionType, is bool) {
+	status := corev1.ConditionFalse
+	if is {
+		status = corev1.ConditionTrue
+	}
+	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.Now()})
+}

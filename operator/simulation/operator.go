@@ -1,0 +1,313 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/pod"
+	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/controller/raycluster"
+	raycronjobcontroller "github.com/raygate/raygate/operator/internal/controller/raycronjob"
+	rayjobcontroller "github.com/raygate/raygate/operator/internal/controller/rayjob"
+	rayservicecontroller "github.com/raygate/raygate/operator/internal/controller/rayservice"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/operator/simulation/apiserver"
+	"github.com/raygate/raygate/pkg/validation"
+)
+
+// actorOperator is how the store knows the writes of operators.
+const actorOperator = "operator"
+
+var errDead = errors.New("the process was killed")
+
+// operator is one process of the operator, with the real controllers.
+type operator struct {
+	world   *world
+	version string
+	cache   *apiserver.Cache
+	cancel  context.CancelFunc
+	ended   sync.WaitGroup
+	dead    atomic.Bool
+
+	mu     sync.Mutex
+	queues []*queue
+	last   map[schema.GroupKind]time.Time // when the last event of a watch arrives
+}
+
+var scheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(s), rayv1.AddToScheme(s)); err != nil {
+		panic(err)
+	}
+	return s
+})
+
+// startOperator starts a process that knows nothing of those before.
+func startOperator(w *world, version string) *operator {
+	o := &operator{world: w, version: version, last: map[schema.GroupKind]time.Time{}}
+	byObject := raycluster.CacheByObject()
+	maps.Copy(byObject, rayservicecontroller.CacheByObject())
+	o.cache = apiserver.NewCache(w.store, byObject, o.later)
+	ctx, cancel := context.WithCancel(context.Background())
+	o.cancel = cancel
+	mgr := &processManager{operator: o, client: o.client(o.cache)}
+	if err := o.setUp(ctx, mgr); err != nil {
+		panic(err)
+	}
+	for _, r := range mgr.runnables {
+		o.ended.Go(func() {
+			if err := r.Start(ctx); err != nil && ctx.Err() == nil {
+				w.watch.violate("noPanic", "a part of the operator ended: %v", err)
+			}
+		})
+	}
+	return o
+}
+
+// setUp makes the controllers as the program does, with the gates that it has by default and those of RayCronJob and upgrades in steps.
+func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
+	w := o.world
+	c, live := mgr.client, o.client(nil)
+	rules := validation.Options{FromOperator: true, Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}}
+	podOptions := pod.Options{OperatorVersion: o.version}
+	apis := served.NewFixed(gatewayAPI(), live, clock.RealClock{})
+	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
+	suffix := func() string { return fmt.Sprintf("%05d", w.number("suffix")) }
+	return errors.Join(
+		raycluster.New(raycluster.Config{
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true,
+		}).SetupWithManager(ctx, mgr, options),
+		rayjobcontroller.New(rayjobcontroller.Config{
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
+			Limits: jobplan.DefaultLimits(), Suffix: suffix,
+		}).SetupWithManager(ctx, mgr, options),
+		rayservicecontroller.New(rayservicecontroller.Config{
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
+			APIs: apis, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix,
+		}).SetupWithManager(ctx, mgr, options),
+		raycronjobcontroller.New(raycronjobcontroller.Config{
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Local: time.UTC,
+		}).SetupWithManager(mgr, options),
+	)
+}
+
+// number counts under a name. It may be called from any goroutine.
+func (w *world) number(name string) int { return w.pick(name, 1<<16) }
+
+func gatewayAPI() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
+	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
+	return m
+}
+
+// stop ends the process. A write that is on its way may still reach the API server, and its answer does not come.
+func (o *operator) stop() {
+	o.dead.Store(true)
+	o.cache.Stop()
+	o.cancel()
+	o.ended.Wait()
+}
+
+func (o *operator) newQueue(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+	q := newQueue(o.world, name, limiter)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queues = append(o.queues, q)
+	return q
+}
+
+// dispatch hands one request to a worker, if there is one and a request for it.
+func (o *operator) dispatch() bool {
+	type work struct {
+		queue   *queue
+		request ctrl.Request
+	}
+	var list []work
+	o.mu.Lock()
+	queues := o.queues
+	o.mu.Unlock()
+	for _, name := range []string{"raycluster", "raycronjob", "rayjob", "rayservice"} { // queues are made in any order
+		for _, q := range queues {
+			if q.name == name {
+				for _, r := range q.next() {
+					list = append(list, work{q, r})
+				}
+			}
+		}
+	}
+	if len(list) == 0 || o.dead.Load() {
+		return false
+	}
+	next := list[o.world.pick("schedule", len(list))]
+	o.world.log("reconcile %s %s", next.queue.name, next.request.Name)
+	next.queue.give(next.request)
+	return true
+}
+
+// later delays the events of a watch, which stay in their order.
+func (o *operator) later(kind schema.GroupKind, deliver func()) {
+	w := o.world
+	delay := w.between("watch "+kind.Kind, time.Millisecond, 60*time.Millisecond)
+	if lag := w.fault(faultWatch, kind.Kind); lag > 0 {
+		delay += w.between("lag "+kind.Kind, 0, 10*time.Second)
+	}
+	at := time.Now().Add(delay)
+	o.mu.Lock()
+	if last := o.last[kind]; !at.After(last) {
+		at = last.Add(time.Microsecond)
+	}
+	o.last[kind] = at
+	o.mu.Unlock()
+	w.after(time.Until(at), "watch "+kind.Kind, deliver)
+}
+
+// client is a client of the process.
+func (o *operator) client(from client.Reader) client.Client {
+	return &apiserver.Client{Store: o.world.store, Actor: actorOperator, Cache: from, Around: o.around}
+}
+
+// around is what happens to a request on its way to the API server and back.
+func (o *operator) around(ctx context.Context, r apiserver.Request, do func() error) error {
+	w := o.world
+	if o.dead.Load() {
+		return errDead
+	}
+	name := r.Verb + " " + r.Kind.Kind + " " + r.Key.Name
+	w.watch.request(r)
+	time.Sleep(w.between("request "+name, 500*time.Microsecond, 8*time.Millisecond))
+	if ctx.Err() != nil || o.dead.Load() && w.chance("killed "+name, 0.5) {
+		return errors.Join(errDead, ctx.Err())
+	}
+	if err := w.refuse(r, name); err != nil {
+		w.log("%s: %v", name, err)
+		return err
+	}
+	err := do()
+	if w.keep && r.Verb != "get" && r.Verb != "list" {
+		status := ""
+		if r.Status {
+			status = "/status"
+		}
+		w.log("%s%s: %v", name, status, err)
+	}
+	if o.dead.Load() {
+		return errDead
+	}
+	if w.fault(faultLost, r.Kind.Kind) > 0 && w.chance("lost "+name, w.fault(faultLost, r.Kind.Kind)) {
+		w.log("%s: the answer is lost", name)
+		return apierrors.NewTimeoutError("the request timed out", 1)
+	}
+	return err
+}
+
+// refuse is what the API server says against a request while there are faults; nil for nothing.
+func (w *world) refuse(r apiserver.Request, name string) error {
+	if p := w.fault(faultRequests, r.Kind.Kind); p > 0 && w.chance("fails "+name, p) {
+		return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+	}
+	write := r.Verb != "get" && r.Verb != "list"
+	if p := w.fault(faultAdmission, r.Kind.Kind); write && !r.Status && p > 0 && w.chance("admission "+name, p) {
+		gr := schema.GroupResource{Group: r.Kind.Group, Resource: strings.ToLower(r.Kind.Kind) + "s"}
+		return apierrors.NewForbidden(gr, r.Key.Name, fmt.Errorf("admission webhook \"policy.example.com\" denied the request: request %d", w.number("denial")))
+	}
+	if r.Verb == "create" && r.Kind.Kind == "Pod" && w.fault(faultQuota, "Pod") > 0 {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, r.Key.Name, errors.New("exceeded quota: compute"))
+	}
+	return nil
+}
+
+// processManager is what controllers need of a manager. manager.Manager has the methods that nobody calls.
+type processManager struct {
+	operator  *operator
+	client    client.Client
+	runnables []manager.Runnable
+	manager.Manager
+}
+
+// Add implements manager.Manager.
+func (m *processManager) Add(r manager.Runnable) error {
+	m.runnables = append(m.runnables, r)
+	return nil
+}
+
+// GetCache implements cluster.Cluster.
+func (m *processManager) GetCache() cache.Cache { return m.operator.cache }
+
+// GetClient implements cluster.Cluster.
+func (m *processManager) GetClient() client.Client { return m.client }
+
+// GetScheme implements cluster.Cluster.
+func (m *processManager) GetScheme() *runtime.Scheme { return scheme() }
+
+// GetFieldIndexer implements cluster.Cluster.
+func (m *processManager) GetFieldIndexer() client.FieldIndexer { return m.operator.cache }
+
+// GetLogger implements manager.Manager.
+func (m *processManager) GetLogger() logr.Logger { return logr.New(errorSink{m.operator}) }
+
+// GetControllerOptions implements manager.Manager.
+func (m *processManager) GetControllerOptions() config.Controller {
+	return config.Controller{SkipNameValidation: new(true), ReconciliationTimeout: 2 * time.Minute}
+}
+
+// errorSink hears of errors of reconciles, among them panics.
+type errorSink struct{ operator *operator }
+
+func (s errorSink) Init(logr.RuntimeInfo)          {}
+func (s errorSink) Enabled(int) bool               { return false }
+func (s errorSink) Info(int, string, ...any)       {}
+func (s errorSink) WithValues(...any) logr.LogSink { return s }
+func (s errorSink) WithName(string) logr.LogSink   { return s }
+func (s errorSink) Error(err error, msg string, _ ...any) {
+	if err == nil || s.operator.dead.Load() {
+		return
+	}
+	s.operator.world.log("%s: %v", msg, err)
+	if strings.Contains(err.Error(), "panic:") {
+		s.operator.world.watch.violate("noPanic", "%v", err)
+	}
+}
+
+// controlledBy returns the name of the controller of an object if it is of a kind; empty otherwise.
+func controlledBy(o client.Object, kind string) string {
+	if ref := metav1.GetControllerOf(o); ref != nil && ref.Kind == kind {
+		return ref.Name
+	}
+	return ""
+}
+
+func isReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,347 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
+)
+
+var (
+	kindService = corev1.SchemeGroupVersion.WithKind("Service").GroupKind()
+	kindCluster = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
+)
+
+// clusterObject is a RayCluster; an empty one if there is none.
+func (w *world) clusterObject(name string) *rayv1.RayCluster {
+	if rc, ok := w.store.Find(kindCluster, types.NamespacedName{Namespace: namespace, Name: name}).(*rayv1.RayCluster); ok {
+		return rc
+	}
+	return &rayv1.RayCluster{}
+}
+
+// rays are all instances of Ray, one for each head that runs.
+type rays struct {
+	world *world
+	mu    sync.Mutex
+	heads map[types.UID]*ray
+}
+
+// ray is Ray since its head has started.
+type ray struct {
+	*dashboardfake.Dashboard
+	world   *world
+	cluster string
+	pod     types.UID
+	broken  bool // applications of its image fail
+
+	mu   sync.Mutex
+	over bool
+}
+
+// skewed is a clock of another machine.
+type skewed struct{ by time.Duration }
+
+func (s skewed) Now() time.Time                  { return time.Now().Add(s.by) }
+func (s skewed) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
+
+// imageBroken is the image whose applications never run.
+const imageBroken = "ray:broken"
+
+func (r *rays) headStarts(p *corev1.Pod) {
+	w := r.world
+	var skew time.Duration
+	if w.chance("skewed "+p.Name, 0.2) {
+		skew = w.between("skew "+p.Name, 0, 10*time.Minute)
+		if w.chance("behind "+p.Name, 0.5) {
+			skew = -skew
+		}
+	}
+	head := &ray{
+		Dashboard: dashboardfake.New(skewed{skew}), world: w, cluster: p.Labels[rayv1.LabelCluster], pod: p.UID,
+		broken: p.Spec.Containers[0].Image == imageBroken,
+	}
+	head.HoldApplications(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heads[p.UID] = head
+	w.log("Ray starts on %s", p.Name)
+}
+
+func (r *rays) headGone(pod types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := r.heads[pod]
+	if head == nil {
+		return
+	}
+	delete(r.heads, pod)
+	head.mu.Lock()
+	defer head.mu.Unlock()
+	head.over = true
+	r.world.log("Ray of %s is gone", head.cluster)
+}
+
+// of is Ray on a cluster; nil while there is none.
+func (r *rays) of(cluster string) *ray {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found *ray
+	for _, head := range r.heads {
+		if head.cluster == cluster && (found == nil || head.pod > found.pod) {
+			found = head
+		}
+	}
+	return found
+}
+
+func (h *ray) gone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.over
+}
+
+// behind is Ray on the cluster to which a head Service leads; nil for none.
+func (r *rays) behind(service string) *ray {
+	svc, ok := r.world.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: service}).(*corev1.Service)
+	if !ok {
+		return nil
+	}
+	return r.of(svc.Spec.Selector[rayv1.LabelCluster])
+}
+
+func (r *rays) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Client, error) {
+	service, _, _ := strings.Cut(a.HostPort, ".")
+	return &connection{rays: r, service: service}, nil
+}
+
+// probe asks a proxy of Serve.
+func (r *rays) probe(ctx context.Context, p dashboards.Pod) (bool, error) {
+	w := r.world
+	if err := wait(ctx, w.between("proxy "+p.Name, time.Millisecond, 50*time.Millisecond)); err != nil {
+		return false, err
+	}
+	pod, ok := w.store.Find(kindPod, types.NamespacedName{Namespace: p.Namespace, Name: p.Name}).(*corev1.Pod)
+	if !ok {
+		return false, away("Probe")
+	}
+	r.mu.Lock()
+	head := r.heads[pod.UID]
+	r.mu.Unlock()
+	if head == nil || w.fault(faultDashboard, head.cluster) > 0 {
+		return false, away("Probe")
+	}
+	return head.serves(), nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func away(call string) error {
+	return &dashboard.Error{Call: call, Kind: dashboard.ErrUnavailable, Cause: io.ErrUnexpectedEOF}
+}
+
+// connection is a client of the dashboard behind a head Service. dashboard.Client has the methods that the operator does not call.
+type connection struct {
+	rays    *rays
+	service string
+	dashboard.Client
+}
+
+// call makes a call with all that may happen to it.
+func (c *connection) call(ctx context.Context, name string, changes bool, do func(*ray) error) error {
+	w := c.rays.world
+	if err := wait(ctx, w.between("dashboard "+c.service, time.Millisecond, 60*time.Millisecond)); err != nil {
+		return away(name)
+	}
+	head := c.rays.behind(c.service)
+	if head == nil {
+		return away(name)
+	}
+	if w.fault(faultHang, head.cluster) > 0 && w.chance("hang "+c.service, w.fault(faultHang, head.cluster)) {
+		<-ctx.Done()
+		return &dashboard.Error{Call: name, Kind: dashboard.ErrUnavailable, Cause: ctx.Err()}
+	}
+	if w.fault(faultDashboard, head.cluster) > 0 || w.fault(faultUnreach, head.cluster) > 0 {
+		return away(name)
+	}
+	if changes && w.fault(faultPosts, head.cluster) > 0 {
+		return &dashboard.Error{Call: name, Kind: dashboard.ErrUnavailable, Code: 500, Message: "No available agent to submit job, please try again later."}
+	}
+	err := do(head)
+	if changes {
+		w.log("%s %s: %v", name, head.cluster, err)
+	}
+	if p := w.fault(faultAnswers, head.cluster); changes && p > 0 && w.chance("lost "+c.service, p) {
+		w.log("%s %s: the answer is lost", name, head.cluster)
+		return away(name)
+	}
+	return err
+}
+
+// ListJobs implements dashboard.Client.
+func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err error) {
+	err = c.call(ctx, "ListJobs", false, func(h *ray) (err error) {
+		jobs, err = h.Dashboard.ListJobs(ctx)
+		return err
+	})
+	return jobs, err
+}
+
+// GetJob implements dashboard.Client.
+func (c *connection) GetJob(ctx context.Context, id string) (j *dashboard.Job, err error) {
+	err = c.call(ctx, "GetJob", false, func(h *ray) (err error) {
+		j, err = h.Dashboard.GetJob(ctx, id)
+		return err
+	})
+	return j, err
+}
+
+// SubmitJob implements dashboard.Client.
+func (c *connection) SubmitJob(ctx context.Context, s dashboard.Submission) (id string, err error) {
+	err = c.call(ctx, "SubmitJob", true, func(h *ray) (err error) {
+		id, err = h.submit(ctx, s)
+		return err
+	})
+	return id, err
+}
+
+// StopJob implements dashboard.Client.
+func (c *connection) StopJob(ctx context.Context, id string) (stopped bool, err error) {
+	err = c.call(ctx, "StopJob", true, func(h *ray) (err error) {
+		stopped, err = h.Dashboard.StopJob(ctx, id)
+		return err
+	})
+	return stopped, err
+}
+
+// ServeDetails implements dashboard.Client.
+func (c *connection) ServeDetails(ctx context.Context) (d *dashboard.ServeDetails, err error) {
+	err = c.call(ctx, "ServeDetails", false, func(h *ray) (err error) {
+		d, err = h.Dashboard.ServeDetails(ctx)
+		return err
+	})
+	return d, err
+}
+
+// DeployServe implements dashboard.Client.
+func (c *connection) DeployServe(ctx context.Context, config json.RawMessage) error {
+	return c.call(ctx, "DeployServe", true, func(h *ray) error { return h.deploy(ctx, config) })
+}
+
+// submit has Ray take a job, whoever submits it, and runs its entrypoint.
+func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error) {
+	id, err := h.Dashboard.SubmitJob(ctx, s)
+	if err != nil {
+		return id, err
+	}
+	w := h.world
+	w.after(w.between("begin "+id, 50*time.Millisecond, 2*time.Second), "begin "+id, func() {
+		if h.gone() || h.final(id) {
+			return
+		}
+		w.log("entrypoint of %s begins on %s", id, h.cluster)
+		w.watch.entrypoint(id, h)
+		h.Set(id, dashboard.Running, "")
+		lasts := w.between("lasts "+id, 100*time.Millisecond, 90*time.Second)
+		w.after(lasts, "end "+id, func() {
+			if h.gone() {
+				return
+			}
+			end := dashboard.Succeeded
+			if w.chance("fails "+id, 0.3) {
+				end = dashboard.Failed
+			}
+			w.log("entrypoint of %s ends: %s", id, end)
+			h.Set(id, end, "the end")
+		})
+	})
+	return id, nil
+}
+
+func (h *ray) final(id string) bool {
+	j, err := h.Dashboard.GetJob(context.Background(), id)
+	return err != nil || j.Status.Final()
+}
+
+// deploy hands a configuration to Serve. Applications that are as before go on; others take a while.
+func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
+	before, err := h.Dashboard.ServeDetails(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.Dashboard.DeployServe(ctx, config); err != nil {
+		return err
+	}
+	after, err := h.Dashboard.ServeDetails(ctx)
+	if err != nil {
+		return err
+	}
+	w := h.world
+	for name, app := range after.Applications {
+		old, there := before.Applications[name]
+		if there && old.Status == dashboardfake.Serving && string(old.Config) == string(app.Config) {
+			h.SetApplication(name, dashboardfake.Serving, "")
+			continue
+		}
+		w.after(w.between("load "+h.cluster+name, 200*time.Millisecond, 25*time.Second), "load "+h.cluster+name, func() {
+			if h.gone() {
+				return
+			}
+			if h.broken {
+				h.SetApplication(name, "DEPLOY_FAILED", "ImportError: no module named shop")
+				return
+			}
+			h.SetApplication(name, dashboardfake.Serving, "")
+			(&nodes{w}).refreshSoon(h.cluster)
+		})
+	}
+	return nil
+}
+
+// serves reports whether there are applications and all of them run.
+func (h *ray) serves() bool {
+	d, err := h.Dashboard.ServeDetails(context.Background())
+	if err != nil || len(d.Applications) == 0 {
+		return false
+	}
+	for _, a := range d.Applications {
+		if a.Status != dashboardfake.Serving {
+			return false
+		}
+	}
+	return true
+}
+
+var errNoJob = errors.New("no such job")
+
+// status is that of a job.
+func (h *ray) status(id string) (dashboard.Status, error) {
+	j, err := h.Dashboard.GetJob(context.Background(), id)
+	if err != nil {
+		return "", errNoJob
+	}
+	return j.Status, nil
+}
+
+var _ client.Object = (*rayv1.RayCluster)(nil)

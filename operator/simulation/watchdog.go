@@ -1,0 +1,345 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/simulation/apiserver"
+)
+
+// Invariants are what users count on, by name.
+var Invariants = map[string]string{
+	// Safety: checked at every step.
+	"entrypointOnce":   "An entrypoint runs once for each attempt that backoffLimit or the user asked for.",
+	"oneSubmitter":     "A RayJob never has two submitters at a time.",
+	"nothingAfterEnd":  "No entrypoint begins after its RayJob has ended or is gone.",
+	"resultStays":      "The result of a finished RayJob never changes.",
+	"podsWithinSpec":   "A cluster never has more Pods than its spec asks for, but for those that are being replaced.",
+	"trafficIsServed":  "Requests are not led to a cluster without the application while another cluster has it.",
+	"foreignUntouched": "No object of somebody else is changed or deleted.",
+	"requestsBounded":  "The number of requests is bounded by the number of changes.",
+	"eventsBounded":    "The number of events is bounded by the number of changes.",
+	"noPanic":          "Nothing panics, and no part of the operator ends by itself.",
+	// Safety and liveness at rest: once faults stop.
+	"ends":        "Every object is at the end that its spec asks for within a bounded time, or says why it cannot be.",
+	"quiet":       "Nothing is written while nothing changes.",
+	"editIsActed": "Every edit is acted upon, and the status tells of which generation.",
+	"nothingLeft": "Nothing of an object that has ended or is gone still runs.",
+}
+
+// Violation is an invariant that does not hold.
+type Violation struct {
+	// Invariant is its name.
+	Invariant string
+	// Text is what was seen.
+	Text string
+	// At is the time of the simulation.
+	At time.Duration
+}
+
+// watchdog checks the invariants. Its methods may be called from any goroutine.
+type watchdog struct {
+	world *world
+
+	mu         sync.Mutex
+	violation  *Violation
+	requests   int
+	changes    int // by others than the operator, each of which may cause requests
+	events     map[string]int
+	lastWrite  time.Time
+	written    string // by it
+	runs       map[string][]*ray
+	submitters map[string]*submitter
+	sizes      map[string][]size
+	retries    map[string]int // steps of the user that start a job anew, by job
+}
+
+// size is how many Pods of a group a cluster asked for from a time on.
+type size struct {
+	at    time.Time
+	group string
+	pods  int32
+}
+
+func newWatchdog(w *world) *watchdog {
+	return &watchdog{
+		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
+		retries: map[string]int{},
+	}
+}
+
+// violate notes the first violation, which ends the run.
+func (d *watchdog) violate(invariant, format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.violateLocked(invariant, format, args...)
+}
+
+func (d *watchdog) violateLocked(invariant, format string, args ...any) {
+	if d.violation == nil {
+		d.violation = &Violation{Invariant: invariant, Text: fmt.Sprintf(format, args...), At: d.world.now()}
+		d.world.log("VIOLATION of %s: %s", invariant, d.violation.Text)
+	}
+}
+
+func (d *watchdog) broken() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.violation != nil
+}
+
+// Eventf implements events.EventRecorder.
+func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	name := about.(client.Object).GetName()
+	d.world.log("event %s %s %s: %s", name, kind, reason, fmt.Sprintf(note, args...))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events[name]++
+	if n := d.events[name]; n > 60+20*d.changes {
+		d.violateLocked("eventsBounded", "%d events of %s after %d changes", n, name, d.changes)
+	}
+}
+
+// request counts a request of the operator.
+func (d *watchdog) request(r apiserver.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.requests++
+	if limit := 400 + 60*d.changes; d.requests > limit {
+		d.violateLocked("requestsBounded", "%d requests after %d changes, the last: %s %s %s", d.requests, d.changes, r.Verb, r.Kind.Kind, r.Key.Name)
+	}
+}
+
+// changed is called by the store.
+func (d *watchdog) changed(c apiserver.Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.Actor != actorOperator {
+		d.changes++
+	} else {
+		d.lastWrite, d.written = time.Now(), c.Kind.Kind+" "+c.Object().GetName()
+		if c.Old != nil && c.Old.GetLabels()[labelForeign] != "" {
+			d.violateLocked("foreignUntouched", "%s %s of somebody else was changed", c.Kind.Kind, c.Old.GetName())
+		}
+	}
+	switch c.Kind {
+	case kindCluster:
+		d.noteSize(c)
+	case kindPod:
+		if c.Old == nil && c.Actor == actorOperator {
+			d.checkPods(c.New.(*corev1.Pod))
+		}
+	case kindRayJob:
+		d.checkResult(c)
+	}
+}
+
+// labelForeign marks objects of somebody else.
+const labelForeign = "example.com/foreign"
+
+// noteSize notes how many Pods a cluster asks for. The caller holds the lock.
+func (d *watchdog) noteSize(c apiserver.Change) {
+	rc, ok := c.New.(*rayv1.RayCluster)
+	if !ok || rc == nil {
+		return
+	}
+	name := rc.Name
+	note := func(group string, pods int32) { d.sizes[name] = append(d.sizes[name], size{time.Now(), group, pods}) }
+	note(rayv1.HeadGroupName, 1)
+	for _, g := range rc.Spec.WorkerGroupSpecs {
+		if g.Replicas != nil {
+			note(g.GroupName, *g.Replicas*max(1, g.NumOfHosts))
+		}
+	}
+}
+
+// memory is how long the operator may act upon a size that is not the latest.
+const memory = 90 * time.Second
+
+// checkPods counts the Pods of a group when one is added. The caller holds the lock, and the store is locked, so that the count is made later.
+func (d *watchdog) checkPods(p *corev1.Pod) {
+	cluster, group := p.Labels[rayv1.LabelCluster], p.Labels[rayv1.LabelGroup]
+	if p.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode) && p.Labels[rayv1.LabelNodeType] != string(rayv1.WorkerNode) {
+		return
+	}
+	d.world.after(0, "count Pods", func() {
+		var alive int32
+		for _, o := range d.world.store.All(kindPod) {
+			other := o.(*corev1.Pod)
+			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && other.DeletionTimestamp == nil &&
+				other.Status.Phase != corev1.PodFailed && other.Status.Phase != corev1.PodSucceeded {
+				alive++
+			}
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		var most, latest int32
+		for _, s := range d.sizes[cluster] {
+			switch {
+			case s.group != group:
+			case time.Since(s.at) > memory:
+				latest = s.pods
+			default:
+				most = max(most, s.pods)
+			}
+		}
+		if most = max(most, latest); alive > most && !d.world.recently(faultLost) { // a creation whose answer is lost may have had its effect
+			d.violateLocked("podsWithinSpec", "%d Pods of group %s of %s, whose spec asks for %d", alive, group, cluster, most)
+		}
+	})
+}
+
+func (d *watchdog) checkResult(c apiserver.Change) {
+	before, ok1 := c.Old.(*rayv1.RayJob)
+	after, ok2 := c.New.(*rayv1.RayJob)
+	if !ok1 || !ok2 || before == nil || after == nil {
+		return
+	}
+	b, a := &before.Status, &after.Status
+	if b.JobDeploymentStatus.IsTerminal() && (a.JobDeploymentStatus != b.JobDeploymentStatus || a.JobStatus != b.JobStatus || a.Reason != b.Reason) {
+		d.violateLocked("resultStays", "%s: %s %s %s became %s %s %s", after.Name, b.JobDeploymentStatus, b.JobStatus, b.Reason, a.JobDeploymentStatus, a.JobStatus, a.Reason)
+	}
+}
+
+var kindRayJob = rayv1.GroupVersion.WithKind("RayJob").GroupKind()
+
+// owner is the RayJob that has a submission id, nil for none.
+func (w *world) owner(id string) *rayv1.RayJob {
+	for _, o := range w.store.All(kindRayJob) {
+		if j := o.(*rayv1.RayJob); j.Status.JobId == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// entrypoint notes that Ray begins to run an entrypoint.
+func (d *watchdog) entrypoint(id string, h *ray) {
+	w := d.world
+	if strings.HasPrefix(id, "user-") {
+		return
+	}
+	j := w.owner(id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	earlier := d.runs[id]
+	d.runs[id] = append(earlier, h)
+	switch {
+	case j == nil:
+		d.violateLocked("nothingAfterEnd", "%s begins on %s, but no RayJob has this id", id, h.cluster)
+	case j.Status.JobDeploymentStatus.IsTerminal():
+		d.violateLocked("nothingAfterEnd", "%s begins on %s, but its RayJob is %s", id, h.cluster, j.Status.JobDeploymentStatus)
+	case len(earlier) > 0 && j.Spec.SubmissionMode != rayv1.K8sJobMode:
+		d.violateLocked("entrypointOnce", "%s begins for the %d. time", id, len(earlier)+1)
+	}
+}
+
+// submits notes that a submitter submits.
+func (d *watchdog) submits(s *submitter) {
+	d.mu.Lock()
+	other := d.submitters[s.id]
+	d.submitters[s.id] = s
+	d.mu.Unlock()
+	if other != nil && other != s && other.runs() {
+		d.violate("oneSubmitter", "%s and %s submit %s", other.pod.Name, s.pod.Name, s.id)
+	}
+}
+
+// checkTraffic holds the places to which requests are led against those where the application runs.
+func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
+	w := d.world
+	if to == "" || w.fault(faultDashboard, "") > 0 || w.fault(faultHang, "") > 0 || w.fault(faultUnreach, "") > 0 {
+		return
+	}
+	runs := func(cluster string) bool {
+		h := w.rays.of(cluster)
+		return h != nil && h.serves()
+	}
+	if runs(to) {
+		return
+	}
+	for _, o := range w.store.All(kindCluster) {
+		rc := o.(*rayv1.RayCluster)
+		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && runs(rc.Name) {
+			d.violate("trafficIsServed", "%s leads requests to %s, where nothing runs, while %s serves", rs.Name, to, rc.Name)
+		}
+	}
+}
+
+// traffic is called when the operator changes where requests go.
+func (d *watchdog) traffic(c apiserver.Change) {
+	svc, ok := c.New.(*corev1.Service)
+	if !ok || svc == nil || c.Old == nil || c.Actor != actorOperator {
+		return
+	}
+	old := c.Old.(*corev1.Service)
+	to := svc.Spec.Selector[rayv1.LabelCluster]
+	name := controlledBy(svc, "RayService")
+	if name == "" || svc.Labels[rayv1.LabelServe] == "" || to == old.Spec.Selector[rayv1.LabelCluster] {
+		return
+	}
+	d.world.after(0, "traffic", func() {
+		if rs, ok := d.world.store.Find(kindRayService, types.NamespacedName{Namespace: namespace, Name: name}).(*rayv1.RayService); ok {
+			d.checkTraffic(rs, to)
+		}
+	})
+}
+
+var kindRayService = rayv1.GroupVersion.WithKind("RayService").GroupKind()
+
+// rested reports how long the operator has written nothing, and what it wrote last.
+func (d *watchdog) rested() (time.Duration, string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Since(d.lastWrite), d.written
+}
+
+// left finds what still runs of RayJobs that have ended.
+func (d *watchdog) left() {
+	w := d.world
+	d.mu.Lock()
+	submitters := make([]*submitter, 0, len(d.submitters))
+	for _, s := range d.submitters {
+		submitters = append(submitters, s)
+	}
+	d.mu.Unlock()
+	slices.SortFunc(submitters, func(a, b *submitter) int { return strings.Compare(a.id, b.id) })
+	for _, s := range submitters {
+		if !s.runs() {
+			continue
+		}
+		if j := w.owner(s.id); j == nil || j.Status.JobDeploymentStatus.IsTerminal() {
+			d.violate("nothingLeft", "the submitter %s still runs", s.pod.Name)
+		}
+	}
+	for _, gk := range []schema.GroupKind{kindPod, kindJob, kindService} {
+		for _, o := range w.store.All(gk) {
+			if o.GetDeletionTimestamp() != nil {
+				d.violate("nothingLeft", "%s %s is still being deleted", gk.Kind, o.GetName())
+			}
+		}
+	}
+	for _, o := range w.store.All(kindPod) {
+		p := o.(*corev1.Pod)
+		for i := range p.Spec.Containers {
+			s := submitterOf(p, &p.Spec.Containers[i])
+			if s == nil {
+				continue
+			}
+			s.world = w
+			if j := w.owner(s.id); s.runs() && (j == nil || j.Status.JobDeploymentStatus.IsTerminal()) {
+				d.violate("nothingLeft", "the submitter %s waits", p.Name)
+			}
+		}
+	}
+}
