@@ -46,6 +46,8 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 			return fmt.Sprintf("is %s, and its cluster is not deleted (due %t)", state, due)
 		}
 		return ""
+	case j.Spec.ActiveDeadlineSeconds != nil && st.StartTime != nil && !j.Spec.Suspend && st.RayClusterName != "":
+		return "has a deadline, which ends it"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
 		if st.Reason == "" || st.Message == "" {
 			return "is invalid without a reason"
@@ -56,7 +58,7 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 			return fmt.Sprintf("is %s and not Suspended", state)
 		}
 		return ""
-	case j.Spec.SubmissionMode == rayv1.InteractiveMode:
+	case j.Spec.SubmissionMode == rayv1.InteractiveMode && j.Spec.PreRunningDeadlineSeconds == nil:
 		if state != rayv1.JobDeploymentStatusWaiting {
 			return fmt.Sprintf("is %s and not Waiting", state)
 		}
@@ -78,7 +80,7 @@ func (w *world) serviceUnfinished(rs *rayv1.RayService) string {
 	case invalidService(rs):
 		return ""
 	case st.ObservedGeneration != rs.Generation:
-		return fmt.Sprintf("has generation %d, and %d is observed", rs.Generation, st.ObservedGeneration)
+		return fmt.Sprintf("has generation %d, and %d is observed: %s", rs.Generation, st.ObservedGeneration, messages(rs))
 	case rs.Spec.Suspend:
 		if n := len(w.clustersOf(rs.Name)); !is(rayv1.RayServiceSuspended) || n > 0 {
 			return fmt.Sprintf("is not suspended, with %d clusters", n)
@@ -150,6 +152,8 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 		return "is being deleted"
 	case rc.Status.State == rayv1.ClusterStateFailed:
 		return ""
+	case pods > want && rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling:
+		return "" // the autoscaler chooses which to remove
 	case pods != want && !never2(rc):
 		return fmt.Sprintf("has %d Pods of %d", pods, want)
 	case suspended && rc.Status.State != rayv1.ClusterStateSuspended:

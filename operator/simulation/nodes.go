@@ -33,7 +33,10 @@ func (n *nodes) changed(c apiserver.Change) {
 	case c.Old == nil:
 		w.after(w.between("schedule "+p.Name, 20*time.Millisecond, 2*time.Second), "schedule "+p.Name, func() { n.schedule(key, uid) })
 	case c.New == nil:
-		w.after(0, "gone "+p.Name, func() { w.rays.headGone(uid) })
+		w.after(0, "gone "+p.Name, func() {
+			w.rays.headGone(uid)
+			n.refreshSoon(p.Labels[rayv1.LabelCluster])
+		})
 	case p.DeletionTimestamp != nil && c.Old.GetDeletionTimestamp() == nil:
 		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() {
 			if n.pod(key, uid) != nil {
@@ -132,7 +135,7 @@ func (n *nodes) refresh(cluster string) {
 		ready := ray != nil
 		switch p.Labels[rayv1.LabelNodeType] {
 		case string(rayv1.HeadNode):
-			ready = ready && ray.pod == p.UID
+			ready = w.rays.on(p.UID) != nil
 		case string(rayv1.WorkerNode):
 			ready = ready && (controlledBy(w.clusterObject(cluster), "RayService") == "" || ray.serves())
 		}

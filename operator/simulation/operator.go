@@ -96,7 +96,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	c, live := mgr.client, o.client(nil)
 	rules := validation.Options{FromOperator: true, Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}}
 	podOptions := pod.Options{OperatorVersion: o.version}
-	apis := served.NewFixed(gatewayAPI(), live, clock.RealClock{})
+	apis := served.NewWatched(gatewayAPI(), live, o.cache, clock.RealClock{})
 	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
 	suffix := func() string { return fmt.Sprintf("%05d", w.number("suffix")) }
 	return errors.Join(

@@ -107,6 +107,13 @@ func (r *rays) of(cluster string) *ray {
 	return found
 }
 
+// on is Ray on a head Pod; nil while there is none.
+func (r *rays) on(pod types.UID) *ray {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heads[pod]
+}
+
 func (h *ray) gone() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,9 +144,7 @@ func (r *rays) probe(ctx context.Context, p dashboards.Pod) (bool, error) {
 	if !ok {
 		return false, away("Probe")
 	}
-	r.mu.Lock()
-	head := r.heads[pod.UID]
-	r.mu.Unlock()
+	head := r.on(pod.UID)
 	if head == nil || w.fault(faultDashboard, head.cluster) > 0 {
 		return false, away("Probe")
 	}
@@ -298,6 +303,7 @@ func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 		return err
 	}
 	w := h.world
+	w.autoscale(h.cluster)
 	for name, app := range after.Applications {
 		old, there := before.Applications[name]
 		if there && old.Status == dashboardfake.Serving && string(old.Config) == string(app.Config) {
@@ -317,6 +323,21 @@ func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 		})
 	}
 	return nil
+}
+
+// autoscale has the autoscaler of a cluster ask for workers, which applications need.
+func (w *world) autoscale(cluster string) {
+	w.after(w.between("autoscale "+cluster, time.Second, 10*time.Second), "autoscale "+cluster, func() {
+		w.store.Mutate("autoscaler", kindCluster, types.NamespacedName{Namespace: namespace, Name: cluster}, func(o client.Object) {
+			rc := o.(*rayv1.RayCluster)
+			if on := rc.Spec.EnableInTreeAutoscaling; on == nil || !*on || len(rc.Spec.WorkerGroupSpecs) == 0 {
+				return
+			}
+			if g := &rc.Spec.WorkerGroupSpecs[0]; replicasOf(g) == 0 {
+				g.Replicas = new(int32(1))
+			}
+		})
+	})
 }
 
 // serves reports whether there are applications and all of them run.
@@ -343,5 +364,3 @@ func (h *ray) status(id string) (dashboard.Status, error) {
 	}
 	return j.Status, nil
 }
-
-var _ client.Object = (*rayv1.RayCluster)(nil)

@@ -64,7 +64,10 @@ func run(seed uint64, o Options) Result {
 		w.store.Watch(watcher)
 	}
 	w.op = startOperator(w, "raygate-v0")
-	defer func() { w.op.stop() }()
+	defer func() {
+		w.op.stop()
+		time.Sleep(time.Minute) // requests that are under way end
+	}()
 	for _, object := range s.objects {
 		w.must(w.store.Create(actorUser, object.DeepCopyObject().(client.Object)))
 	}

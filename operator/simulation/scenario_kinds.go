@@ -140,7 +140,7 @@ func (s *scenario) service(r *rand.Rand) {
 			rs.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(true)
 			surge := []int32{20, 50, 100}[r.IntN(3)]
 			rs.Spec.UpgradeStrategy.ClusterUpgradeOptions = &rayv1.ClusterUpgradeOptions{
-				MaxSurgePercent: &surge, StepSizePercent: new([]int32{10, 25, 50}[r.IntN(3)]), IntervalSeconds: new(int32(1 + r.IntN(5))), GatewayClassName: "istio",
+				MaxSurgePercent: &surge, StepSizePercent: new(min(surge, []int32{10, 25, 50}[r.IntN(3)])), IntervalSeconds: new(int32(1 + r.IntN(5))), GatewayClassName: "istio",
 			}
 		}},
 	)

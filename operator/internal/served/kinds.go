@@ -51,6 +51,11 @@ func NewFixed(m mapper, live client.Reader, c clock.PassiveClock) *Kinds {
 	return &Kinds{mapper: m, live: live, clock: c}
 }
 
+// NewWatched is NewFixed with watches of all objects, from a cache.
+func NewWatched(m mapper, live client.Reader, watched cache.Cache, c clock.PassiveClock) *Kinds {
+	return &Kinds{mapper: m, live: live, clock: c, marked: watched, all: watched}
+}
+
 // Version returns the first of the versions of the kind that is served, empty for none. An error says that nobody knows right
 // now.
 func (k *Kinds) Version(kind schema.GroupKind, versions ...string) (string, error) {

@@ -16,6 +16,7 @@ func (s *step) suspension() bool {
 		s.suspending()
 		return true
 	case s.is(rayv1.RayServiceSuspended) && s.spec.Suspend:
+		s.st.ObservedGeneration = s.in.Service.Generation // an edit is acted upon by the resumption
 		return true
 	case s.is(rayv1.RayServiceSuspended):
 		s.resume()
