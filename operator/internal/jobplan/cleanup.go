@@ -131,11 +131,3 @@ func (s *step) achieved(p rayv1.DeletionPolicyType) bool {
 		return true
 	}
 }
-
-// Finalize reports whether a RayJob that is being deleted still has a Ray job to stop. If not, its finalizer can go. A
-// dashboard that cannot be asked, and a token that cannot be had, are outcomes of the request and do not hold it.
-func Finalize(in Input) (stop bool) {
-	st := &in.Job.Status
-	return st.JobId != "" && st.DashboardURL != "" && !st.JobStatus.IsTerminal() && in.Cluster.alive() && !in.Stop.Done &&
-		st.JobDeploymentStatus != suspendedNow && !st.JobDeploymentStatus.IsTerminal()
-}

@@ -9,7 +9,7 @@ import (
 
 // finish ends the attempt in the state that the rule leads to, and makes a retry of a failure that may be retried.
 func (s *step) finish(reason rayv1.JobFailedReason, message string) {
-	s.plan.Actions, s.plan.After = nil, time.Millisecond
+	s.plan.Actions, s.plan.After, s.plan.Waits = nil, time.Millisecond, ""
 	s.status.Reason, s.status.Message = reason, clip(message)
 	succeeded, failures := count(s.status.Succeeded), count(s.status.Failed)
 	if s.status.JobDeploymentStatus == failed {
@@ -47,30 +47,8 @@ func (s *step) retryable(reason rayv1.JobFailedReason, failures int32) bool {
 	}
 }
 
-// giveUp ends an attempt whose Ray job may go on: it is stopped first. A dashboard that does not answer is not waited for.
-func (s *step) giveUp(reason rayv1.JobFailedReason, message string, last rayv1.JobStatus) {
-	if s.toStop() {
-		s.stay()
-		s.act(Stop)
-		return
-	}
-	if s.seen() {
-		if s.status.JobStatus = last; !s.in.Stop.Done || s.in.Stop.Failed || s.in.Stop.Refused {
-			s.status.JobStatus = rayv1.JobStatusFailed // nobody knows whether it stopped
-		}
-	}
-	s.finish(reason, message)
-}
-
-// toStop reports whether there may be a Ray job to stop that was not asked to yet: one that Ray knows, or may have accepted.
-func (s *step) toStop() bool {
-	submitted := s.in.Submit.Done && !s.in.Submit.Refused && !s.ended()
-	unknown := s.in.Ray.Unknown && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
-	return (s.seen() || submitted) && !unknown && s.status.JobId != "" && s.address() != "" && s.in.Cluster.alive() &&
-		s.in.Ray.FailingSince.IsZero() && !s.in.Stop.Done
-}
-
-func toStopFirst(s *step) bool { return s.toStop() }
+// toStopFirst reports whether there is a Ray job that was not asked to stop yet. Its cluster is deleted right after, so that one request is enough.
+func toStopFirst(s *step) bool { return s.runs() && !s.in.Stop.Done }
 
 // stopFirst lets the program end by a signal instead of by the loss of its Pods.
 func stopFirst(s *step) { s.act(Stop) }
@@ -91,6 +69,7 @@ func deleteChildren(s *step) {
 	if s.hasJobObject() && s.in.Submitter.Found {
 		s.act(DeleteSubmitter)
 	}
+	s.plan.Waits = "the RayCluster and the Job of the attempt to be gone"
 }
 
 // nextAttempt is the earliest start of the attempt after this one.

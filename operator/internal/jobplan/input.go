@@ -17,6 +17,9 @@ type Input struct {
 	// Suffix returns a random suffix for the names of an attempt.
 	Suffix func() string
 
+	// EndingSince is since when this process knows that the attempt is given up, or that the RayJob is being deleted; zero for neither.
+	EndingSince time.Time
+
 	Cluster   Cluster
 	Submitter Submitter
 	Ray       Ray
@@ -44,11 +47,13 @@ func (c Cluster) alive() bool { return c.Found && !c.Deleting }
 // Submitter is what was observed of the Kubernetes Job in K8sJobMode, or the container in SidecarMode.
 type Submitter struct {
 	Found bool
+	// Pods says that Pods of the Job have not ended. It is only looked at while an attempt is given up or the RayJob is deleted.
+	Pods bool
 	// Foreign says that an object that is not ours has the name of the Job.
 	Foreign bool
 	// HeadLost says that there is no head Pod any more, in SidecarMode.
 	HeadLost bool
-	// FinishedAt is when it ended for good; zero while it may go on.
+	// FinishedAt is since when this process knows that it ended for good; zero while it may go on.
 	FinishedAt time.Time
 	// Failed says that it ended badly, and Message how.
 	Failed  bool
@@ -63,6 +68,8 @@ type Ray struct {
 	AskedAt time.Time
 	// Unknown says that Ray has no record of the job.
 	Unknown bool
+	// Since is since when this process knows that Ray says so: that it has no record, or this status.
+	Since time.Time
 	// Status, Message, StartTime and EndTime are those of Ray. Times are zero if unknown.
 	Status             rayv1.JobStatus
 	Message            string
@@ -73,19 +80,27 @@ type Ray struct {
 	Failure                string
 }
 
-// askedSince reports whether the dashboard was asked after a moment, successfully or not.
-func (r Ray) askedSince(t time.Time) bool { return !r.AskedAt.Before(t) || !r.FailedAt.Before(t) }
+// answeredSince reports whether the dashboard answered a question that was sent at a moment or later.
+func (r Ray) answeredSince(t time.Time) bool { return !r.AskedAt.IsZero() && !r.AskedAt.Before(t) }
 
-// Command is what became of the last request of its kind to Ray. The zero value means that there was none, or that it has no
-// answer yet.
+// askedSince is answeredSince for questions that may have failed.
+func (r Ray) askedSince(t time.Time) bool {
+	return r.answeredSince(t) || !r.FailedAt.IsZero() && !r.FailedAt.Before(t)
+}
+
+// Command is what became of the last request of its kind to Ray.
 type Command struct {
+	// Asked says that there was a request.
+	Asked bool
 	// Done says that there was an answer, or that there will be none, and DoneAt when that was known.
 	Done   bool
 	DoneAt time.Time
 	// Failed says that it failed for a reason that may pass, so that it may have had its effect; Refused that Ray will never
 	// accept it; and Message why.
 	Failed, Refused bool
-	Message         string
+	// Missing says that it failed because Ray has no record of the job.
+	Missing bool
+	Message string
 	// FailingSince is when the first of the failures in a row was known, also while the request is repeated; zero if the last one that
 	// ended did not fail.
 	FailingSince time.Time

@@ -29,9 +29,9 @@ const (
 	Refresh Action = "Refresh"
 	// Submit submits the job over HTTP, once until its answer, and again after a failure that may pass.
 	Submit Action = "Submit"
-	// Stop asks Ray to stop the job, once.
+	// Stop asks Ray to stop the job, and again after a failure.
 	Stop Action = "Stop"
-	// DeleteCluster deletes the RayCluster, and DeleteSubmitter the Kubernetes Job.
+	// DeleteCluster deletes the RayCluster, and DeleteSubmitter the Kubernetes Job with its Pods.
 	DeleteCluster   Action = "DeleteCluster"
 	DeleteSubmitter Action = "DeleteSubmitter"
 	// SuspendWorkers suspends all worker groups of the RayCluster.
@@ -53,21 +53,16 @@ type Plan struct {
 	Status rayv1.RayJobStatus
 	// After is when to look again even if nothing changes. 0 means not at all.
 	After time.Duration
+	// Waits says what the RayJob waits for; empty for nothing that may take long.
+	Waits string
 }
 
 // Next decides what happens next to a RayJob that is not being deleted; see Finalize for one that is.
 func Next(in Input) Plan {
-	s := &step{in: in, spec: &in.Job.Spec}
-	in.Job.Status.DeepCopyInto(&s.plan.Status)
-	s.status = &s.plan.Status
-	state := s.status.JobDeploymentStatus
-	rules, known := table[state]
+	s := newStep(in)
+	rules, known := table[s.status.JobDeploymentStatus]
 	if !known { // of a newer operator, or made by hand
-		state = rayv1.JobDeploymentStatusNew
-		rules = table[state]
-	}
-	if s.tracked() || state == initializing {
-		s.record()
+		rules = table[fresh]
 	}
 	for _, r := range rules {
 		if r.when(s) {
@@ -97,6 +92,16 @@ type step struct {
 	spec   *rayv1.RayJobSpec
 	status *rayv1.RayJobStatus
 	plan   Plan
+}
+
+func newStep(in Input) *step {
+	s := &step{in: in, spec: &in.Job.Spec}
+	in.Job.Status.DeepCopyInto(&s.plan.Status)
+	s.status = &s.plan.Status
+	if s.tracked() || s.status.JobDeploymentStatus == initializing {
+		s.record()
+	}
+	return s
 }
 
 func (s *step) act(a ...Action) { s.plan.Actions = append(s.plan.Actions, a...) }

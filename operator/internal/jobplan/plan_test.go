@@ -74,12 +74,14 @@ func ray(r Ray) func(*Input) { return func(in *Input) { in.Ray = r } }
 func says(s rayv1.JobStatus, asked int) func(*Input) {
 	r := Ray{AskedAt: at(asked), Status: s, Message: "from Ray"}
 	if s.IsTerminal() {
-		r.EndTime = at(5)
+		r.EndTime, r.Since = at(3), at(5) // by a clock that is behind
 	}
 	return ray(r)
 }
 
-func unknown(asked int) func(*Input) { return ray(Ray{AskedAt: at(asked), Unknown: true}) }
+func unknown(asked int) func(*Input) {
+	return ray(Ray{AskedAt: at(asked), Unknown: true, Since: at(5)})
+}
 
 func unreachable(since, last int) func(*Input) {
 	return func(in *Input) {
@@ -116,15 +118,47 @@ func selects(s *rayv1.RayJobSpec) {
 	s.ClusterSelector = map[string]string{rayv1.LabelCluster: "shared"}
 }
 
-func stopped(in *Input) { in.Stop = Command{Done: true} }
+// stopped is a request that Ray has accepted.
+func stopped(seconds int) func(*Input) {
+	return func(in *Input) { in.Stop = Command{Asked: true, Done: true, DoneAt: at(seconds)} }
+}
+
+// stopFails is a request that has failed for a while.
+func stopFails(since, seconds int) func(*Input) {
+	return func(in *Input) {
+		in.Stop = Command{Asked: true, Done: true, DoneAt: at(seconds), FailingSince: at(since), Failed: true, Message: "no route"}
+	}
+}
+
+// stopMisses is a request about a job that Ray does not have.
+func stopMisses(since, seconds int) func(*Input) {
+	return func(in *Input) {
+		stopFails(since, seconds)(in)
+		in.Stop.Missing = true
+	}
+}
+
+// givingUp is an attempt that is given up since the tenth second.
+func givingUp(reason rayv1.JobFailedReason, changes ...func(*Input)) []func(*Input) {
+	return append([]func(*Input){func(in *Input) {
+		in.Job.Status.Reason, in.Job.Status.Message, in.EndingSince = reason, "why", at(10)
+	}}, changes...)
+}
+
+// awaits is an interactive job without an id.
+func awaits(in *Input) {
+	state(waiting)(in)
+	mode(rayv1.InteractiveMode)(in)
+	in.Job.Status.JobStatus, in.Job.Status.JobId, in.Ray = "", "", Ray{}
+}
 
 func submitted(seconds int) func(*Input) {
-	return func(in *Input) { in.Submit = Command{Done: true, DoneAt: at(seconds)} }
+	return func(in *Input) { in.Submit = Command{Asked: true, Done: true, DoneAt: at(seconds)} }
 }
 
 func submitFails(seconds int) func(*Input) {
 	return func(in *Input) {
-		in.Submit = Command{Done: true, DoneAt: at(seconds), FailingSince: at(seconds), Failed: true, Message: "timeout"}
+		in.Submit = Command{Asked: true, Done: true, DoneAt: at(seconds), FailingSince: at(seconds), Failed: true, Message: "timeout"}
 	}
 }
 
@@ -156,6 +190,7 @@ func TestLifeCycle(t *testing.T) {
 		ok     = rayv1.JobStatusSucceeded
 		bad    = rayv1.JobStatusFailed
 		halted = rayv1.JobStatusStopped
+		late   = rayv1.JobDeploymentStatusTransitionGracePeriodExceeded
 	)
 	type changes = []func(*Input)
 	poll, serve := []Action{Poll}, []Action{EnsureHeadService, Poll}
@@ -186,20 +221,27 @@ func TestLifeCycle(t *testing.T) {
 		"a sidecar ends before the cluster is ready": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), finished(5)},
 			want{"SidecarEnded", running, none, "", nil}},
 
+		"a sidecar loses its head early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true})},
+			want{"HeadLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"a sidecar loses its cluster early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"a sidecar is forgotten early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), unknown(9)},
+			want{"RecordLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"another head submits": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), ray(Ray{AskedAt: at(9), Status: run, StartTime: at(8)}),
+			func(in *Input) { in.Job.Status.RayJobStatusInfo.StartTime = stamp(2) }}, want{"RecordLost", initializing, run, rayv1.AppFailed, poll}},
 		"not ready in time, and nobody asked": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), preRunning(10)},
 			want{"FirstLook", initializing, none, "", poll}},
 		"not ready in time, and it runs": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(run, 10), active(10)},
-			want{"DeadlineExceeded", initializing, run, "", []Action{Stop}}},
+			want{"DeadlineExceeded", initializing, run, rayv1.DeadlineExceeded, poll}},
 		"not ready, succeeded past the deadline": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(ok, 3600), now(3600), active(10)},
 			want{"EndedBefore", running, ok, "", nil}},
 		"killed after the Job, late": {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Found: true}), active(10), now(3600)},
 			want{"FirstLook", initializing, none, "", poll}},
 
-		"waits for the user":          {changes{state(waiting), mode(rayv1.InteractiveMode), unseen}, want{"JobAwaited", waiting, none, "", nil}},
-		"the user gives an id":        {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
-		"waits too long":              {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
-		"waits past all":              {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, active(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
-		"waits and is suspended":      {changes{state(waiting), mode(rayv1.InteractiveMode), unseen, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
+		"waits for the user":          {changes{awaits}, want{"JobAwaited", waiting, none, "", nil}},
+		"the user gives an id":        {changes{awaits, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
+		"waits too long":              {changes{awaits, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
+		"waits past all":              {changes{awaits, active(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
+		"waits and is suspended":      {changes{awaits, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
 		"the user's job is not there": {changes{mode(rayv1.InteractiveMode), unseen, unknown(9), now(100000)}, want{"Watch", running, none, "", serve}},
 
 		"runs":                                   {nil, want{"Watch", running, run, "", serve}},
@@ -210,7 +252,8 @@ func TestLifeCycle(t *testing.T) {
 		"succeeded, and the submitter is done":   {changes{says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded long ago":                     {changes{jobStatus(ok), ray(Ray{}), finished(8), now(100000)}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded, and the submitter broke":     {changes{says(ok, 9), broke(8)}, want{"JobEnded", complete, ok, "", nil}},
-		"succeeded, and the submitter hangs":     {changes{says(ok, 304), now(305)}, want{"JobEndedSubmitterHangs", complete, ok, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"succeeded, and the submitter hangs":     {changes{says(ok, 304), now(305)}, want{"JobEndedSubmitterHangs", complete, ok, late, []Action{DeleteSubmitter}}},
+		"succeeded, seen late":                   {changes{ray(Ray{AskedAt: at(1000), Status: ok, EndTime: at(5), Since: at(1000)}), now(1000)}, want{"SubmitterAwaited", running, ok, "", poll}},
 		"succeeded, and the Job was deleted":     {changes{says(ok, 9), submitter(Submitter{})}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded, the cluster is gone":         {changes{jobStatus(ok), cluster(Cluster{})}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded before it is suspended":       {changes{says(ok, 9), spec(suspend)}, want{"JobEnded", complete, ok, "", nil}},
@@ -223,7 +266,7 @@ func TestLifeCycle(t *testing.T) {
 		"failed":                                 {changes{says(bad, 9), finished(8)}, want{"JobFailed", failed, bad, rayv1.AppFailed, nil}},
 		"failed, with retries":                   {changes{says(bad, 9), finished(8), retries(1)}, want{"JobFailed", retrying, bad, rayv1.AppFailed, nil}},
 		"failed, and the submitter broke":        {changes{says(bad, 9), broke(8)}, want{"JobFailed", failed, bad, rayv1.AppFailed, nil}},
-		"failed, and the submitter hangs":        {changes{says(bad, 304), now(305)}, want{"JobFailedSubmitterHangs", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"failed, and the submitter hangs":        {changes{says(bad, 304), now(305)}, want{"JobFailedSubmitterHangs", failed, bad, late, []Action{DeleteSubmitter}}},
 		"Ray changes its mind":                   {changes{jobStatus(ok), says(bad, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
 
 		"suspended":                               {changes{spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
@@ -233,52 +276,46 @@ func TestLifeCycle(t *testing.T) {
 		"the Job was deleted before it submitted": {changes{submitter(Submitter{}), unseen, unknown(9)}, want{"SubmitterMissing", running, none, "", []Action{Poll, EnsureSubmitter}}},
 		"the submitter broke before it submitted": {changes{broke(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
 		"the same, retried":                       {changes{broke(5), unseen, unknown(9), retries(2)}, want{"SubmissionFailed", retrying, none, rayv1.SubmissionFailed, nil}},
-		"the same, not asked since":               {changes{broke(9), unseen, unknown(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the same, not asked since":               {changes{broke(10), unseen, unknown(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
 		"the submitter ended without submitting":  {changes{finished(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.AppFailed, nil}},
 		"the submitter left, just now":            {changes{limited, finished(8), says(run, 30), now(37)}, want{"Watch", running, run, "", serve}},
 		"the submitter left, not asked since":     {changes{limited, finished(8), says(run, 37), now(38)}, want{"Watch", running, run, "", []Action{EnsureHeadService, Poll, Refresh}}},
-		"the submitter left the job":              {changes{limited, finished(8), says(run, 38), now(38)}, want{"SubmitterFinished", running, run, "", []Action{Stop}}},
-		"the submitter left it, it is stopped":    {changes{limited, finished(8), says(run, 38), now(38), stopped}, want{"SubmitterFinished", failed, bad, rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, nil}},
+		"the submitter left the job":              {changes{limited, finished(8), says(run, 38), now(38)}, want{"SubmitterFinished", running, run, late, poll}},
 		"the submitter may leave":                 {changes{finished(8), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
 		"the submitter may leave, to a success":   {changes{finished(8), says(ok, 1000), now(1000)}, want{"JobEnded", complete, ok, "", nil}},
 
-		"the head was started anew":         {changes{unknown(9)}, want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
-		"the head was started anew, HTTP":   {changes{mode(rayv1.HTTPMode), unknown(9), retries(1)}, want{"RecordLost", retrying, bad, rayv1.AppFailed, nil}},
-		"the cluster is deleted":            {changes{cluster(Cluster{Found: true, Deleting: true})}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
-		"the cluster is gone":               {changes{cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
-		"the selected cluster is gone":      {changes{spec(selects), cluster(Cluster{})}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
-		"the cluster is gone before it ran": {changes{unseen, cluster(Cluster{}), ray(Ray{})}, want{"ClusterMissing", running, none, "", []Action{Reserve, EnsureCluster, Poll}}},
-		"the head Pod is gone, sidecar":     {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
-		"the head Pod is gone after":        {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
+		"the head was started anew":                {changes{unknown(9), finished(8)}, want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
+		"started anew, the submitter lives":        {changes{unknown(9)}, want{"Watch", running, run, "", serve}},
+		"started anew, the submitter hangs":        {changes{unknown(304), now(305)}, want{"RecordLost", running, run, rayv1.AppFailed, poll}},
+		"the head was started anew, HTTP":          {changes{mode(rayv1.HTTPMode), unknown(9), retries(1)}, want{"RecordLost", retrying, bad, rayv1.AppFailed, nil}},
+		"the cluster is deleted":                   {changes{cluster(Cluster{Found: true, Deleting: true}), submitter(Submitter{})}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
+		"the cluster is gone":                      {changes{cluster(Cluster{}), finished(8), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
+		"the selected cluster is gone":             {changes{spec(selects), cluster(Cluster{})}, want{"ClusterLost", running, run, rayv1.AppFailed, poll}},
+		"the selected cluster is gone early":       {changes{spec(selects), unseen, cluster(Cluster{}), ray(Ray{})}, want{"SelectedClusterMissing", running, none, "", nil}},
+		"the same, and the submitter has given up": {changes{spec(selects), unseen, cluster(Cluster{}), ray(Ray{}), broke(8)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"the cluster is gone before it ran":        {changes{unseen, cluster(Cluster{}), ray(Ray{})}, want{"ClusterMissing", running, none, "", []Action{Reserve, EnsureCluster, Poll}}},
+		"the head Pod is gone, sidecar":            {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
+		"the head Pod is gone after":               {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
 
-		"past the deadline, not asked since": {changes{active(10)}, want{"DeadlineExceeded", running, run, "", []Action{Poll, Refresh}}},
-		"past the deadline":                  {changes{active(10), says(run, 10)}, want{"DeadlineExceeded", running, run, "", []Action{Stop}}},
-		"past the deadline, stopped":         {changes{active(10), says(run, 10), stopped, retries(1)}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
-		"past the deadline, stop failed": {changes{active(10), says(run, 10), func(in *Input) { in.Stop = Command{Done: true, Failed: true} }},
-			want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"past the deadline":                    {changes{active(10)}, want{"DeadlineExceeded", running, run, rayv1.DeadlineExceeded, poll}},
 		"long past the deadline, nobody asked": {changes{active(10), ray(Ray{}), now(3600)}, want{"FirstLook", running, run, "", poll}},
 		"long past it, succeeded":              {changes{active(10), says(ok, 3600), finished(8), now(3600)}, want{"JobEnded", complete, ok, "", nil}},
-		"long past it, the dashboard fails":    {changes{active(10), unreachable(3599, 3599), now(3600)}, want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"long past it, the dashboard fails":    {changes{active(10), unreachable(3599, 3599), now(3600)}, want{"DeadlineExceeded", running, run, rayv1.DeadlineExceeded, poll}},
 		"long past it, invalid, nobody asked":  {changes{state(rejected), broken, active(10), ray(Ray{}), now(3600)}, want{"FirstLook", rejected, run, "", poll}},
 		"suspended, nobody asked":              {changes{spec(suspend), ray(Ray{})}, want{"FirstLook", running, run, "", poll}},
 		"suspended, the cluster is gone":       {changes{spec(suspend), ray(Ray{}), cluster(Cluster{})}, want{"Suspend", suspending, run, "", nil}},
-		"stopped at the deadline by an operator that was killed": {
-			changes{active(10), ray(Ray{AskedAt: at(12), Status: halted, EndTime: at(11)}), now(13)},
-			want{"StoppedAtDeadline", failed, halted, rayv1.DeadlineExceeded, nil},
-		},
 		"stopped before the deadline": {
 			changes{active(10), finished(9), ray(Ray{AskedAt: at(12), Status: halted, EndTime: at(9)}), now(13)},
 			want{"JobEnded", complete, halted, "", nil},
 		},
-		"past the deadline, never seen":       {changes{active(10), unseen, unknown(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
-		"past the deadline, no dashboard":     {changes{active(10), unreachable(5, 10)}, want{"DeadlineExceeded", failed, bad, rayv1.DeadlineExceeded, nil}},
-		"past the deadline, nobody asks":      {changes{active(10), ray(Ray{}), now(40), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"past the deadline, never seen":       {changes{active(10), unseen, unknown(10)}, want{"DeadlineExceeded", running, none, rayv1.DeadlineExceeded, poll}},
+		"past the deadline, no cluster":       {changes{active(10), unseen, ray(Ray{}), cluster(Cluster{}), submitter(Submitter{})}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
 		"the dashboard fails":                 {changes{unreachable(9, 9)}, want{"Watch", running, run, "", serve}},
-		"the dashboard fails for too long":    {changes{unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", failed, bad, rayv1.JobStatusCheckTimeoutExceeded, nil}},
+		"the dashboard fails for too long":    {changes{unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", running, run, rayv1.JobStatusCheckTimeoutExceeded, poll}},
 		"the dashboard fails almost too long": {changes{unreachable(5, 300), now(304)}, want{"Watch", running, run, "", serve}},
 		"it failed while the operator was away": {changes{unreachable(5, 1000), now(1001), func(in *Input) { in.Ray.FailingSince = at(1000) }},
 			want{"Watch", running, run, "", serve}},
-		"the submitter broke, no dashboard": {changes{broke(5), unseen, unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", retrying, none, rayv1.SubmissionFailed, nil}},
+		"the submitter broke, no dashboard": {changes{broke(5), unseen, unreachable(5, 300), now(305), retries(1)}, want{"StatusCheckTimeout", running, none, rayv1.SubmissionFailed, poll}},
 		"the dashboard answers again":       {changes{unreachable(5, 9), says(run, 10)}, want{"Watch", running, run, "", serve}},
 
 		"to submit":                        {changes{mode(rayv1.HTTPMode), unseen, unknown(9)}, want{"SubmissionDue", running, none, "", []Action{Poll, EnsureHeadService, Submit}}},
@@ -295,7 +332,10 @@ func TestLifeCycle(t *testing.T) {
 		"submitting failed, but accepted": {changes{mode(rayv1.HTTPMode), unseen, says(run, 2000), submitFails(8), now(2000), func(in *Input) {
 			in.Job.Status.JobStatusCheckFailureStartTime = stamp(8)
 		}}, want{"Watch", running, run, "", serve}},
-		"too late for what was submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), submitted(9)}, want{"DeadlineExceeded", running, none, "", []Action{Stop}}},
+		"too late for what was submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), submitted(9)}, want{"DeadlineExceeded", running, none, rayv1.DeadlineExceeded, poll}},
+		"too late for what is being submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9), func(in *Input) { in.Submit = Command{Asked: true} }},
+			want{"DeadlineExceeded", running, none, rayv1.DeadlineExceeded, poll}},
+		"too late for what was not submitted": {changes{mode(rayv1.HTTPMode), unseen, active(9), unknown(9)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
 
 		"submitting fails for long, and is tried again": {changes{mode(rayv1.HTTPMode), unseen, unknown(300), now(310), func(in *Input) { in.Submit = Command{FailingSince: at(5)} }},
 			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
@@ -303,7 +343,7 @@ func TestLifeCycle(t *testing.T) {
 			want{"StatusCheckTimeout", failed, none, rayv1.JobStatusCheckTimeoutExceeded, nil}},
 
 		"suspending, the job runs":       {changes{state(suspending)}, want{"JobToStop", suspending, run, "", []Action{Stop}}},
-		"suspending, the job is stopped": {changes{state(suspending), stopped}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, the job is stopped": {changes{state(suspending), stopped(9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
 		"suspending, no dashboard":       {changes{state(suspending), unreachable(5, 9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
 		"suspending, the cluster goes":   {changes{state(suspending), cluster(Cluster{Found: true, Deleting: true}), submitter(Submitter{})}, want{"ChildrenLeft", suspending, run, "", nil}},
 		"suspending, the Job is left":    {changes{state(suspending), cluster(Cluster{})}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteSubmitter}}},
@@ -316,7 +356,7 @@ func TestLifeCycle(t *testing.T) {
 		"retrying, too soon":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{}), now(1)}, want{"Pause", retrying, bad, "", nil}},
 
 		"invalid still":              {changes{state(rejected), broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
-		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10), stopped}, want{"DeadlineExceeded", failed, halted, rayv1.DeadlineExceeded, nil}},
+		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10)}, want{"DeadlineExceeded", rejected, run, rayv1.DeadlineExceeded, poll}},
 		"invalid, and suspended":     {changes{state(rejected), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
 		"invalid, new and suspended": {changes{state(rejected), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Invalid", rejected, none, rayv1.ValidationFailed, nil}},
 		"invalid, and succeeded":     {changes{state(rejected), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
@@ -423,6 +463,7 @@ func TestLooksAgainInTime(t *testing.T) {
 		"the first of two":      {[]func(*Input){young, active(100), preRunning(50)}, 40 * time.Second},
 		"the submitter":         {[]func(*Input){says(rayv1.JobStatusSucceeded, 9)}, 295 * time.Second},
 		"the dashboard":         {[]func(*Input){unreachable(9, 9)}, 29 * time.Second},
+		"what goes first":       {givingUp(rayv1.DeadlineExceeded), time.Second},
 		"one more answer":       {[]func(*Input){limited, finished(8), now(38), says(rayv1.JobStatusRunning, 20)}, time.Second},
 		"after the submitter":   {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 0},
 		"the end of submitters": {[]func(*Input){limited, finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
@@ -459,29 +500,6 @@ func TestEdges(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(known, got); diff != "" {
 		t.Errorf("edges (-want +got):\n%s", diff)
-	}
-}
-
-func TestFinalize(t *testing.T) {
-	cases := map[string]struct {
-		in   []func(*Input)
-		want bool
-	}{
-		"runs":                   {nil, true},
-		"was not seen yet":       {[]func(*Input){unseen}, true},
-		"invalid":                {[]func(*Input){state(rejected), broken}, true},
-		"asked to stop":          {[]func(*Input){stopped}, false},
-		"ended":                  {[]func(*Input){jobStatus(rayv1.JobStatusSucceeded)}, false},
-		"the cluster is gone":    {[]func(*Input){cluster(Cluster{})}, false},
-		"not begun":              {[]func(*Input){young}, false},
-		"at the end":             {[]func(*Input){state(failed), jobStatus("")}, false},
-		"on a selected cluster":  {[]func(*Input){spec(selects)}, true},
-		"waits for the user yet": {[]func(*Input){state(waiting), unseen, func(in *Input) { in.Job.Status.JobId = "" }}, false},
-	}
-	for name, tc := range cases {
-		if got := Finalize(input(tc.in...)); got != tc.want {
-			t.Errorf("%s: want %t, got %t", name, tc.want, got)
-		}
 	}
 }
 

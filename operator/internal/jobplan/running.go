@@ -19,10 +19,18 @@ func (s *step) record() {
 	case !ray.AskedAt.IsZero():
 		s.status.JobStatusCheckFailureStartTime = nil
 	}
-	if ray.AskedAt.IsZero() || ray.Unknown || s.ended() || ray.Status == "" {
+	if ray.Status == "" || s.ended() || s.startedAgain() {
 		return
 	}
-	s.status.JobStatus, s.status.Message = ray.Status, clip(ray.Message)
+	s.status.JobStatus = ray.Status
+	switch {
+	case !s.givesUp():
+		s.status.Message = clip(ray.Message)
+	case ray.Status == rayv1.JobStatusSucceeded:
+		s.status.Reason, s.status.Message = "", clip(ray.Message)
+	case ray.Status == rayv1.JobStatusStopped && s.status.Reason == rayv1.JobDeploymentStatusTransitionGracePeriodExceeded:
+		s.status.JobStatus = rayv1.JobStatusFailed // as with KubeRay
+	}
 	info := &s.status.RayJobStatusInfo
 	if !ray.StartTime.IsZero() {
 		info.StartTime = &metav1.Time{Time: ray.StartTime}
@@ -64,29 +72,17 @@ func jobFailed(s *step) bool {
 
 func jobEnded(s *step) bool { return s.ended() && !s.submitterHolds() }
 
-// stoppedAtDeadline is about a job that was stopped for its deadline by an operator that was killed before it noted why.
-func stoppedAtDeadline(s *step) bool {
-	end := s.status.RayJobStatusInfo.EndTime
-	return s.status.JobStatus == rayv1.JobStatusStopped && deadlinePassed(s) && end != nil && !end.Time.Before(s.activeDeadline())
-}
-
-func concludeStopped(s *step) { s.finish(rayv1.DeadlineExceeded, deadlineMessage) }
-
 func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
 
 func conclude(s *step) { s.finish("", s.status.Message) }
 
-// transitionEnd is when a submitter has to be done. It counts from the end that the head's clock gave, but no longer than
-// from now: that clock may be ahead.
+// transitionEnd is when a submitter has to be done: with its log after the end, or with submitting a job again that Ray has lost. It counts from
+// when this process got to know, since the clock of the head may be wrong.
 func (s *step) transitionEnd() time.Time {
-	if t := s.status.RayJobStatusInfo.EndTime; t != nil {
-		end := t.Add(s.in.Limits.Transition)
-		if latest := s.in.Now.Add(s.in.Limits.Transition); end.After(latest) {
-			end = latest
-		}
-		return end
+	if s.in.Ray.Since.IsZero() {
+		return time.Time{}
 	}
-	return time.Time{}
+	return s.in.Ray.Since.Add(s.in.Limits.Transition)
 }
 
 func endedTransitionOver(s *step) bool { return s.ended() && s.passed(s.transitionEnd()) }
@@ -95,61 +91,73 @@ func failedTransitionOver(s *step) bool {
 	return s.status.JobStatus == rayv1.JobStatusFailed && endedTransitionOver(s)
 }
 
+// concludeLate deletes the submitter, which would submit the job again if the head lost its record.
 func concludeLate(s *step) {
 	s.finish(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the job ended, and its submitter did not end in time after it")
+	if s.submitterLeft() {
+		s.act(DeleteSubmitter)
+	}
 }
 
 func awaitSubmitter(s *step) {
 	s.act(Poll)
+	s.plan.Waits = "the submitter to end after the job"
 	s.lookAt(s.transitionEnd())
 }
 
 func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter.HeadLost }
 
-func loseHead(s *step) { s.lose("the head Pod, which holds the submitter, is gone") }
+func loseHead(s *step) { s.giveUp(rayv1.AppFailed, "the head Pod, which holds the submitter, is gone") }
 
 func clusterLost(s *step) bool { return s.seen() && !s.in.Cluster.alive() }
 
 func loseCluster(s *step) {
-	s.lose("RayCluster " + s.status.RayClusterName + " was deleted while the job ran")
+	s.giveUp(rayv1.AppFailed, "RayCluster "+s.status.RayClusterName+" was deleted while the job ran")
 }
 
-// recordLost also holds for a job that Ray accepted from this process and then does not know.
+// recordLost also holds for a job that Ray accepted from this process and then does not know. A Kubernetes Job that has not ended may submit it
+// again, as with KubeRay, and has some time for that.
 func recordLost(s *step) bool {
 	accepted := s.in.Submit.Done && !s.in.Submit.Failed && !s.in.Submit.Refused && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
-	return s.in.Ray.Unknown && (s.seen() || accepted && !s.ended())
+	switch {
+	case s.startedAgain():
+		return true
+	case !s.in.Ray.Unknown, s.submitterLeft() && !s.passed(s.transitionEnd()):
+		return false
+	default:
+		return s.seen() || accepted && !s.ended()
+	}
+}
+
+// startedAgain is about a sidecar in another head Pod, which has submitted the job a second time.
+func (s *step) startedAgain() bool {
+	before, now := s.status.RayJobStatusInfo.StartTime, s.in.Ray.StartTime.Truncate(time.Second)
+	return s.mode(rayv1.SidecarMode) && s.seen() && !s.givesUp() && before != nil && now.After(before.Time)
 }
 
 func loseRecord(s *step) {
-	s.lose("Ray has no record of job " + s.status.JobId + " any more; its head was started anew without GCS fault tolerance")
+	s.giveUp(rayv1.AppFailed, "Ray has no record of job "+s.status.JobId+" any more; its head was started anew without GCS fault tolerance")
 }
 
-// lose ends an attempt whose Ray job cannot be there any more.
-func (s *step) lose(message string) {
-	if s.seen() {
-		s.status.JobStatus = rayv1.JobStatusFailed
-	}
-	s.finish(rayv1.AppFailed, message)
-}
-
-// leftUnknown: the submitter is done and Ray, asked after that, does not know the job. Times of Kubernetes are in whole
-// seconds, rounded down.
+// leftUnknown: the submitter is done and Ray, asked after that, does not know the job.
 func (s *step) leftUnknown() bool {
-	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && !s.in.Ray.AskedAt.Before(s.in.Submitter.FinishedAt.Add(time.Second))
+	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.in.Submitter.FinishedAt)
 }
 
+// submissionFailed also holds for a submitter that ended when there was no cluster any more that it could submit to.
 func submissionFailed(s *step) bool {
-	return s.leftUnknown() || s.mode(rayv1.HTTPMode) && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
+	unheard := s.selects() && !s.in.Cluster.alive() && s.in.Submitter.finished() && !s.seen()
+	return s.leftUnknown() || unheard || s.mode(rayv1.HTTPMode) && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
 }
 
 func failSubmission(s *step) {
 	switch {
-	case !s.leftUnknown():
-		s.finish(rayv1.SubmissionFailed, "Ray refuses the job: "+s.in.Submit.Message)
+	case !s.in.Submitter.finished():
+		s.giveUp(rayv1.SubmissionFailed, "Ray refuses the job: "+s.in.Submit.Message)
 	case s.in.Submitter.Failed:
-		s.finish(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
+		s.giveUp(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
 	default:
-		s.finish(rayv1.AppFailed, "the submitter ended, and Ray does not know job "+s.status.JobId)
+		s.giveUp(rayv1.AppFailed, "the submitter ended, and Ray does not know job "+s.status.JobId)
 	}
 }
 
@@ -164,27 +172,21 @@ func (s *step) submitterEnd() time.Time {
 // submitterLeft waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
 func submitterLeft(s *step) bool {
 	end := s.submitterEnd()
-	return s.passed(end) && !s.in.Ray.AskedAt.Before(end)
+	return s.passed(end) && s.in.Ray.answeredSince(end)
 }
 
 func exceedSubmitter(s *step) {
-	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it", rayv1.JobStatusFailed)
+	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it")
 }
 
 // firstLook puts a suspension or a deadline off until this process has asked Ray once, with or without success: the job may have
 // ended while there was no operator.
 func firstLook(s *step) bool {
-	never := s.in.Ray.AskedAt.IsZero() && s.in.Ray.FailedAt.IsZero()
-	if !never || s.ended() || s.in.Stop.Done || !s.askable() {
+	submits := s.tracked() || s.mode(rayv1.SidecarMode) || s.in.Submitter.Found
+	if s.in.Ray.askedSince(time.Time{}) || s.ended() || !submits || !s.reachable() {
 		return false
 	}
 	return suspended(s) || deadlinePassed(s) || s.in.Job.Status.JobDeploymentStatus == initializing && preRunningPassed(s)
-}
-
-// askable reports whether Ray may have the job and can be asked about it.
-func (s *step) askable() bool {
-	submits := s.tracked() || s.mode(rayv1.SidecarMode) || s.in.Submitter.Found
-	return submits && s.in.Cluster.alive() && s.status.JobId != "" && s.address() != ""
 }
 
 // address is that of the dashboard, which is not stored before the cluster is ready.
@@ -200,49 +202,35 @@ func look(s *step) {
 	s.lookAt(s.in.Now.Add(time.Second))
 }
 
-const deadlineMessage = "the job did not end within activeDeadlineSeconds"
-
-// lastLook is how long a decision against a job waits for one more answer of Ray.
-const lastLook = 30 * time.Second
-
 // tracked reports whether Ray is asked about the job: while it runs, and if its spec became invalid meanwhile.
 func (s *step) tracked() bool {
 	state := s.in.Job.Status.JobDeploymentStatus
 	return state == running || state == rejected && wasRunning(s)
 }
 
-// exceedDeadline asks Ray once more: an operator that comes late may not know yet that the job ended.
 func exceedDeadline(s *step) {
-	end := s.activeDeadline()
-	if s.tracked() && !s.in.Ray.askedSince(end) && s.in.Now.Before(end.Add(lastLook)) {
-		s.stay()
-		s.act(Poll, Refresh)
-		s.lookAt(s.in.Now.Add(time.Second))
-		return
-	}
-	s.giveUp(rayv1.DeadlineExceeded, deadlineMessage, rayv1.JobStatusStopped)
+	s.giveUp(rayv1.DeadlineExceeded, "the job did not end within activeDeadlineSeconds")
 }
 
-// checksTimedOut needs an outage that this process has seen for a while: the time that the operator was away proves nothing.
+// outage is how long this process has to see one before it counts: the time that the operator was away proves nothing.
+const outage = 30 * time.Second
+
 func checksTimedOut(s *step) bool {
 	since, here := s.status.JobStatusCheckFailureStartTime, s.failingSince()
 	return since != nil && !here.IsZero() && s.passed(since.Add(s.in.Limits.StatusCheck)) &&
-		s.passed(here.Add(min(lastLook, s.in.Limits.StatusCheck)))
+		s.passed(here.Add(min(outage, s.in.Limits.StatusCheck)))
 }
 
 func exceedChecks(s *step) {
-	if s.seen() {
-		s.status.JobStatus = rayv1.JobStatusFailed
-	}
 	why := s.in.Ray.Failure
 	if why == "" {
 		why = s.in.Submit.Message
 	}
 	if s.in.Submitter.Failed && s.status.JobStatus == rayv1.JobStatusNew {
-		s.finish(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
+		s.giveUp(rayv1.SubmissionFailed, "the submitter failed: "+s.in.Submitter.Message)
 		return
 	}
-	s.finish(rayv1.JobStatusCheckTimeoutExceeded, "the dashboard could not be asked since "+
+	s.giveUp(rayv1.JobStatusCheckTimeoutExceeded, "the dashboard could not be asked since "+
 		s.status.JobStatusCheckFailureStartTime.UTC().Format(time.RFC3339)+", for more than "+s.in.Limits.StatusCheck.String()+": "+why)
 }
 
@@ -289,12 +277,18 @@ func watch(s *step) {
 	case s.passed(end):
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
-	case s.unsubmitted(), s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt.Add(time.Second)):
+	case s.unsubmitted(), s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt):
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
 	}
-	if s.mode(rayv1.InteractiveMode) && s.in.Ray.Unknown {
+	switch {
+	case s.mode(rayv1.InteractiveMode) && s.in.Ray.Unknown:
 		s.status.Message = "waiting for job " + s.status.JobId + " to be submitted"
+	case s.seen() && s.in.Ray.Unknown:
+		s.plan.Waits = "the submitter to submit the job again, of which Ray has lost the record"
+	case !s.seen():
+		s.status.Message = ""
+		s.plan.Waits = "the job to be submitted"
 	}
 	s.lookAtLimits()
 }
@@ -305,6 +299,6 @@ func (s *step) lookAtLimits() {
 	s.lookAt(s.submitterEnd())
 	if t := s.status.JobStatusCheckFailureStartTime; t != nil {
 		s.lookAt(t.Add(s.in.Limits.StatusCheck))
-		s.lookAt(s.in.Ray.FailingSince.Add(lastLook))
+		s.lookAt(s.in.Ray.FailingSince.Add(outage))
 	}
 }

@@ -30,7 +30,7 @@ func deadlinePassed(s *step) bool { return s.passed(s.activeDeadline()) }
 func preRunningPassed(s *step) bool { return s.passed(s.preRunningDeadline()) }
 
 func exceedPreRunning(s *step) {
-	s.giveUp(rayv1.PreRunningDeadlineExceeded, "the job did not run within preRunningDeadlineSeconds", rayv1.JobStatusStopped)
+	s.giveUp(rayv1.PreRunningDeadlineExceeded, "the job did not run within preRunningDeadlineSeconds")
 }
 
 func (s *step) lookAtDeadlines() {
@@ -53,6 +53,7 @@ func createCluster(s *step) {
 	if !s.in.Cluster.Deleting {
 		s.act(Reserve, EnsureCluster)
 	}
+	s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be made"
 	s.lookAtDeadlines()
 }
 
@@ -71,6 +72,7 @@ func awaitReady(s *step) {
 	if s.mode(rayv1.SidecarMode) && s.in.Cluster.Dashboard != "" {
 		s.act(Poll) // submits as soon as the head is up
 	}
+	s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
 	s.lookAtDeadlines()
 }
 
@@ -113,5 +115,6 @@ func awaitJob(s *step) {
 	if clusterMissing(s) && !s.in.Cluster.Deleting {
 		s.act(EnsureCluster)
 	}
+	s.plan.Waits = "spec.jobId"
 	s.lookAtDeadlines()
 }

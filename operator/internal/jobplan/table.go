@@ -23,10 +23,14 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"Begin", initializing, always, begin},
 	},
 	initializing: {
+		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"Invalid", rejected, invalid, toInvalid},
 		{"EndedBefore", running, (*step).ended, toRunning},
 		{"FirstLook", initializing, firstLook, look},
 		{"Suspend", suspending, suspended, nil},
+		{"HeadLost", failed, headLost, loseHead},
+		{"ClusterLost", failed, clusterLost, loseCluster},
+		{"RecordLost", failed, recordLost, loseRecord},
 		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
 		{"PreRunningDeadlineExceeded", failed, preRunningPassed, exceedPreRunning},
 		{"SelectedClusterMissing", initializing, selectedMissing, awaitSelected},
@@ -38,6 +42,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"Ready", running, always, toRunning},
 	},
 	waiting: {
+		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"Invalid", rejected, invalid, toInvalid},
 		{"Suspend", suspending, suspended, nil},
 		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
@@ -46,8 +51,8 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"JobAwaited", waiting, always, awaitJob},
 	},
 	running: {
+		{"GivingUp", failed, givenUp, goOnGivingUp},
 		// First what Ray says at the end: neither a deadline nor a suspension undoes a result.
-		{"StoppedAtDeadline", failed, stoppedAtDeadline, concludeStopped},
 		{"JobFailed", failed, jobFailed, concludeFailed},
 		{"JobEnded", complete, jobEnded, conclude},
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
@@ -63,6 +68,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"SubmitterFinished", failed, submitterLeft, exceedSubmitter},
 		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
 		{"StatusCheckTimeout", failed, checksTimedOut, exceedChecks},
+		{"SelectedClusterMissing", running, selectedMissing, awaitSelected},
 		{"ClusterMissing", running, clusterMissing, recreateCluster},
 		{"SubmissionDue", running, submissionDue, submit},
 		{"SubmitterMissing", running, submitterMissing, recreateSubmitter},
@@ -87,6 +93,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		// An operator that validates at the end, too, leaves jobs here that are over.
 		{"FailedBefore", failed, failedBefore, forgetInvalid},
 		{"CompletedBefore", complete, completedBefore, forgetInvalid},
+		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"JobFailed", failed, failedMeanwhile, concludeFailed},
 		{"JobEnded", complete, endedMeanwhile, conclude},
 		{"FirstLook", rejected, firstLook, look},

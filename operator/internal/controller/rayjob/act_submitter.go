@@ -2,6 +2,7 @@ package rayjob
 
 import (
 	"context"
+	"hash/crc32"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,7 +66,7 @@ func (a *act) ensureHeadService(ctx context.Context, s *scope) error {
 	if svc.Name == names.HeadService(s.cluster) {
 		return nil // the user gave this name to that of the cluster
 	}
-	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc})
+	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc, Variant: crc32.ChecksumIEEE([]byte(s.cluster.Name))})
 	if !s.took(a.said, whatService, r) {
 		s.warnings = append(s.warnings, r.Failure.Message)
 	}

@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -13,15 +14,15 @@ import (
 // maxConditionMessage keeps the log that Ray adds to its message out of conditions: status.message has it.
 const maxConditionMessage = 512
 
-// setConditions derives the conditions from the rest of the status, so that they cost no write of their own. Messages are in the
-// status; those of conditions do not change by themselves.
-func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time) {
+// setConditions derives the conditions from the rest of the status, and from what the RayJob waits for. Messages are in the status; those of
+// conditions do not change by themselves.
+func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time, waits string) {
 	c := report.Conditions{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
 	line, _, _ := strings.Cut(st.Message, "\n")
 	message := report.Clip(line, maxConditionMessage)
 	reason := reasonOfRunning(st)
 	runs := reason == rayv1.ReasonJobRunning
-	c.Set(rayv1.RayJobRunning, report.Status(runs), reason, message)
+	c.Set(rayv1.RayJobRunning, report.Status(runs), reason, cmp.Or(waits, message))
 
 	sets := func(kind string, on bool, reason, message, reasonOff string) {
 		switch {

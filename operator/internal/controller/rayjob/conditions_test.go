@@ -55,12 +55,12 @@ func TestConditions(t *testing.T) {
 		if tc.more != nil {
 			tc.more(st)
 		}
-		setConditions(st, 3, now.Add(time.Duration(i)*time.Minute))
+		setConditions(st, 3, now.Add(time.Duration(i)*time.Minute), "")
 		if diff := cmp.Diff(tc.want, shown(st.Conditions)); diff != "" {
 			t.Errorf("%d: %s %s (-want +got):\n%s", i, tc.state, tc.ray, diff)
 		}
 		again := st.DeepCopy()
-		setConditions(again, 3, now.Add(time.Hour))
+		setConditions(again, 3, now.Add(time.Hour), "")
 		if !equality.Semantic.DeepEqual(st, again) {
 			t.Errorf("%d: the same status gives other conditions later:\n%s", i, cmp.Diff(st, again))
 		}
@@ -73,13 +73,13 @@ func TestConditions(t *testing.T) {
 	}
 	for ray, want := range map[rayv1.JobStatus]string{rayv1.JobStatusSucceeded: "Complete True JobSucceeded", rayv1.JobStatusStopped: "Complete True JobStopped"} {
 		st := &rayv1.RayJobStatus{JobDeploymentStatus: rayv1.JobDeploymentStatusComplete, JobStatus: ray}
-		setConditions(st, 1, now)
+		setConditions(st, 1, now, "")
 		if got := shown(st.Conditions); !slices.Contains(got, want) {
 			t.Errorf("%s: %v", ray, got)
 		}
 	}
 	st := &rayv1.RayJobStatus{JobDeploymentStatus: rayv1.JobDeploymentStatusFailed, Reason: "of another operator"}
-	setConditions(st, 1, now)
+	setConditions(st, 1, now, "")
 	if got := shown(st.Conditions); !slices.Contains(got, "Failed True Unknown") {
 		t.Errorf("a reason that the schema refuses: %v", got)
 	}

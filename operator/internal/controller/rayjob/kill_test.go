@@ -57,6 +57,8 @@ type stage struct {
 	log    []string
 	events []string // their reasons
 	uid    int
+	// ownSubmitter says that the test plays the submitter.
+	ownSubmitter bool
 }
 
 // Eventf implements events.EventRecorder.
@@ -260,7 +262,7 @@ func (s *stage) others(j *rayv1.RayJob, outcomes []dashboard.Status) {
 	submitter := &batchv1.Job{}
 	hasJob := s.store.Get(ctx, demo, submitter) == nil
 	sidecar := j.Spec.SubmissionMode == rayv1.SidecarMode && j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning
-	if (hasJob || sidecar) && j.Status.JobStatus == "" {
+	if (hasJob && !s.ownSubmitter || sidecar) && j.Status.JobStatus == "" {
 		_, _ = s.dash.SubmitJob(ctx, dashboard.Submission{Entrypoint: "x", SubmissionID: j.Status.JobId}) // if it has not
 	}
 	s.dash.Set(j.Status.JobId, dashboard.Running, "")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -21,7 +22,7 @@ const mirrorTime = 2 * time.Second
 // persist saves the status if it changed, then sends the events.
 func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope) error {
 	after := s.job
-	after.Status = nextStatus(before, s)
+	after.Status = nextStatus(before, s, r.known.since(s, "waits", s.plan.Waits))
 	if !equality.Semantic.DeepEqual(before.Status, after.Status) {
 		if wait := putOff(&before.Status, &after.Status, s.now); wait > 0 {
 			s.after(wait)
@@ -48,7 +49,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 }
 
 // nextStatus is that of the plan, unless an action was not carried out: then the state stays, and the message says why.
-func nextStatus(before *rayv1.RayJob, s *scope) rayv1.RayJobStatus {
+func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJobStatus {
 	st := s.plan.Status
 	if s.held && st.JobDeploymentStatus != before.Status.JobDeploymentStatus {
 		before.Status.DeepCopyInto(&st)
@@ -57,7 +58,7 @@ func nextStatus(before *rayv1.RayJob, s *scope) rayv1.RayJobStatus {
 	if problem == "" {
 		problem = strings.Join(s.warnings, "; ")
 	}
-	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() {
+	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() && !jobplan.GivesUp(&rayv1.RayJob{Status: st}) {
 		st.Message = problem
 	}
 	if s.plan.Rule != "" && !s.held {
@@ -72,9 +73,28 @@ func nextStatus(before *rayv1.RayJob, s *scope) rayv1.RayJobStatus {
 		}
 	}
 	if !before.Status.JobDeploymentStatus.IsTerminal() { // one that KubeRay has ended is not touched for them
-		setConditions(&st, before.Generation, s.now)
+		setConditions(&st, before.Generation, s.now, s.waits(waitsSince))
 	}
 	return st
+}
+
+// told is how long a wait lasts before the RayJob says what it waits for: short ones are not worth a write.
+const told = time.Minute
+
+// waits says what the RayJob waits for and since when, once it has waited for a while.
+func (s *scope) waits(since time.Time) string {
+	if s.plan.Waits == "" {
+		return ""
+	}
+	text := " for " + s.plan.Waits
+	if c := meta.FindStatusCondition(s.job.Status.Conditions, rayv1.RayJobRunning); c != nil && strings.HasSuffix(c.Message, text) {
+		return c.Message // as an earlier process said
+	}
+	if rest := told - s.now.Sub(since); rest > 0 {
+		s.after(rest)
+		return ""
+	}
+	return "waiting since " + since.UTC().Format(time.RFC3339) + text
 }
 
 // mirror copies the status of the cluster while there is one, where it differs in more than times.

@@ -78,6 +78,7 @@ type Reconciler struct {
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
+	known    *sightings
 	poller   *poller
 	tracker  *tracker
 	gangs    *gangs
@@ -98,12 +99,15 @@ func New(c Config) *Reconciler {
 		c.PollInterval = 3 * time.Second
 	}
 	r := &Reconciler{
-		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{}, known: &sightings{},
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 		poller:   poll.New[target, answer](poll.Options{Clock: c.Clock}),
 		gangs:    newGangs(c),
 	}
-	r.tracker = newTracker(r.poller, dashboards.New(c.Connect, c.Live, c.Clock), newQuestions(c.Clock), c.PollInterval, r.wake)
+	r.tracker = &tracker{
+		poller: r.poller, dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
+		interval: c.PollInterval, wake: r.wake, jobs: map[types.UID]target{},
+	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
 	r.steps = r.list()
 	return r
@@ -112,16 +116,16 @@ func New(c Config) *Reconciler {
 // list is the order of work.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	c := r.config
+	read := reader{cache: c.Client, live: c.Live, known: r.known}
+	act := &act{config: c, children: r.children, versions: r.versions, tracker: r.tracker, gangs: r.gangs, said: r.said}
 	return []reconcile.Step[*scope]{
-		{Name: "cluster", Run: (&observeCluster{client: c.Client, live: c.Live, domain: c.Pod.ClusterDomain}).Run},
-		{Name: "dashboard", Run: (&observeRay{tracker: r.tracker}).Run},
-		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, tracker: r.tracker}).Run}, // an invalid object must still be deletable
-		{Name: "submitter", Run: (&observeSubmitter{client: c.Client, live: c.Live, restart: c.SubmitterRestart}).Run},
+		{Name: "cluster", Run: (&observeCluster{reader: read, domain: c.Pod.ClusterDomain}).Run},
+		{Name: "dashboard", Run: (&observeRay{tracker: r.tracker, known: r.known}).Run},
+		{Name: "submitter", Run: (&observeSubmitter{reader: read, client: c.Client, restart: c.SubmitterRestart}).Run},
+		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, act: act}).Run}, // an invalid object must still be deletable
 		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
 		{Name: "plan", Run: r.plan},
-		{Name: "act", Run: (&act{
-			config: c, children: r.children, versions: r.versions, tracker: r.tracker, gangs: r.gangs, said: r.said,
-		}).Run},
+		{Name: "act", Run: act.Run},
 	}
 }
 
@@ -150,9 +154,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.after(progress.After)
 	var saveErr error
-	if progress.Done("act") {
+	switch {
+	case progress.Done("act"):
 		saveErr = r.persist(ctx, before, s)
-	} else {
+	case s.job.DeletionTimestamp != nil: // no status is saved any more
+		report.Send(r.recorder, before, s.events)
+	default:
 		report.Send(r.recorder, before, report.Done(s.events))
 	}
 	if err := errors.Join(err, saveErr); err != nil {

@@ -65,7 +65,7 @@ func (a *act) do(ctx context.Context, s *scope, action jobplan.Action) error {
 	case jobplan.Submit:
 		s.after(a.tracker.submit(s))
 	case jobplan.Stop:
-		a.tracker.stop(s)
+		s.after(a.tracker.stop(s))
 	case jobplan.DeleteCluster:
 		return a.deleteCluster(ctx, s)
 	case jobplan.DeleteSubmitter:

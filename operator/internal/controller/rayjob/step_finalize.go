@@ -12,14 +12,14 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// finalize stops the Ray job of a RayJob that is being deleted, and lets the RayJob go. It does not wait until the Ray job has
-// stopped, nor for a dashboard that does not answer.
+// finalize ends what of a RayJob that is being deleted would go on, and lets the RayJob go.
 type finalize struct {
 	client   client.Client
 	versions *reconcile.Versions
-	tracker  *tracker
+	act      *act
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=patch
@@ -33,9 +33,10 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	if !controllerutil.ContainsFinalizer(s.job, rayv1.FinalizerRayJob) {
 		return stop, nil
 	}
-	if jobplan.Finalize(s.in) {
-		f.tracker.stop(s) // its end brings the next look
-		return reconcile.Outcome{Stop: true, After: 2 * requestTimeout}, nil
+	if s.plan = jobplan.Finalize(s.in); len(s.plan.Actions) > 0 {
+		stop.After = s.plan.After
+		_, err := f.act.Run(ctx, s)
+		return stop, err
 	}
 	rest := slices.DeleteFunc(slices.Clone(s.job.Finalizers), func(n string) bool { return n == rayv1.FinalizerRayJob })
 	err := setFinalizers(ctx, f.client, s.job, rest)
@@ -47,7 +48,11 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	case client.IgnoreNotFound(err) != nil:
 		return stop, fmt.Errorf("removing the finalizer: %w", err)
 	}
-	f.tracker.forget(s.job.UID)
+	if s.selects() && s.in.Stop.Failed && !s.in.Stop.Missing {
+		s.events = append(s.events, report.Warning("FailedToStopRayJob", actionFinish,
+			"job "+s.job.Status.JobId+" may go on on RayCluster "+s.cluster.Name+": "+s.in.Stop.Message))
+	}
+	f.act.tracker.forget(s.job.UID)
 	return stop, nil
 }
 

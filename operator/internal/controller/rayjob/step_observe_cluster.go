@@ -20,8 +20,7 @@ import (
 
 // observeCluster finds the cluster of the attempt and the address of its dashboard.
 type observeCluster struct {
-	client client.Reader
-	live   client.Reader
+	reader
 	domain string
 }
 
@@ -35,7 +34,7 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 		return reconcile.Outcome{}, nil
 	}
 	rc := &rayv1.RayCluster{}
-	found, err := read(ctx, o.client, o.live, client.ObjectKey{Namespace: s.job.Namespace, Name: name}, rc)
+	found, err := o.find(ctx, s, name, rc)
 	switch {
 	case err != nil:
 		return reconcile.Outcome{}, fmt.Errorf("reading RayCluster %s: %w", name, err)
@@ -59,7 +58,7 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: rc.Namespace, Name: names.HeadService(rc)}
-	err := o.client.Get(ctx, key, svc)
+	err := o.cache.Get(ctx, key, svc)
 	if apierrors.IsNotFound(err) && rc.Status.State == rayv1.ClusterStateReady {
 		err = o.live.Get(ctx, key, svc) // nothing tells of a Service that the cache shows late, or never for want of its label
 	}
@@ -73,12 +72,26 @@ func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (s
 	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
 }
 
-// read reads from the cache, and from the API server before it says that there is nothing: decisions that cannot be taken back
-// follow from that.
-func read(ctx context.Context, cache, live client.Reader, key client.ObjectKey, o client.Object) (bool, error) {
-	err := cache.Get(ctx, key, o)
+// reader reads from the cache. Before it says that there is nothing it asks the API server, once: decisions that cannot be taken back follow from that.
+type reader struct {
+	cache, live client.Reader
+	known       *sightings
+}
+
+func (r reader) find(ctx context.Context, s *scope, name string, o client.Object) (bool, error) {
+	key, what := client.ObjectKey{Namespace: s.job.Namespace, Name: name}, fmt.Sprintf("no %T", o)
+	err := r.cache.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) {
-		err = live.Get(ctx, key, o)
+		if old, _ := r.known.Get(s.job.UID, what); s.state().IsTerminal() || old.says == name {
+			return false, nil
+		}
+		if err = r.live.Get(ctx, key, o); apierrors.IsNotFound(err) {
+			r.known.since(s, what, name)
+			return false, nil
+		}
 	}
-	return err == nil, client.IgnoreNotFound(err)
+	if err == nil {
+		r.known.since(s, what, "")
+	}
+	return err == nil, err
 }

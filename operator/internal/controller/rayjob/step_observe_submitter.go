@@ -3,7 +3,7 @@ package rayjob
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +17,8 @@ import (
 
 // observeSubmitter finds out how far the Kubernetes Job or the container is that submits.
 type observeSubmitter struct {
+	reader
 	client  client.Client
-	live    client.Reader
 	restart bool
 }
 
@@ -27,40 +27,64 @@ type observeSubmitter struct {
 
 // Run implements step.
 func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	if s.state() == rayv1.JobDeploymentStatusNew || s.state() == rayv1.JobDeploymentStatusSuspended || s.state().IsTerminal() {
+	switch {
+	case s.state() == rayv1.JobDeploymentStatusNew, s.state() == rayv1.JobDeploymentStatusSuspended, s.state().IsTerminal(),
+		s.job.DeletionTimestamp != nil && !s.selects():
 		return reconcile.Outcome{}, nil
 	}
 	var err error
+	finished := false
 	switch s.mode() {
 	case rayv1.K8sJobMode, rayv1.InteractiveMode: // of an interactive one KubeRay deletes a Job, too
-		err = o.job(ctx, s)
+		finished, err = o.job(ctx, s)
 	case rayv1.SidecarMode:
-		err = o.sidecar(ctx, s)
+		finished, err = o.sidecar(ctx, s)
 	case rayv1.HTTPMode:
 	}
+	says := ""
+	if finished {
+		says = "finished"
+	}
+	s.in.Submitter.FinishedAt = o.known.since(s, "submitter", says)
 	return reconcile.Outcome{}, err
 }
 
-func (o *observeSubmitter) job(ctx context.Context, s *scope) error {
+func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.state() == rayv1.JobDeploymentStatusInitializing && s.job.Status.DashboardURL == "" && s.in.Cluster.Dashboard == "" {
-		return nil // is not made before there is an address, and need not be looked for
+		return false, nil // is not made before there is an address, and need not be looked for
+	}
+	if !s.in.EndingSince.IsZero() {
+		if s.in.Submitter.Pods, err = o.pods(ctx, s); err != nil {
+			return false, err
+		}
 	}
 	j := &batchv1.Job{}
-	found, err := read(ctx, o.client, o.live, client.ObjectKeyFromObject(s.job), j)
+	found, err := o.find(ctx, s, s.job.Name, j)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading Job %s: %w", s.job.Name, err)
+		return false, fmt.Errorf("reading Job %s: %w", s.job.Name, err)
 	case !found:
-		return nil
+		return false, nil
 	case !metav1.IsControlledBy(j, s.job):
 		s.in.Submitter.Foreign = true
-		return nil
+		return false, nil
 	case submits(j) != "" && s.state() != rayv1.JobDeploymentStatusSuspending && s.state() != rayv1.JobDeploymentStatusRetrying &&
 		submits(j) != s.job.Status.JobId:
-		return nil // of an earlier attempt, see act.ensureSubmitter
+		return false, nil // of an earlier attempt, see act.ensureSubmitter
 	}
-	s.in.Submitter = submitterOf(j)
-	return o.label(ctx, s, j)
+	s.in.Submitter.Found = true
+	return s.endedJob(j), o.label(ctx, s, j)
+}
+
+// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not hold them.
+func (o *observeSubmitter) pods(ctx context.Context, s *scope) (bool, error) {
+	var list corev1.PodList
+	if err := o.live.List(ctx, &list, client.InNamespace(s.job.Namespace), client.MatchingLabels{
+		batchv1.JobNameLabel: s.job.Name, rayv1.LabelOriginatedFromCRName: s.job.Name, rayv1.LabelOriginatedFromCRD: kind.Kind,
+	}); err != nil {
+		return false, fmt.Errorf("listing the Pods of the submitter: %w", err)
+	}
+	return slices.ContainsFunc(list.Items, func(p corev1.Pod) bool { return !ended(&p) }), nil
 }
 
 // label makes a Job that KubeRay made visible to the cache, which goes by a label that KubeRay does not set.
@@ -89,41 +113,39 @@ func submits(j *batchv1.Job) string {
 	return ""
 }
 
-func submitterOf(j *batchv1.Job) jobplan.Submitter {
-	sub := jobplan.Submitter{Found: true}
+// endedJob reports whether the Job has ended.
+func (s *scope) endedJob(j *batchv1.Job) (finished bool) {
 	for _, c := range j.Status.Conditions {
 		if c.Status != corev1.ConditionTrue || c.Type != batchv1.JobComplete && c.Type != batchv1.JobFailed {
 			continue
 		}
-		sub.FinishedAt = c.LastTransitionTime.Time
-		if sub.FinishedAt.IsZero() { // made by hand
-			sub.FinishedAt = j.CreationTimestamp.Time
-		}
+		finished = true
 		if c.Type == batchv1.JobFailed {
-			sub.Failed, sub.Message = true, fmt.Sprintf("Job %s: %s: %s", j.Name, c.Reason, c.Message)
+			s.in.Submitter.Failed, s.in.Submitter.Message = true, fmt.Sprintf("Job %s: %s: %s", j.Name, c.Reason, c.Message)
 		}
 	}
-	return sub
+	return finished
 }
 
 // sidecar looks at the container in the head Pod. A head Pod that is not there counts as lost once the job runs.
-func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) error {
+func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.cluster == nil {
-		return nil
+		return false, nil
 	}
+	begun := s.state() != rayv1.JobDeploymentStatusInitializing || s.job.Status.JobStatus != rayv1.JobStatusNew
 	head, err := o.head(ctx, o.client, s.cluster)
-	if err == nil && head == nil && s.state() != rayv1.JobDeploymentStatusInitializing {
+	if err == nil && head == nil && begun {
 		head, err = o.head(ctx, o.live, s.cluster) // the cache may be behind
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("listing the head Pod: %w", err)
+		return false, fmt.Errorf("listing the head Pod: %w", err)
 	case head == nil:
-		s.in.Submitter.HeadLost = s.state() != rayv1.JobDeploymentStatusInitializing
-		return nil
+		s.in.Submitter.HeadLost = begun
+		return false, nil
 	}
-	s.in.Submitter = sidecarOf(head, o.restart)
-	return nil
+	s.in.Submitter, finished = sidecarOf(head, o.restart)
+	return finished, nil
 }
 
 func (o *observeSubmitter) head(ctx context.Context, c client.Reader, rc *rayv1.RayCluster) (*corev1.Pod, error) {
@@ -147,8 +169,8 @@ func (o *observeSubmitter) head(ctx context.Context, c client.Reader, rc *rayv1.
 const maxRestarts = 2
 
 // sidecarOf is what became of the container. With restart it is over when it ended well, or failed once more than it may.
-func sidecarOf(head *corev1.Pod, restart bool) jobplan.Submitter {
-	sub := jobplan.Submitter{Found: true}
+func sidecarOf(head *corev1.Pod, restart bool) (sub jobplan.Submitter, finished bool) {
+	sub.Found = true
 	for _, c := range head.Status.ContainerStatuses {
 		if c.Name != rayv1.ContainerJobSubmitter {
 			continue
@@ -160,35 +182,19 @@ func sidecarOf(head *corev1.Pod, restart bool) jobplan.Submitter {
 		switch {
 		case end == nil:
 		case end.ExitCode == 0 && c.State.Terminated != nil, !restart, c.RestartCount >= maxRestarts, ended(head):
-			sub.FinishedAt = end.FinishedAt.Time
-			if sub.FinishedAt.IsZero() {
-				sub.FinishedAt = head.CreationTimestamp.Time
-			}
+			finished = true
 			if sub.Failed = end.ExitCode != 0; sub.Failed {
 				sub.Message = fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, end.ExitCode, end.Reason)
 			}
 		}
 	}
-	if !sub.FinishedAt.IsZero() || !ended(head) {
-		return sub
+	if !finished && ended(head) { // evicted: nothing is known of its containers
+		sub.Failed = true
+		sub.Message = fmt.Sprintf("head Pod %s ended: %s %s", head.Name, head.Status.Reason, head.Status.Message)
 	}
-	// Evicted: nothing is known of its containers.
-	sub.FinishedAt, sub.Failed = endOf(head), true
-	sub.Message = fmt.Sprintf("head Pod %s ended: %s %s", head.Name, head.Status.Reason, head.Status.Message)
-	return sub
+	return sub, finished || ended(head)
 }
 
 func ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
-}
-
-// endOf is the last moment that the Pod tells of.
-func endOf(p *corev1.Pod) time.Time {
-	end := p.CreationTimestamp.Time
-	for _, c := range p.Status.Conditions {
-		if c.LastTransitionTime.After(end) {
-			end = c.LastTransitionTime.Time
-		}
-	}
-	return end
 }

@@ -3,6 +3,7 @@ package rayjob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 // requestTimeout limits each request to a dashboard. Ray itself may take 10 seconds to find an agent for a submission.
 const requestTimeout = 12 * time.Second
 
-// resubmitAfter is the least time between two submissions of a job of which the first failed.
-const resubmitAfter = 3 * time.Second
+// repeatAfter is the least time between two requests of which the first failed.
+const repeatAfter = 3 * time.Second
 
 // target is a Ray job. With the UID of its cluster, so that one of the same name does not inherit its answers.
 type target struct {
@@ -49,16 +50,12 @@ type tracker struct {
 	poller     *poller
 	dashboards *dashboards.Dashboards
 	questions  *questions
+	known      *sightings
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
-	mu      sync.Mutex
-	jobs    map[types.UID]target
-	failing map[types.UID]time.Time // when the first of the submissions in a row failed that all failed
-}
-
-func newTracker(p *poller, d *dashboards.Dashboards, q *questions, interval time.Duration, wake func(types.NamespacedName)) *tracker {
-	return &tracker{poller: p, dashboards: d, questions: q, interval: interval, wake: wake, jobs: map[types.UID]target{}, failing: map[types.UID]time.Time{}}
+	mu   sync.Mutex
+	jobs map[types.UID]target
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
@@ -116,11 +113,9 @@ func (t *tracker) point(s *scope) {
 	t.mu.Lock()
 	old, had := t.jobs[s.job.UID]
 	t.jobs[s.job.UID] = *s.target
-	if had && old != *s.target {
-		delete(t.failing, s.job.UID)
-	}
 	t.mu.Unlock()
 	if had && old != *s.target {
+		t.known.Forget(s.job.UID)
 		t.drop(s.job.UID, old)
 	}
 }
@@ -140,8 +135,8 @@ func (t *tracker) forget(job types.UID) {
 	t.mu.Lock()
 	old, had := t.jobs[job]
 	delete(t.jobs, job)
-	delete(t.failing, job)
 	t.mu.Unlock()
+	t.known.Forget(job)
 	if had {
 		t.drop(job, old)
 	}
@@ -156,85 +151,68 @@ func (t *tracker) drop(job types.UID, old target) {
 // nameOf tells the requests of RayJobs apart that share a Ray job.
 func nameOf(r request, job types.UID) string { return string(r) + " " + string(job) }
 
-// outcome is what became of a request.
+// outcome is what became of a request, and since when it fails, also while it is repeated.
 func (t *tracker) outcome(s *scope, r request) jobplan.Command {
-	o, _ := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
-	return commandOf(o)
-}
-
-// submitted is what became of the submission, and since when it fails.
-func (t *tracker) submitted(s *scope) jobplan.Command {
-	c := t.outcome(s, requestSubmit)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch since := t.failing[s.job.UID]; {
-	case c.Done && !c.Failed:
-		delete(t.failing, s.job.UID)
-	case c.Failed && since.IsZero():
-		t.failing[s.job.UID] = c.DoneAt
+	o, asked := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
+	c := jobplan.Command{Asked: asked, Done: o.Done, DoneAt: o.DoneAt}
+	says := ""
+	if o.Err != nil {
+		c.Message = o.Err.Error()
+		c.Refused, c.Missing = errors.Is(o.Err, dashboard.ErrInvalid), errors.Is(o.Err, dashboard.ErrNotFound)
+		if c.Failed = !c.Refused; c.Failed {
+			says = fmt.Sprintf("failed, job missing: %t", c.Missing)
+		}
 	}
-	c.FailingSince = t.failing[s.job.UID]
+	if last, _ := t.known.Get(s.job.UID, string(r)); asked && !c.Done {
+		c.FailingSince = last.at
+	} else {
+		c.FailingSince = t.known.since(s, string(r), says)
+	}
 	return c
 }
 
-// asked reports whether a request was made, whatever became of it.
-func (t *tracker) asked(s *scope, r request) bool {
-	_, known := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
-	return known
+// submit submits the job.
+func (t *tracker) submit(s *scope) time.Duration {
+	wanted, err := submission(s.job, s.target.job)
+	return t.request(s, requestSubmit, s.in.Submit, func(ctx context.Context, c dashboard.Client) error {
+		if err != nil {
+			return err
+		}
+		_, err := c.SubmitJob(ctx, wanted)
+		if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission whose answer was lost
+			return nil
+		}
+		return err
+	})
 }
 
-// submit submits the job. A submission that failed before is repeated after a while, whose rest is returned.
-func (t *tracker) submit(s *scope) time.Duration {
+// stop asks Ray to stop the job.
+func (t *tracker) stop(s *scope) time.Duration {
+	id := s.target.job
+	return t.request(s, requestStop, s.in.Stop, func(ctx context.Context, c dashboard.Client) error {
+		_, err := c.StopJob(ctx, id)
+		return err
+	})
+}
+
+// request has Ray asked to do something, once. If that failed it is repeated after a while, whose rest is returned.
+func (t *tracker) request(s *scope, r request, last jobplan.Command, do func(context.Context, dashboard.Client) error) time.Duration {
 	st, ok := t.site(s)
 	if !ok {
 		return 0
 	}
 	t.point(s)
-	name := nameOf(requestSubmit, s.job.UID)
-	if last := s.in.Submit; last.Done {
-		if wait := resubmitAfter - s.now.Sub(last.DoneAt); wait > 0 {
+	name, key := nameOf(r, s.job.UID), client.ObjectKeyFromObject(s.job)
+	if last.Failed {
+		if wait := repeatAfter - s.now.Sub(last.DoneAt); wait > 0 {
 			return wait
 		}
 		t.poller.Forget(*s.target, name)
 	}
-	wanted, err := submission(s.job, s.target.job)
-	t.do(s, name, func(ctx context.Context) error {
-		if err != nil {
-			return err
-		}
-		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
-			_, err := c.SubmitJob(ctx, wanted)
-			if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission whose answer was lost
-				return nil
-			}
-			return err
-		})
-	})
+	t.poller.Do(*s.target, name, poll.Command{Timeout: requestTimeout, Wake: func() { t.wake(key) }, Run: func(ctx context.Context) error {
+		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error { return do(ctx, c) })
+	}})
 	return 0
-}
-
-// stop asks Ray to stop the job, once.
-func (t *tracker) stop(s *scope) {
-	st, ok := t.site(s)
-	if !ok {
-		return
-	}
-	t.point(s)
-	id := s.target.job
-	t.do(s, nameOf(requestStop, s.job.UID), func(ctx context.Context) error {
-		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error {
-			_, err := c.StopJob(ctx, id)
-			if errors.Is(err, dashboard.ErrNotFound) {
-				return nil
-			}
-			return err
-		})
-	})
-}
-
-func (t *tracker) do(s *scope, name string, run func(context.Context) error) {
-	key := client.ObjectKeyFromObject(s.job)
-	t.poller.Do(*s.target, name, poll.Command{Timeout: requestTimeout, Run: run, Wake: func() { t.wake(key) }})
 }
 
 // submission is what Ray is given in HTTPMode. An error is for good: the text of the user cannot be sent.
