@@ -173,8 +173,8 @@ func (s *submitter) ray() *ray {
 	var head *ray
 	if s.service != "" {
 		head = s.world.rays.behind(s.service)
-	} else if p := (&nodes{s.world}).pod(s.pod, s.uid); p != nil {
-		head = s.world.rays.of(p.Labels[rayv1.LabelCluster])
+	} else {
+		head = s.world.rays.on(s.uid)
 	}
 	if head == nil || s.world.fault(faultDashboard, head.cluster) > 0 {
 		return nil

@@ -38,6 +38,7 @@ func (n *nodes) changed(c apiserver.Change) {
 			n.refreshSoon(p.Labels[rayv1.LabelCluster])
 		})
 	case p.DeletionTimestamp != nil && c.Old.GetDeletionTimestamp() == nil:
+		w.after(w.between("terminate "+p.Name, 0, 5*time.Second), "terminate "+p.Name, func() { w.rays.headGone(uid) }) // shells ignore the signal
 		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() {
 			if n.pod(key, uid) != nil {
 				w.store.Remove(actorNode, kindPod, key)
@@ -107,7 +108,7 @@ func (n *nodes) start(key types.NamespacedName, uid types.UID) {
 // rayStarts has Ray come up on a head.
 func (n *nodes) rayStarts(key types.NamespacedName, uid types.UID) {
 	p := n.pod(key, uid)
-	if p == nil || p.Status.Phase != corev1.PodRunning {
+	if p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
 		return
 	}
 	n.world.rays.headStarts(p)

@@ -229,6 +229,9 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	if strings.HasPrefix(id, "user-") {
 		return
 	}
+	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil {
+		return // what begins there ends with its Pod
+	}
 	j := w.owner(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
