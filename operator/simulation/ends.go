@@ -86,7 +86,7 @@ func (w *world) serviceUnfinished(rs *rayv1.RayService) string {
 			return fmt.Sprintf("is not suspended, with %d clusters", n)
 		}
 		return ""
-	case broken(&rs.Spec.RayClusterSpec):
+	case broken(&rs.Spec.RayClusterSpec), timedOut(rs):
 		if c := meta.FindStatusCondition(st.Conditions, rayv1.RayServiceReady); c == nil || c.Message == "" {
 			return "cannot become ready and does not say why"
 		}
@@ -162,6 +162,12 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 		return fmt.Sprintf("is %q with all Pods ready", rc.Status.State)
 	}
 	return ""
+}
+
+// timedOut reports whether a service has given up, as its annotation asks.
+func timedOut(rs *rayv1.RayService) bool {
+	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
+	return c != nil && c.Reason == rayv1.ReasonRayServiceInitializingTimeout
 }
 
 // never2 reports whether Pods of a cluster that ends with its job are of no more interest.

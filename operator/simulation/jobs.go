@@ -132,9 +132,11 @@ type submitter struct {
 	container string
 	service   string // of the head; empty for the head of its own Pod
 	id        string
-	text      string
 	attaches  bool
-	head      *ray // whose log it follows
+	// entrypoint is what Ray is given.
+	entrypoint string
+	hangs      bool // for good
+	head       *ray // whose log it follows
 }
 
 var (
@@ -150,8 +152,11 @@ func submitterOf(p *corev1.Pod, c *corev1.Container) *submitter {
 		return nil
 	}
 	s := &submitter{
-		pod: client.ObjectKeyFromObject(p), uid: p.UID, container: c.Name, id: id[1], service: host[1], text: script,
+		pod: client.ObjectKeyFromObject(p), uid: p.UID, container: c.Name, id: id[1], service: host[1],
 		attaches: strings.Contains(script, "ray job logs"),
+	}
+	if s.entrypoint = "x"; strings.Contains(script, entrypointRefused) {
+		s.entrypoint = entrypointRefused
 	}
 	if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
 		s.service = ""
@@ -196,7 +201,7 @@ func (s *submitter) wait() {
 	if _, err := s.head.status(s.id); err != nil || !s.attaches {
 		w.watch.submits(s)
 		w.log("submitter %s submits %s", s.pod.Name, s.id)
-		if _, err := s.head.submit(context.Background(), dashboard.Submission{Entrypoint: "x", SubmissionID: s.id}); err != nil {
+		if _, err := s.head.submit(context.Background(), dashboard.Submission{Entrypoint: s.entrypoint, SubmissionID: s.id}); err != nil {
 			s.exit(1)
 			return
 		}
@@ -214,6 +219,11 @@ func (s *submitter) follow() {
 	switch {
 	case s.head.gone() || err != nil:
 		s.exit(1)
+	case w.chance("stuck "+s.id, 0.001):
+		w.log("submitter %s hangs", s.pod.Name)
+		s.hangs = true
+	case w.chance("detached "+s.id, 0.001):
+		s.exit(0)
 	case status == dashboard.Succeeded, status.Final() && s.attaches:
 		s.exit(0)
 	case status.Final():

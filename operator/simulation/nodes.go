@@ -40,7 +40,10 @@ func (n *nodes) changed(c apiserver.Change) {
 	case p.DeletionTimestamp != nil && c.Old.GetDeletionTimestamp() == nil:
 		w.after(w.between("terminate "+p.Name, 0, 5*time.Second), "terminate "+p.Name, func() { w.rays.headGone(uid) }) // shells ignore the signal
 		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() {
-			if n.pod(key, uid) != nil {
+			w.mu.Lock()
+			stuck := w.stuck[uid]
+			w.mu.Unlock()
+			if n.pod(key, uid) != nil && !stuck {
 				w.store.Remove(actorNode, kindPod, key)
 			}
 		})
@@ -67,6 +70,12 @@ func (n *nodes) schedule(key types.NamespacedName, uid types.UID) {
 		return
 	}
 	if w.fault(faultNodes, p.Labels[rayv1.LabelCluster]) > 0 {
+		n.mutate(p, func(p *corev1.Pod) {
+			if isScheduled(p) != corev1.ConditionFalse {
+				setPodCondition(p, corev1.PodScheduled, false)
+				p.Status.Conditions[len(p.Status.Conditions)-1].Message = "0/3 nodes are available: 3 Insufficient cpu."
+			}
+		})
 		w.after(2*time.Second, "schedule "+p.Name, func() { n.schedule(key, uid) })
 		return
 	}
@@ -197,4 +206,45 @@ func setPodCondition(p *corev1.Pod, kind corev1.PodConditionType, is bool) {
 	}
 	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.Now()})
+}
+
+// cannotPull has the image of a Pod's containers be away, for a while that its kubelet does not end by itself.
+func (n *nodes) cannotPull(p *corev1.Pod) {
+	key, uid := client.ObjectKeyFromObject(p), p.UID
+	set := func(state corev1.ContainerState) {
+		if p := n.pod(key, uid); p != nil {
+			n.mutate(p, func(p *corev1.Pod) {
+				for i := range p.Status.ContainerStatuses {
+					p.Status.ContainerStatuses[i].State = state
+				}
+				setPodCondition(p, corev1.PodReady, false)
+			})
+		}
+	}
+	reason := []string{"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerError", "CrashLoopBackOff"}[n.world.pick("pull", 5)]
+	set(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "no such image"}})
+	n.world.begins("an image is away", p.Name, 1, 2*time.Minute)
+	n.world.after(2*time.Minute, "pulled "+p.Name, func() {
+		set(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
+		n.refresh(p.Labels[rayv1.LabelCluster])
+	})
+}
+
+// hang deletes a Pod whose node is lost, until somebody removes it by force.
+func (n *nodes) hang(p *corev1.Pod) {
+	n.world.mu.Lock()
+	n.world.stuck[p.UID] = true
+	n.world.mu.Unlock()
+	n.evict(p)
+	n.world.begins("a node is lost", p.Name, 1, 8*time.Minute)
+	n.world.after(8*time.Minute, "removed "+p.Name, func() { n.world.store.Remove(actorUser, kindPod, client.ObjectKeyFromObject(p)) })
+}
+
+func isScheduled(p *corev1.Pod) corev1.ConditionStatus {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Status
+		}
+	}
+	return corev1.ConditionUnknown
 }

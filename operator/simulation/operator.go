@@ -98,14 +98,20 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	podOptions := pod.Options{OperatorVersion: o.version}
 	apis := served.NewWatched(gatewayAPI(), live, o.cache, clock.RealClock{})
 	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
+	limits := jobplan.DefaultLimits()
+	if w.setting("submitter finished", 0.3) {
+		limits.SubmitterFinished = 30 * time.Second
+	}
+	podOptions.DeterministicHeadName = w.setting("deterministic head name", 0.3)
 	suffix := func() string { return fmt.Sprintf("%05d", w.number("suffix")) }
 	return errors.Join(
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true,
+			ReplicaIndices: w.setting("replica indices", 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
-			Limits: jobplan.DefaultLimits(), Suffix: suffix,
+			Limits: limits, Suffix: suffix, DeleteJob: w.setting("delete job", 0.05), SubmitterRestart: w.setting("submitter restart", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayservicecontroller.New(rayservicecontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
@@ -115,6 +121,15 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Local: time.UTC,
 		}).SetupWithManager(mgr, options),
 	)
+}
+
+// setting is one of the operator, the same for all processes of a seed.
+func (w *world) setting(name string, p float64) bool {
+	if on, known := w.settings[name]; known {
+		return on
+	}
+	w.settings[name] = w.chance(name, p)
+	return w.settings[name]
 }
 
 // number counts under a name. It may be called from any goroutine.

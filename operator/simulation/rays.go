@@ -256,6 +256,9 @@ func (c *connection) DeployServe(ctx context.Context, config json.RawMessage) er
 
 // submit has Ray take a job, whoever submits it, and runs its entrypoint.
 func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error) {
+	if s.Entrypoint == entrypointRefused {
+		return "", &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Code: 400, Message: "runtime_env is not valid"}
+	}
 	id, err := h.Dashboard.SubmitJob(ctx, s)
 	if err != nil {
 		return id, err
@@ -278,7 +281,11 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 				end = dashboard.Failed
 			}
 			w.log("entrypoint of %s ends: %s", id, end)
-			h.Set(id, end, "the end")
+			message := "the end"
+			if w.chance("long "+id, 0.1) {
+				message = strings.Repeat("Traceback ", 2000) // as Ray does, with the end of the log
+			}
+			h.Set(id, end, message)
 		})
 	})
 	return id, nil
@@ -291,6 +298,9 @@ func (h *ray) final(id string) bool {
 
 // deploy hands a configuration to Serve. Applications that are as before go on; others take a while.
 func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
+	if strings.Contains(string(config), "refused") {
+		return &dashboard.Error{Call: "DeployServe", Kind: dashboard.ErrInvalid, Code: 400, Message: "import_path: invalid"}
+	}
 	before, err := h.Dashboard.ServeDetails(ctx)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func Run(t *testing.T, seed uint64, o Options) Result {
 
 func run(seed uint64, o Options) Result {
 	s := newScenario(seed)
-	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, poke: make(chan struct{}, 1)}
+	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
 	w.store = apiserver.NewStore(scheme(), time.Now)
 	w.rays = &rays{world: w, heads: map[types.UID]*ray{}}
 	w.watch = newWatchdog(w)

@@ -318,7 +318,7 @@ func (d *watchdog) left() {
 	d.mu.Unlock()
 	slices.SortFunc(submitters, func(a, b *submitter) int { return strings.Compare(a.id, b.id) })
 	for _, s := range submitters {
-		if !s.runs() {
+		if !s.runs() || s.hangs {
 			continue
 		}
 		if j := w.owner(s.id); j == nil || j.Status.JobDeploymentStatus.IsTerminal() {
@@ -340,6 +340,9 @@ func (d *watchdog) left() {
 				continue
 			}
 			s.world = w
+			if known := d.submitters[s.id]; known != nil && known.hangs {
+				continue
+			}
 			if j := w.owner(s.id); s.runs() && (j == nil || j.Status.JobDeploymentStatus.IsTerminal()) {
 				d.violate("nothingLeft", "the submitter %s waits", p.Name)
 			}

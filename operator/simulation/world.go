@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 )
 
@@ -26,8 +28,11 @@ type world struct {
 	events  eventHeap
 	count   int
 	faults  []fault
+	stuck   map[types.UID]bool // Pods that do not end
 	// poke ends the rest of the loop because something was added.
 	poke chan struct{}
+
+	settings map[string]bool
 
 	history []string // empty unless the history is kept
 	keep    bool
