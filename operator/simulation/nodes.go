@@ -187,6 +187,20 @@ func (n *nodes) kill(p *corev1.Pod) {
 	n.refreshSoon(p.Labels[rayv1.LabelCluster])
 }
 
+// fail has a node evict a Pod, which stays with the phase Failed.
+func (n *nodes) fail(p *corev1.Pod) {
+	n.world.rays.headGone(p.UID)
+	n.mutate(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+		setPodCondition(p, corev1.PodReady, false)
+		for i := range p.Status.ContainerStatuses {
+			terminate(&p.Status.ContainerStatuses[i], 137)
+			p.Status.ContainerStatuses[i].State.Terminated.Reason = "OOMKilled"
+		}
+	})
+	n.refreshSoon(p.Labels[rayv1.LabelCluster])
+}
+
 // evict deletes a Pod, as a drain of its node does, or has its node fail.
 func (n *nodes) evict(p *corev1.Pod) {
 	_ = n.world.store.Delete(actorNode, p, client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}})

@@ -96,7 +96,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	c, live := mgr.client, o.client(nil)
 	rules := validation.Options{FromOperator: true, Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}}
 	podOptions := pod.Options{OperatorVersion: o.version}
-	apis := served.NewWatched(gatewayAPI(), live, o.cache, clock.RealClock{})
+	apis := served.NewWatched(mapper{gatewayAPI(), w}, live, o.cache, clock.RealClock{})
 	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
 	limits := jobplan.DefaultLimits()
 	if w.setting("submitter finished", 0.3) {
@@ -140,6 +140,20 @@ func gatewayAPI() meta.RESTMapper {
 	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
 	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
 	return m
+}
+
+// mapper knows the Gateway API unless it is not installed yet.
+type mapper struct {
+	meta.RESTMapper
+	world *world
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if m.world.fault(faultGateway, "") > 0 {
+		return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
+	}
+	return m.RESTMapper.RESTMapping(kind, versions...)
 }
 
 // stop ends the process. A write that is on its way may still reach the API server, and its answer does not come.

@@ -37,6 +37,23 @@ type rays struct {
 	world *world
 	mu    sync.Mutex
 	heads map[types.UID]*ray
+	// lost is when a cluster stopped to serve.
+	lost map[string]time.Time
+}
+
+// loses notes that a cluster stops to serve.
+func (r *rays) loses(cluster string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost[cluster] = time.Now()
+}
+
+// lately reports whether a cluster stopped to serve so short ago that the operator may not know.
+func (r *rays) lately(cluster string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, known := r.lost[cluster]
+	return known && time.Since(at) < 15*time.Second
 }
 
 // ray is Ray since its head has started.
@@ -47,8 +64,16 @@ type ray struct {
 	pod     types.UID
 	broken  bool // applications of its image fail
 
-	mu   sync.Mutex
-	over bool
+	mu      sync.Mutex
+	over    bool
+	resized time.Time // when all replicas are there
+}
+
+// resizes reports whether replicas are still to come after a change of the capacity.
+func (h *ray) resizes() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Now().Before(h.resized)
 }
 
 // skewed is a clock of another machine.
@@ -88,6 +113,7 @@ func (r *rays) headGone(pod types.UID) {
 		return
 	}
 	delete(r.heads, pod)
+	r.lost[head.cluster] = time.Now()
 	head.mu.Lock()
 	defer head.mu.Unlock()
 	head.over = true
@@ -246,7 +272,19 @@ func (c *connection) ServeDetails(ctx context.Context) (d *dashboard.ServeDetail
 		d, err = h.Dashboard.ServeDetails(ctx)
 		return err
 	})
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	head := c.rays.behind(c.service)
+	for name, app := range d.Applications {
+		running := 2
+		if head != nil && head.resizes() {
+			running = 1
+		}
+		app.Deployments = map[string]dashboard.ServeDeployment{"main": {TargetReplicas: new(2), RunningReplicas: running}}
+		d.Applications[name] = app
+	}
+	return d, nil
 }
 
 // DeployServe implements dashboard.Client.
@@ -314,6 +352,9 @@ func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 	}
 	w := h.world
 	w.autoscale(h.cluster)
+	h.mu.Lock()
+	h.resized = time.Now().Add(w.between("resize "+h.cluster, 0, 15*time.Second))
+	h.mu.Unlock()
 	for name, app := range after.Applications {
 		old, there := before.Applications[name]
 		if there && old.Status == dashboardfake.Serving && string(old.Config) == string(app.Config) {

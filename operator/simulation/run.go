@@ -55,7 +55,7 @@ func run(seed uint64, o Options) Result {
 	s := newScenario(seed)
 	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
 	w.store = apiserver.NewStore(scheme(), time.Now)
-	w.rays = &rays{world: w, heads: map[types.UID]*ray{}}
+	w.rays = &rays{world: w, heads: map[types.UID]*ray{}, lost: map[string]time.Time{}}
 	w.watch = newWatchdog(w)
 	w.watch.lastWrite = time.Now()
 	for _, watcher := range []func(apiserver.Change){

@@ -48,10 +48,10 @@ func newScenario(seed uint64) *scenario {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
 	s := &scenario{}
 	switch n := r.IntN(100); {
-	case n < 45:
+	case n < 44:
 		s.topic = "job"
 		s.job(r)
-	case n < 90:
+	case n < 88:
 		s.topic = "service"
 		s.service(r)
 	case n < 96:
@@ -148,6 +148,12 @@ func (s *scenario) disturb(r *rand.Rand) {
 			choice{2, func() {
 				s.add(r, "another version of the operator takes over", restart(fmt.Sprint("raygate-v", r.IntN(3))))
 			}},
+			choice{2, func() { s.add(r, "a node evicts a worker", onPod(rayv1.WorkerNode, r.IntN(4), (*nodes).fail)) }},
+			choice{1, func() { s.add(r, "a node evicts the head", onPod(rayv1.HeadNode, r.IntN(2), (*nodes).fail)) }},
+			choice{2, func() {
+				away := time.Duration(r.Int64N(int64(10 * time.Minute)))
+				s.add(r, fmt.Sprintf("the operator is away for %s", away.Truncate(time.Second)), absent(away))
+			}},
 			choice{12, func() { s.fault(r) }},
 		)
 	}
@@ -160,7 +166,7 @@ func (s *scenario) fault(r *rand.Rand) {
 	}{
 		{faultRequests, []float64{0.2, 0.6, 1}}, {faultLost, []float64{0.2, 0.6, 1}}, {faultAdmission, []float64{0.3, 1}}, {faultQuota, []float64{1}},
 		{faultWatch, []float64{1}}, {faultNodes, []float64{1}}, {faultDashboard, []float64{1}}, {faultHang, []float64{0.3, 1}}, {faultPosts, []float64{1}},
-		{faultAnswers, []float64{0.5, 1}}, {faultUnreach, []float64{1}},
+		{faultAnswers, []float64{0.5, 1}}, {faultUnreach, []float64{1}}, {faultGateway, []float64{1}},
 	}
 	k := kinds[r.IntN(len(kinds))]
 	rate := k.rates[r.IntN(len(k.rates))]
@@ -183,6 +189,20 @@ func onPod(kind rayv1.RayNodeType, which int, do func(*nodes, *corev1.Pod)) func
 		if len(list) > 0 {
 			do(&nodes{w}, list[which%len(list)])
 		}
+	}
+}
+
+// absent kills the operator and starts it later.
+func absent(d time.Duration) func(*world) {
+	return func(w *world) {
+		version := w.op.version
+		w.op.stop()
+		w.begins("no operator", "", 1, d)
+		w.after(d, "the operator is back", func() {
+			if w.op.dead.Load() { // no other was started meanwhile
+				w.op = startOperator(w, version)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ func (s *scenario) cluster(r *rand.Rand) {
 	autoscales := r.IntN(4) == 0
 	rc.Spec.EnableInTreeAutoscaling = &autoscales
 	s.objects = append(s.objects, rc)
-	for range 1 + r.IntN(4) {
+	for range 1 + r.IntN(6) {
 		oneOf(r,
 			choice{4, func() {
 				n := int32(r.IntN(5))
@@ -70,10 +71,13 @@ func (s *scenario) cluster(r *rand.Rand) {
 // cron is a RayCronJob and what its user does.
 func (s *scenario) cron(r *rand.Rand) {
 	cj := &rayv1.RayCronJob{ObjectMeta: at(demo), Spec: rayv1.RayCronJobSpec{
-		Schedule: []string{"*/2 * * * *", "* * * * *", "@every 90s", "TZ=Asia/Kolkata */3 * * * *"}[r.IntN(4)], JobTemplate: jobSpec(r),
+		Schedule: []string{"*/2 * * * *", "* * * * *", "@every 90s", "0 0 31 2 *", "@every 20s"}[r.IntN(5)], JobTemplate: jobSpec(r),
 	}}
+	if r.IntN(3) == 0 {
+		s.add(r, "the operator is away for ten minutes", absent(10*time.Minute))
+	}
 	if r.IntN(4) == 0 {
-		cj.Spec.Schedule, cj.Spec.TimeZone = "*/2 * * * *", new("Europe/Vienna")
+		cj.Spec.Schedule, cj.Spec.TimeZone = "*/2 * * * *", new([]string{"Europe/Vienna", "Nowhere"}[r.IntN(2)])
 	}
 	cj.Spec.JobTemplate.SubmissionMode, cj.Spec.JobTemplate.Suspend, cj.Spec.JobTemplate.Entrypoint = rayv1.HTTPMode, false, "python train.py"
 	s.objects = append(s.objects, cj)

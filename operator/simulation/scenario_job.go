@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -102,12 +103,12 @@ func jobSpec(r *rand.Rand) rayv1.RayJobSpec {
 	if r.IntN(4) == 0 && spec.SubmissionMode == rayv1.K8sJobMode {
 		spec.SubmitterConfig = &rayv1.SubmitterConfig{BackoffLimit: new(int32(r.IntN(3)))}
 	}
-	switch r.IntN(12) {
+	switch r.IntN(10) {
 	case 0:
 		if spec.Entrypoint != "" {
 			spec.Entrypoint = entrypointRefused
 		}
-	case 1:
+	case 1, 2:
 		spec.ShutdownAfterJobFinishes, spec.TTLSecondsAfterFinished, spec.Suspend = false, 0, false
 		spec.DeletionStrategy = deletionStrategy(r, spec.SubmissionMode)
 	}
@@ -148,7 +149,9 @@ func (s *scenario) interact(r *rand.Rand) {
 			if head == nil || o.(*rayv1.RayJob).Spec.SubmissionMode != rayv1.InteractiveMode {
 				continue
 			}
-			_, _ = head.submit(context.Background(), dashboard.Submission{Entrypoint: "x", SubmissionID: id})
+			w.after(w.between("hand", 0, 30*time.Second), "hand", func() {
+				_, _ = head.submit(context.Background(), dashboard.Submission{Entrypoint: "x", SubmissionID: id})
+			})
 			edit(kindRayJob, o.GetName(), func(j *rayv1.RayJob) { j.Spec.JobId = id })(w)
 		}
 	})

@@ -2,10 +2,12 @@ package simulation
 
 import (
 	"math/rand/v2"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 )
 
 const (
@@ -85,6 +87,7 @@ func (s *scenario) service(r *rand.Rand) {
 			choice{1, func() { s.add(r, "the RayService is deleted and made anew", recreate(kindRayService, demo, rs)) }},
 			choice{1, func() { s.add(r, "a cluster of it is deleted", deleteOwned(kindCluster, "RayService")) }},
 			choice{1, func() { s.spoilService(r, set) }},
+			choice{4, func() { s.add(r, "the newest application fails for a while", failApplication) }},
 			choice{1, func() { s.spoilConfig(r, set) }},
 			choice{2, func() { s.add(r, "the strategy becomes NewCluster", set(newStrategy(rayv1.RayServiceNewCluster))) }},
 			choice{1, func() { s.add(r, "the strategy becomes None", set(newStrategy(rayv1.RayServiceUpgradeNone))) }},
@@ -135,4 +138,30 @@ func (s *scenario) spoilConfig(r *rand.Rand, set func(func(*rayv1.RayServiceSpec
 	wrong := []string{configUnreadable, configRefused}[r.IntN(2)]
 	s.add(r, "the configuration becomes wrong", set(func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = wrong }))
 	s.steps = append(s.steps, step{span + 4, "the configuration becomes right", set(func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config1 })})
+}
+
+// failApplication has the application of the newest cluster fail, and mend itself later.
+func failApplication(w *world) {
+	var newest *rayv1.RayCluster
+	for _, o := range w.store.All(kindCluster) {
+		if rc := o.(*rayv1.RayCluster); newest == nil || newest.CreationTimestamp.Before(&rc.CreationTimestamp) {
+			newest = rc
+		}
+	}
+	if newest == nil {
+		return
+	}
+	set := func(status string) func() {
+		return func() {
+			if head := w.rays.of(newest.Name); head != nil && !head.broken {
+				head.SetApplication("shop", status, "")
+				(&nodes{w}).refreshSoon(newest.Name)
+			}
+		}
+	}
+	lasts := w.between("application", 5*time.Second, 3*time.Minute)
+	set("UNHEALTHY")()
+	w.rays.loses(newest.Name)
+	w.begins("an application fails", newest.Name, 1, lasts)
+	w.after(lasts, "application", set(dashboardfake.Serving))
 }

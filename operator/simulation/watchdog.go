@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -229,7 +230,7 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	if strings.HasPrefix(id, "user-") {
 		return
 	}
-	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil {
+	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil || w.orphaned(rc) {
 		return // what begins there ends with its Pod
 	}
 	j := w.owner(id)
@@ -245,6 +246,18 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	case len(earlier) > 0 && j.Spec.SubmissionMode != rayv1.K8sJobMode:
 		d.violateLocked("entrypointOnce", "%s begins for the %d. time", id, len(earlier)+1)
 	}
+}
+
+// orphaned reports whether the garbage collector is about to delete an object.
+func (w *world) orphaned(o client.Object) bool {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	w.must(err)
+	owner := w.store.Find(gv.WithKind(ref.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	return owner == nil || owner.GetUID() != ref.UID
 }
 
 // submits notes that a submitter submits.
@@ -268,7 +281,7 @@ func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 		h := w.rays.of(cluster)
 		return h != nil && h.serves()
 	}
-	if runs(to) {
+	if runs(to) || w.rays.lately(to) {
 		return
 	}
 	for _, o := range w.store.All(kindCluster) {
