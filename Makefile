@@ -123,6 +123,10 @@ test-all: build ## Run all tests, for a release: also long ones, real Ray, and w
 	@$(GO) test ./apiserver/cmd/apiserver -run TestKinds -loops 10000 -timeout 60m
 	@$(MAKE) --no-print-directory test-console test-ray-all
 
+.PHONY: simulate
+simulate: ## Run the controllers against a simulated world: SEEDS=n FROM=k, COVER=1 for the coverage of the planners
+	@hack/simulate.sh $(or $(SEEDS),2000) $(FROM)
+
 .PHONY: test-ray
 test-ray: ## Run the core of the tests with real Ray on a real node (Linux, root)
 	@hack/test-ray.sh core

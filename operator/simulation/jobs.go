@@ -136,6 +136,7 @@ type submitter struct {
 	// entrypoint is what Ray is given.
 	entrypoint string
 	hangs      bool // for good
+	restarts   bool // after a failure
 	head       *ray // whose log it follows
 }
 
@@ -154,6 +155,7 @@ func submitterOf(p *corev1.Pod, c *corev1.Container) *submitter {
 	s := &submitter{
 		pod: client.ObjectKeyFromObject(p), uid: p.UID, container: c.Name, id: id[1], service: host[1],
 		attaches: strings.Contains(script, "ray job logs"),
+		restarts: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure,
 	}
 	if s.entrypoint = "x"; strings.Contains(script, entrypointRefused) {
 		s.entrypoint = entrypointRefused
@@ -233,10 +235,41 @@ func (s *submitter) follow() {
 	}
 }
 
+// again has the kubelet restart the container, after a while.
+func (s *submitter) again(code int32) {
+	set := func(change func(*corev1.ContainerStatus)) {
+		s.world.store.Mutate(actorNode, kindPod, s.pod, func(o client.Object) {
+			for i := range o.(*corev1.Pod).Status.ContainerStatuses {
+				if c := &o.(*corev1.Pod).Status.ContainerStatuses[i]; c.Name == s.container {
+					change(c)
+				}
+			}
+		})
+	}
+	set(func(c *corev1.ContainerStatus) {
+		terminate(c, code)
+		c.LastTerminationState, c.State = c.State, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	})
+	s.world.after(s.world.between("crash "+s.pod.Name, 5*time.Second, 20*time.Second), "submitter "+s.pod.Name, func() {
+		if p := (&nodes{s.world}).pod(s.pod, s.uid); p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+			return
+		}
+		set(func(c *corev1.ContainerStatus) {
+			c.RestartCount++
+			c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+		})
+		s.wait()
+	})
+}
+
 // exit ends the process, and with it a Pod that has no other.
 func (s *submitter) exit(code int32) {
 	w := s.world
 	w.log("submitter %s exits with %d", s.pod.Name, code)
+	if code != 0 && s.restarts {
+		s.again(code)
+		return
+	}
 	w.store.Mutate(actorNode, kindPod, s.pod, func(o client.Object) {
 		p := o.(*corev1.Pod)
 		running := false
