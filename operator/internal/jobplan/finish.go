@@ -101,11 +101,6 @@ func endAttempt(s *step) {
 	}
 }
 
-// failedMeanwhile and endedMeanwhile are about a job that went on while its spec was invalid.
-func failedMeanwhile(s *step) bool { return wasRunning(s) && jobFailed(s) }
-
-func endedMeanwhile(s *step) bool { return wasRunning(s) && jobEnded(s) }
-
 // suspendedMeanwhile is about an attempt that holds resources, which a queue may want back however the spec reads.
 func suspendedMeanwhile(s *step) bool { return suspended(s) && wasInitializing(s) }
 

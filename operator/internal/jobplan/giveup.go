@@ -39,13 +39,11 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 	}
 }
 
-// givesUp reports whether a saved status says that the attempt is given up.
-func (s *step) givesUp() bool { return GivesUp(s.in.Job) }
+func (s *step) givesUp() bool { return GivesUp(&s.in.Job.Status) }
 
-// GivesUp reports whether the status says what an attempt that has not ended is given up for.
-func GivesUp(j *rayv1.RayJob) bool {
-	reason := j.Status.Reason
-	return reason != "" && reason != rayv1.ValidationFailed && !j.Status.JobDeploymentStatus.IsTerminal()
+// GivesUp reports whether a saved status says what an attempt is given up for that has not ended.
+func GivesUp(st *rayv1.RayJobStatus) bool {
+	return st.Reason != "" && st.Reason != rayv1.ValidationFailed && !st.JobDeploymentStatus.IsTerminal()
 }
 
 // givenUp leaves a job alone that succeeded all the same.
