@@ -86,7 +86,10 @@ func tooSoon(s *step) bool {
 	return !t.IsZero() && s.in.Now.Before(t) && !t.After(s.in.Now.Add(s.in.Limits.MaxRetry)) // or the clock was set back
 }
 
-func pause(s *step) { s.lookAt(s.nextAttempt()) }
+func pause(s *step) {
+	s.plan.Waits = "the time of the next attempt"
+	s.lookAt(s.nextAttempt())
+}
 
 // endAttempt forgets the attempt. What counts attempts, and when the last one started, stays.
 func endAttempt(s *step) {

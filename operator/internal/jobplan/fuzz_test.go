@@ -110,7 +110,7 @@ func assertSane(t *testing.T, in Input, p Plan, edges []Edge) {
 	over := func(st rayv1.JobDeploymentStatus) bool { return st.IsTerminal() || st == retrying }
 	patient := in.EndingSince.IsZero() || in.Now.Before(in.EndingSince.Add(patience))
 	before := newStep(in)
-	if over(s.JobDeploymentStatus) && !over(old.JobDeploymentStatus) && old.EndTime == nil && before.submitterLeft() && patient && !s.JobStatus.IsTerminal() {
+	if over(s.JobDeploymentStatus) && !over(old.JobDeploymentStatus) && old.EndTime == nil && before.submitterLives() && patient && !s.JobStatus.IsTerminal() {
 		t.Errorf("%s: %s with a submitter that may submit: %+v", p.Rule, s.JobDeploymentStatus, in.Submitter)
 	}
 	if s.JobDeploymentStatus.IsTerminal() && s.EndTime == nil {

@@ -65,10 +65,10 @@ func (s *step) windDown() bool {
 		}
 		s.act(Poll, Stop)
 		s.plan.Waits = "Ray to stop the job"
-	case s.submitterLeft() && s.ended() && !s.passed(s.in.Ray.Since.Add(logTime)):
+	case s.submitterLives() && s.ended() && !s.passed(s.in.Ray.Since.Add(logTime)):
 		s.act(Poll)
 		s.plan.Waits = "the submitter to end"
-	case s.submitterLeft():
+	case s.submitterLives():
 		s.act(Poll, DeleteSubmitter)
 		s.plan.Waits = "the Pods of the submitter to end"
 	case s.mayHaveJob() && !s.stopped():
@@ -95,7 +95,8 @@ func (s *step) runs() bool {
 	return s.seen() && s.reachable() && !s.in.Ray.Unknown && !failing
 }
 
-func (s *step) submitterLeft() bool {
+// submitterLives reports whether there is a Kubernetes Job, or a Pod of one, that may submit.
+func (s *step) submitterLives() bool {
 	return s.hasJobObject() && (s.in.Submitter.Pods || s.in.Submitter.Found && !s.in.Submitter.finished())
 }
 
@@ -134,8 +135,8 @@ func (s *step) stopped() bool {
 	}
 }
 
-// sidecarWaits is about a cluster with the submitter in its head that never was complete: the head is replaced when it is lost, and submits. So
-// the cluster goes with the attempt.
+// sidecarWaits is about a cluster that was never complete, with the submitter in its head: it may submit later, and is replaced with a head that is
+// lost. So the cluster goes with the attempt.
 func (s *step) sidecarWaits() bool {
 	return s.mode(rayv1.SidecarMode) && s.in.Job.Status.JobDeploymentStatus == initializing && !s.selects()
 }

@@ -65,7 +65,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"ClusterLost", failed, clusterLost, loseCluster},
 		{"RecordLost", failed, recordLost, loseRecord},
 		{"SubmissionFailed", failed, submissionFailed, failSubmission},
-		{"SubmitterFinished", failed, submitterLeft, exceedSubmitter},
+		{"SubmitterFinished", failed, submitterTimedOut, exceedSubmitter},
 		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
 		{"StatusCheckTimeout", failed, checksTimedOut, exceedChecks},
 		{"SelectedClusterMissing", running, selectedMissing, awaitSelected},

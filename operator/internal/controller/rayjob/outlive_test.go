@@ -72,11 +72,11 @@ func (s *stage) stubborn(delay time.Duration) {
 	}()
 }
 
-// nothingRuns fails if Ray runs a job, or gets one within ten minutes.
+// nothingRuns fails if Ray runs a job, or gets one within five minutes.
 func (s *stage) nothingRuns() {
 	s.t.Helper()
 	s.dash.Fail(nil)
-	for range 600 {
+	for range 300 {
 		jobs, err := s.dash.ListJobs(context.Background())
 		s.must(err)
 		if i := slices.IndexFunc(jobs, func(j dashboard.Job) bool { return !j.Status.Final() }); i >= 0 {
@@ -157,7 +157,11 @@ func TestSubmitterDoesNotOutliveTheAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for killAt, writes := 0, 1; killAt <= writes && !t.Failed(); killAt++ {
+			step := 1
+			if testing.Short() {
+				step = 3
+			}
+			for killAt, writes := 0, 1; killAt <= writes && !t.Failed(); killAt += step {
 				synctest.Test(t, func(t *testing.T) {
 					objects := onSharedCluster(rayv1.K8sJobMode)
 					if tc.spec != nil {
