@@ -77,7 +77,7 @@ func (s *step) windDown() bool {
 	default:
 		return false
 	}
-	s.lookAt(s.in.Now.Add(time.Second))
+	s.lookAt(s.in.Now.Add(2 * time.Second)) // nothing tells of Pods
 	return true
 }
 

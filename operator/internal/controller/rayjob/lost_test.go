@@ -146,7 +146,13 @@ func TestServiceFollowsManyAttempts(t *testing.T) {
 // counting counts what is read from the API server.
 type counting struct {
 	client.Reader
-	gets atomic.Int32
+	gets, lists atomic.Int32
+}
+
+// List implements client.Reader.
+func (c *counting) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c.lists.Add(1)
+	return c.Reader.List(ctx, list, opts...)
 }
 
 // Get implements client.Reader.
@@ -178,6 +184,28 @@ func TestWhatIsGoneIsNotAskedForAgain(t *testing.T) {
 		s.look()
 		if n := live.gets.Load() - before; n != 0 {
 			t.Errorf("%d reads from the API server for a job that is over", n)
+		}
+	})
+}
+
+// TestPodsAreListedUntilTheyHaveEnded while Ray is asked whether it has got the job.
+func TestPodsAreListedUntilTheyHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 0, onSharedCluster(rayv1.K8sJobMode)...)
+		live := &counting{}
+		s.change = func(c *Config) { live.Reader, c.Live = c.Live, live }
+		s.restart()
+		s.stubborn(time.Hour)
+		s.play(onlooker, inState(rayv1.JobDeploymentStatusRunning))
+		s.must(s.store.Delete(t.Context(), s.get()))
+		ended := int32(-1)
+		s.play(func(*rayv1.RayJob) {
+			if s.dash.Calls("StopJob") > 0 && ended < 0 {
+				ended = live.lists.Load()
+			}
+		}, gone)
+		if n := live.lists.Load(); ended < 2 || n > ended {
+			t.Errorf("listed %d times until the Pods had ended, and %d times after that", ended, n-ended)
 		}
 	})
 }
