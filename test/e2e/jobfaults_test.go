@@ -97,9 +97,13 @@ func TestJobFaults(t *testing.T) {
 			touch(t, filepath.Join(dir, "go"))
 			kubectl(t, nil, "delete", "raycluster", j.Status.RayClusterName, "-n", j.Namespace, "--wait=false")
 		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
-		"dashboard dies with its head": {rayv1.K8sJobMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
+		"dashboard dies with its head": {rayv1.K8sJobMode, `exec sleep 300`, []string{"submitterConfig: {backoffLimit: 0}"}, func(t *testing.T, _ string, j *rayv1.RayJob) {
 			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
 		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
+		"head dies, and the submitter submits again": {rayv1.K8sJobMode, `test -e %s/go || exec sleep 300; echo done`, nil, func(t *testing.T, dir string, j *rayv1.RayJob) {
+			touch(t, filepath.Join(dir, "go"))
+			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
+		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
 		"head of a sidecar dies": {rayv1.SidecarMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
 			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
 		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},

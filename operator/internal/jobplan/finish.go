@@ -86,7 +86,10 @@ func tooSoon(s *step) bool {
 	return !t.IsZero() && s.in.Now.Before(t) && !t.After(s.in.Now.Add(s.in.Limits.MaxRetry)) // or the clock was set back
 }
 
-func pause(s *step) { s.lookAt(s.nextAttempt()) }
+func pause(s *step) {
+	s.plan.Waits = "the time of the next attempt"
+	s.lookAt(s.nextAttempt())
+}
 
 // endAttempt forgets the attempt. What counts attempts, and when the last one started, stays.
 func endAttempt(s *step) {
@@ -100,11 +103,6 @@ func endAttempt(s *step) {
 		s.plan.After = time.Millisecond
 	}
 }
-
-// failedMeanwhile and endedMeanwhile are about a job that went on while its spec was invalid.
-func failedMeanwhile(s *step) bool { return wasRunning(s) && jobFailed(s) }
-
-func endedMeanwhile(s *step) bool { return wasRunning(s) && jobEnded(s) }
 
 // suspendedMeanwhile is about an attempt that holds resources, which a queue may want back however the spec reads.
 func suspendedMeanwhile(s *step) bool { return suspended(s) && wasInitializing(s) }

@@ -30,10 +30,16 @@ func sometimes(r *rand.Rand, t time.Time) time.Time {
 func observe(r *rand.Rand, in *Input) {
 	yes := func() bool { return r.IntN(3) > 0 }
 	in.Cluster = Cluster{Found: yes(), Deleting: !yes(), Ready: yes(), WorkersSuspended: !yes(), Dashboard: one(r, []string{"", "demo:8265"})}
-	in.Submitter = Submitter{Found: yes(), Foreign: !yes(), HeadLost: !yes(), FinishedAt: sometimes(r, in.Now), Failed: !yes()}
-	in.Ray = Ray{AskedAt: sometimes(r, in.Now), Unknown: !yes(), Status: one(r, statuses), EndTime: sometimes(r, in.Now), FailingSince: sometimes(r, in.Now), FailedAt: sometimes(r, in.Now)}
-	in.Submit = Command{Done: yes(), DoneAt: sometimes(r, in.Now), Refused: !yes(), Failed: !yes()}
-	in.Stop = Command{Done: yes()}
+	in.Submitter = Submitter{Found: yes(), Pods: !yes(), Foreign: !yes(), HeadLost: !yes(), FinishedAt: sometimes(r, in.Now), Failed: !yes()}
+	in.Ray = Ray{AskedAt: sometimes(r, in.Now), Since: sometimes(r, in.Now), FailingSince: sometimes(r, in.Now), FailedAt: sometimes(r, in.Now)}
+	if in.Ray.Unknown = !yes(); !in.Ray.Unknown && !in.Ray.AskedAt.IsZero() {
+		in.Ray.Status, in.Ray.StartTime, in.Ray.EndTime = one(r, statuses), sometimes(r, in.Now), sometimes(r, in.Now)
+	}
+	in.Submit = Command{Asked: yes(), Done: yes(), DoneAt: sometimes(r, in.Now), Refused: !yes(), Failed: !yes()}
+	in.Stop = Command{Asked: yes(), Done: yes(), DoneAt: sometimes(r, in.Now), Failed: !yes(), Missing: !yes(), FailingSince: sometimes(r, in.Now)}
+	if in.EndingSince.IsZero() || !yes() {
+		in.EndingSince = sometimes(r, in.Now)
+	}
 	in.Invalid = one(r, []string{"", "", "", "no"})
 }
 
@@ -100,6 +106,12 @@ func assertSane(t *testing.T, in Input, p Plan, edges []Edge) {
 	}
 	if len(in.Job.Spec.ClusterSelector) > 0 && (does(EnsureCluster) || does(DeleteCluster) || does(SuspendWorkers)) {
 		t.Errorf("%s touches a cluster of somebody else: %v", p.Rule, p.Actions)
+	}
+	over := func(st rayv1.JobDeploymentStatus) bool { return st.IsTerminal() || st == retrying }
+	patient := in.EndingSince.IsZero() || in.Now.Before(in.EndingSince.Add(patience))
+	before := newStep(in)
+	if over(s.JobDeploymentStatus) && !over(old.JobDeploymentStatus) && old.EndTime == nil && before.submitterLives() && patient && !s.JobStatus.IsTerminal() {
+		t.Errorf("%s: %s with a submitter that may submit: %+v", p.Rule, s.JobDeploymentStatus, in.Submitter)
 	}
 	if s.JobDeploymentStatus.IsTerminal() && s.EndTime == nil {
 		t.Errorf("%s: an end without a time", p.Rule)

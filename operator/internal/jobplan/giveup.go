@@ -39,13 +39,11 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 	}
 }
 
-// givesUp reports whether a saved status says that the attempt is given up.
-func (s *step) givesUp() bool { return GivesUp(s.in.Job) }
+func (s *step) givesUp() bool { return GivesUp(&s.in.Job.Status) }
 
-// GivesUp reports whether the status says what an attempt that has not ended is given up for.
-func GivesUp(j *rayv1.RayJob) bool {
-	reason := j.Status.Reason
-	return reason != "" && reason != rayv1.ValidationFailed && !j.Status.JobDeploymentStatus.IsTerminal()
+// GivesUp reports whether a saved status says what an attempt is given up for that has not ended.
+func GivesUp(st *rayv1.RayJobStatus) bool {
+	return st.Reason != "" && st.Reason != rayv1.ValidationFailed && !st.JobDeploymentStatus.IsTerminal()
 }
 
 // givenUp leaves a job alone that succeeded all the same.
@@ -67,10 +65,10 @@ func (s *step) windDown() bool {
 		}
 		s.act(Poll, Stop)
 		s.plan.Waits = "Ray to stop the job"
-	case s.submitterLeft() && s.ended() && !s.passed(s.in.Ray.Since.Add(logTime)):
+	case s.submitterLives() && s.ended() && !s.passed(s.in.Ray.Since.Add(logTime)):
 		s.act(Poll)
 		s.plan.Waits = "the submitter to end"
-	case s.submitterLeft():
+	case s.submitterLives():
 		s.act(Poll, DeleteSubmitter)
 		s.plan.Waits = "the Pods of the submitter to end"
 	case s.mayHaveJob() && !s.stopped():
@@ -79,7 +77,7 @@ func (s *step) windDown() bool {
 	default:
 		return false
 	}
-	s.lookAt(s.in.Now.Add(time.Second))
+	s.lookAt(s.in.Now.Add(2 * time.Second)) // nothing tells of Pods
 	return true
 }
 
@@ -97,7 +95,8 @@ func (s *step) runs() bool {
 	return s.seen() && s.reachable() && !s.in.Ray.Unknown && !failing
 }
 
-func (s *step) submitterLeft() bool {
+// submitterLives reports whether there is a Kubernetes Job, or a Pod of one, that may submit.
+func (s *step) submitterLives() bool {
 	return s.hasJobObject() && (s.in.Submitter.Pods || s.in.Submitter.Found && !s.in.Submitter.finished())
 }
 
@@ -136,8 +135,8 @@ func (s *step) stopped() bool {
 	}
 }
 
-// sidecarWaits is about a cluster with the submitter in its head that never was complete: the head is replaced when it is lost, and submits. So
-// the cluster goes with the attempt.
+// sidecarWaits is about a cluster that was never complete, with the submitter in its head: it may submit later, and is replaced with a head that is
+// lost. So the cluster goes with the attempt.
 func (s *step) sidecarWaits() bool {
 	return s.mode(rayv1.SidecarMode) && s.in.Job.Status.JobDeploymentStatus == initializing && !s.selects()
 }

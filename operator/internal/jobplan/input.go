@@ -47,7 +47,7 @@ func (c Cluster) alive() bool { return c.Found && !c.Deleting }
 // Submitter is what was observed of the Kubernetes Job in K8sJobMode, or the container in SidecarMode.
 type Submitter struct {
 	Found bool
-	// Pods says that Pods of the Job have not ended. It is only looked at while an attempt is given up or the RayJob is deleted.
+	// Pods says that Pods of a Job have not ended that is gone or finished. It is only known while an attempt is given up or the RayJob is deleted.
 	Pods bool
 	// Foreign says that an object that is not ours has the name of the Job.
 	Foreign bool

@@ -463,7 +463,7 @@ func TestLooksAgainInTime(t *testing.T) {
 		"the first of two":      {[]func(*Input){young, active(100), preRunning(50)}, 40 * time.Second},
 		"the submitter":         {[]func(*Input){says(rayv1.JobStatusSucceeded, 9)}, 295 * time.Second},
 		"the dashboard":         {[]func(*Input){unreachable(9, 9)}, 29 * time.Second},
-		"what goes first":       {givingUp(rayv1.DeadlineExceeded), time.Second},
+		"what goes first":       {givingUp(rayv1.DeadlineExceeded), 2 * time.Second},
 		"one more answer":       {[]func(*Input){limited, finished(8), now(38), says(rayv1.JobStatusRunning, 20)}, time.Second},
 		"after the submitter":   {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 0},
 		"the end of submitters": {[]func(*Input){limited, finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},

@@ -94,7 +94,7 @@ func failedTransitionOver(s *step) bool {
 // concludeLate deletes the submitter, which would submit the job again if the head lost its record.
 func concludeLate(s *step) {
 	s.finish(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the job ended, and its submitter did not end in time after it")
-	if s.submitterLeft() {
+	if s.submitterLives() {
 		s.act(DeleteSubmitter)
 	}
 }
@@ -122,7 +122,7 @@ func recordLost(s *step) bool {
 	switch {
 	case s.startedAgain():
 		return true
-	case !s.in.Ray.Unknown, s.submitterLeft() && !s.passed(s.transitionEnd()):
+	case !s.in.Ray.Unknown, s.submitterLives() && !s.passed(s.transitionEnd()):
 		return false
 	default:
 		return s.seen() || accepted && !s.ended()
@@ -169,8 +169,8 @@ func (s *step) submitterEnd() time.Time {
 	return s.in.Submitter.FinishedAt.Add(s.in.Limits.SubmitterFinished)
 }
 
-// submitterLeft waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
-func submitterLeft(s *step) bool {
+// submitterTimedOut waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
+func submitterTimedOut(s *step) bool {
 	end := s.submitterEnd()
 	return s.passed(end) && s.in.Ray.answeredSince(end)
 }

@@ -57,8 +57,8 @@ type stage struct {
 	log    []string
 	events []string // their reasons
 	uid    int
-	// ownSubmitter says that the test plays the submitter.
-	ownSubmitter bool
+	// ownSubmitter says that the test plays the submitter, and incomplete that clusters have a head but are not ready.
+	ownSubmitter, incomplete bool
 }
 
 // Eventf implements events.EventRecorder.
@@ -255,8 +255,10 @@ func (s *stage) others(j *rayv1.RayJob, outcomes []dashboard.Status) {
 			head.Name = rc.Name + "-head"
 			s.must(client.IgnoreAlreadyExists(s.store.Create(ctx, head)))
 		}
-		rc.Status.State = rayv1.ClusterStateReady
-		s.must(s.store.Status().Update(ctx, rc))
+		if !s.incomplete {
+			rc.Status.State = rayv1.ClusterStateReady
+			s.must(s.store.Status().Update(ctx, rc))
+		}
 		return
 	}
 	submitter := &batchv1.Job{}
@@ -286,6 +288,21 @@ func (s *stage) others(j *rayv1.RayJob, outcomes []dashboard.Status) {
 		}}}
 		s.must(s.store.Status().Update(ctx, head))
 	}
+}
+
+// look has the operator reconcile once.
+func (s *stage) look() {
+	s.t.Helper()
+	_, err := s.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: demo})
+	s.must(err)
+}
+
+func (s *stage) endSubmitter(how batchv1.JobConditionType, at time.Time) {
+	s.t.Helper()
+	submitter := &batchv1.Job{}
+	s.must(s.store.Get(s.t.Context(), demo, submitter))
+	submitter.Status.Conditions = []batchv1.JobCondition{{Type: how, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	s.must(s.store.Status().Update(s.t.Context(), submitter))
 }
 
 func (s *stage) clusters() int {

@@ -174,12 +174,6 @@ func TestNameThatIsTooLong(t *testing.T) {
 
 // TestLostJobs are what users of KubeRay report as lost: a job whose head or cluster is gone ends, and one whose submitter alone is gone goes on.
 func TestLostJobs(t *testing.T) {
-	submitterEnds := func(s *stage, how batchv1.JobConditionType) {
-		submitter := &batchv1.Job{}
-		s.must(s.store.Get(s.t.Context(), demo, submitter))
-		submitter.Status.Conditions = []batchv1.JobCondition{{Type: how, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		s.must(s.store.Status().Update(s.t.Context(), submitter))
-	}
 	for name, tc := range map[string]struct {
 		happens func(*stage)
 		lost    bool
@@ -201,8 +195,8 @@ func TestLostJobs(t *testing.T) {
 		"the submitter is deleted while the job goes on": {func(s *stage) {
 			s.must(s.store.Delete(s.t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}))
 		}, false, ""},
-		"the submitter fails while the job goes on":             {func(s *stage) { submitterEnds(s, batchv1.JobFailed) }, false, ""},
-		"the submitter is cut off, which looks like a good end": {func(s *stage) { submitterEnds(s, batchv1.JobComplete) }, false, ""},
+		"the submitter fails while the job goes on":             {func(s *stage) { s.endSubmitter(batchv1.JobFailed, time.Now()) }, false, ""},
+		"the submitter is cut off, which looks like a good end": {func(s *stage) { s.endSubmitter(batchv1.JobComplete, time.Now()) }, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJ
 	if problem == "" {
 		problem = strings.Join(s.warnings, "; ")
 	}
-	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() && !jobplan.GivesUp(&rayv1.RayJob{Status: st}) {
+	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() && !jobplan.GivesUp(&st) {
 		st.Message = problem
 	}
 	if s.plan.Rule != "" && !s.held {

@@ -36,7 +36,7 @@ type reach func(context.Context, func(dashboard.Client) error) error
 
 // question is about some jobs of one dashboard.
 type question struct {
-	ids   map[string]bool
+	ids   map[string]bool // whether Ray had the job before
 	reach reach
 	done  chan struct{}
 	// The rest is set before done is closed. A job of which Ray has no record is nil.
@@ -45,9 +45,9 @@ type question struct {
 	errs    map[string]error // of single jobs
 }
 
-// ask returns a job as the dashboard of that key knows it now or later.
-func (q *questions) ask(ctx context.Context, key, id string, r reach) (*dashboard.Job, error) {
-	mine := q.join(key, id, r)
+// ask returns a job as the dashboard of that key knows it now or later. had says that Ray had it before.
+func (q *questions) ask(ctx context.Context, key, id string, had bool, r reach) (*dashboard.Job, error) {
+	mine := q.join(key, id, had, r)
 	select {
 	case <-mine.done:
 		return mine.answers[id], errors.Join(mine.err, mine.errs[id])
@@ -56,7 +56,7 @@ func (q *questions) ask(ctx context.Context, key, id string, r reach) (*dashboar
 	}
 }
 
-func (q *questions) join(key, id string, r reach) *question {
+func (q *questions) join(key, id string, had bool, r reach) *question {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next, busy := q.next[key]
@@ -64,7 +64,7 @@ func (q *questions) join(key, id string, r reach) *question {
 		next = &question{ids: map[string]bool{}, reach: r, done: make(chan struct{})}
 		q.next[key] = next
 	}
-	next.ids[id] = true
+	next.ids[id] = next.ids[id] || had
 	if !busy {
 		go q.serve(key)
 	}
@@ -97,23 +97,25 @@ func (q *questions) serve(key string) {
 	}
 }
 
-// put asks for one job, or for the list if there are more. What the list lacks is asked for by itself: an entry may be unreadable,
-// and all may be too large.
+// put asks for one job, or for the list if there are more. Ray has no record of what the list lacks; only a job that it had before is asked for by
+// itself, since its entry may be unreadable. The same goes for all jobs if the list is unreadable or too large.
 func (q *question) put(ctx context.Context, c dashboard.Client) error {
 	q.answers, q.errs = map[string]*dashboard.Job{}, map[string]error{}
+	listed := false
 	if len(q.ids) > 1 {
 		jobs, err := c.ListJobs(ctx)
 		if err != nil && !errors.Is(err, dashboard.ErrMalformed) && !errors.Is(err, dashboard.ErrTooLarge) {
 			return err
 		}
+		listed = err == nil
 		for i := range jobs {
-			if id := jobs[i].SubmissionID; q.ids[id] {
-				q.answers[id] = &jobs[i]
+			if _, asked := q.ids[jobs[i].SubmissionID]; asked {
+				q.answers[jobs[i].SubmissionID] = &jobs[i]
 			}
 		}
 	}
-	for id := range q.ids {
-		if q.answers[id] != nil {
+	for id, had := range q.ids {
+		if q.answers[id] != nil || listed && !had {
 			continue
 		}
 		job, err := c.GetJob(ctx, id)

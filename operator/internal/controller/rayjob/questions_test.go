@@ -59,7 +59,7 @@ func TestManyJobsOfOneDashboardAreAskedForTogether(t *testing.T) {
 			go func() {
 				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 				for range rounds {
-					if job, err := q.ask(t.Context(), "shared", fmt.Sprint(i), d.reach); err != nil || job == nil || job.SubmissionID != fmt.Sprint(i) {
+					if job, err := q.ask(t.Context(), "shared", fmt.Sprint(i), false, d.reach); err != nil || job == nil || job.SubmissionID != fmt.Sprint(i) {
 						t.Errorf("job %d: got %v, %v", i, job, err)
 					}
 					time.Sleep(3 * time.Second)
@@ -77,16 +77,26 @@ func TestManyJobsOfOneDashboardAreAskedForTogether(t *testing.T) {
 	})
 }
 
-// TestListThatLacksJobs asks for jobs of which the list says nothing.
+// TestListThatLacksJobs asks for jobs of which the list says nothing, if Ray had them before or there is no list.
 func TestListThatLacksJobs(t *testing.T) {
 	down := errors.New("down")
-	for name, tc := range map[string]struct{ listErr, want error }{
-		"unreadable entry": {}, "list too large": {listErr: dashboard.ErrTooLarge}, "down": {listErr: down, want: down},
+	for name, tc := range map[string]struct {
+		listErr, want error
+		requests      int32
+	}{
+		"unreadable entry": {requests: 2}, "list too large": {listErr: dashboard.ErrTooLarge, requests: 5}, "down": {listErr: down, want: down, requests: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := &question{ids: map[string]bool{"a": true, "missing": true, "broken": true}}
-				err := q.put(t.Context(), &slowDashboard{listErr: tc.listErr})
+				q := &question{ids: map[string]bool{"a": false, "b": false, "missing": false, "broken": true}}
+				d := &slowDashboard{listErr: tc.listErr}
+				if tc.listErr == nil {
+					d.list = []dashboard.Job{{SubmissionID: "a"}, {SubmissionID: "b"}}
+				}
+				err := q.put(t.Context(), d)
+				if n := d.requests.Load(); n != tc.requests {
+					t.Errorf("%d requests, want %d", n, tc.requests)
+				}
 				if !errors.Is(err, tc.want) || err == nil && (q.answers["a"] == nil || q.answers["missing"] != nil || len(q.errs) != 1) {
 					t.Errorf("got %v, %v", q.answers, err)
 				}
@@ -98,7 +108,7 @@ func TestListThatLacksJobs(t *testing.T) {
 func TestPanicOfADashboardClientEndsNoProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuestions(clock.RealClock{})
-		_, err := q.ask(t.Context(), "shared", "a", func(context.Context, func(dashboard.Client) error) error { panic("no such thing") })
+		_, err := q.ask(t.Context(), "shared", "a", false, func(context.Context, func(dashboard.Client) error) error { panic("no such thing") })
 		if err == nil || !strings.Contains(err.Error(), "no such thing") {
 			t.Errorf("error %v", err)
 		}

@@ -35,7 +35,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	switch {
 	case s.job.DeletionTimestamp != nil:
 		ending = "deleted"
-	case jobplan.GivesUp(s.job):
+	case jobplan.GivesUp(&s.job.Status):
 		ending = "given up"
 	}
 	s.in.EndingSince = o.known.since(s, "end", ending)

@@ -36,7 +36,9 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 	finished := false
 	switch s.mode() {
 	case rayv1.K8sJobMode, rayv1.InteractiveMode: // of an interactive one KubeRay deletes a Job, too
-		finished, err = o.job(ctx, s)
+		if finished, err = o.job(ctx, s); err == nil && !s.in.EndingSince.IsZero() {
+			s.in.Submitter.Pods, err = o.pods(ctx, s, s.in.Submitter.Found && !finished)
+		}
 	case rayv1.SidecarMode:
 		finished, err = o.sidecar(ctx, s)
 	case rayv1.HTTPMode:
@@ -52,11 +54,6 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.state() == rayv1.JobDeploymentStatusInitializing && s.job.Status.DashboardURL == "" && s.in.Cluster.Dashboard == "" {
 		return false, nil // is not made before there is an address, and need not be looked for
-	}
-	if !s.in.EndingSince.IsZero() {
-		if s.in.Submitter.Pods, err = o.pods(ctx, s); err != nil {
-			return false, err
-		}
 	}
 	j := &batchv1.Job{}
 	found, err := o.find(ctx, s, s.job.Name, j)
@@ -76,15 +73,28 @@ func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, er
 	return s.endedJob(j), o.label(ctx, s, j)
 }
 
-// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not hold them.
-func (o *observeSubmitter) pods(ctx context.Context, s *scope) (bool, error) {
+// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not hold them. No more are
+// made after the last.
+func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (bool, error) {
+	const ends = "end of Pods"
+	if making {
+		o.known.since(s, ends, "")
+		return false, nil
+	}
+	if _, ended := o.known.Get(s.job.UID, ends); ended {
+		return false, nil
+	}
 	var list corev1.PodList
 	if err := o.live.List(ctx, &list, client.InNamespace(s.job.Namespace), client.MatchingLabels{
 		batchv1.JobNameLabel: s.job.Name, rayv1.LabelOriginatedFromCRName: s.job.Name, rayv1.LabelOriginatedFromCRD: kind.Kind,
 	}); err != nil {
 		return false, fmt.Errorf("listing the Pods of the submitter: %w", err)
 	}
-	return slices.ContainsFunc(list.Items, func(p corev1.Pod) bool { return !ended(&p) }), nil
+	if slices.ContainsFunc(list.Items, func(p corev1.Pod) bool { return !ended(&p) }) {
+		return true, nil
+	}
+	o.known.since(s, ends, "seen")
+	return false, nil
 }
 
 // label makes a Job that KubeRay made visible to the cache, which goes by a label that KubeRay does not set.

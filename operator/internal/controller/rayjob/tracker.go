@@ -69,10 +69,11 @@ func (t *tracker) follow(s *scope) (changed bool) {
 	}
 	t.point(s)
 	id, cluster, key := s.target.job, s.target.cluster, client.ObjectKeyFromObject(s.job)
+	had := s.answer.Value.job != nil || s.job.Status.JobStatus != rayv1.JobStatusNew
 	got := t.poller.Observe(*s.target, string(s.job.UID), poll.Query[answer]{
 		Interval: t.interval, Timeout: requestTimeout, Revision: st.Revision(),
 		Ask: func(ctx context.Context) (a answer, err error) {
-			a.job, err = t.questions.ask(ctx, string(cluster)+" "+st.Revision(), id, func(ctx context.Context, do func(dashboard.Client) error) error {
+			a.job, err = t.questions.ask(ctx, string(cluster)+" "+st.Revision(), id, had, func(ctx context.Context, do func(dashboard.Client) error) error {
 				return t.dashboards.Call(ctx, st, do)
 			})
 			return a, err
