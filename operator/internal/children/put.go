@@ -1,10 +1,14 @@
 package children
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"reflect"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,17 +47,25 @@ func whyNotOurs(what string, current client.Object, ours *metav1.OwnerReference)
 	return &errNotOwned{what: what, controller: theirs, found: current}
 }
 
-// held is what put does where the object differs from what is asked for, but must not be changed now.
-const held Operation = "held"
+// errRepaired says that the same repair was made several times not long ago.
+type errRepaired struct {
+	what string
+	wait time.Duration
+}
+
+// Error implements error.
+func (e *errRepaired) Error() string {
+	return e.what + " is changed by something else as soon as it is put right; it is tried less often now"
+}
 
 // put makes current look like the child. current is what the cache shows under that name, and nil when it shows
 // nothing; it may be the metadata alone, and then only metadata is compared. On return without error Desired is the object as the
-// server has it, or has its metadata. With hold nothing that exists is changed.
+// server has it, or has its metadata.
 //
 // Fields that Desired leaves empty, and labels and annotations that it does not mention, are not touched: they may be
 // defaults, or belong to the user. Only an annotation that an earlier Desired asked for goes when it is no longer asked for.
-// What is peculiar to a kind is in kinds.go. Errors can be errNotOwned, errBeingDeleted or those of the API server.
-func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current client.Object, hold bool) (Operation, error) {
+// What is peculiar to a kind is in kinds.go. Errors can be errNotOwned, errBeingDeleted, errRepaired or those of the API server.
+func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Child, current client.Object) (Operation, error) {
 	if !c.AsFound && c.Patch == nil {
 		track(c.Desired)
 	}
@@ -81,25 +93,37 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current 
 	if err != nil {
 		return None, fmt.Errorf("building the patch for %s: %w", what, err)
 	}
-	if patch == nil || hold {
+	if patch == nil {
 		copyInto(current, c.Desired)
-		if patch == nil {
-			return None, nil
-		}
-		return held, nil
+		return None, nil
+	}
+	asked := a.generation ^ contentOf(patch, current)
+	if wait := w.repairs.Wait(a.key, asked); wait > 0 {
+		copyInto(current, c.Desired)
+		return None, &errRepaired{what: what, wait: wait}
 	}
 	// The answer is decoded into what the patch is sent for, so that must be a copy: current belongs to the cache.
 	target := current.DeepCopyObject().(client.Object)
 	if err := w.config.Client.Patch(ctx, target, patch); err != nil {
 		return None, fmt.Errorf("patching %s: %w", what, err)
 	}
+	w.repairs.Failed(a.key, asked, struct{}{})
 	copyInto(target, c.Desired)
 	return Update, nil
 }
 
+// contentOf tells repairs apart: the owner may ask for something else although its generation is the same.
+func contentOf(patch client.Patch, current client.Object) int64 {
+	body, _ := patch.Data(current) // a RawPatch has no error
+	return int64(crc32.ChecksumIEEE(bytes.ReplaceAll(body, []byte(strconv.Quote(current.GetResourceVersion())), nil))) << 31
+}
+
 // patchFor returns what makes current right, nil for nothing to do.
 func (w *Writer) patchFor(c Child, current client.Object) (client.Patch, error) {
-	if c.Patch != nil {
+	switch {
+	case c.AsFound:
+		return nil, nil
+	case c.Patch != nil:
 		return c.Patch(current)
 	}
 	kind, err := w.kindOf(c.Desired)

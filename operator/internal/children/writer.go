@@ -18,20 +18,19 @@ import (
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/overlay"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
 const (
-	// RetryAfter is the wait after the first refusal, and how often to see whether a name that somebody else holds is free:
-	// nothing tells of that, because what is not ours is not watched.
+	// RetryAfter is the wait after the first refusal, and how often to see whether a name that something else holds is free: the
+	// objects of others are not watched.
 	RetryAfter = 15 * time.Second
-	// predecessorRetry is how often to see whether the child of a deleted owner of the same name is gone. It is not watched for this owner.
-	predecessorRetry = time.Second
+	// soonGone is how often to see whether a conflict is over, and whether the child of a deleted owner of the same name is gone.
+	soonGone = time.Second
 	// longestRetry is the longest wait between attempts at a child that is refused or that something else keeps changing.
 	longestRetry = 5 * time.Minute
-	// freePatches is how often a child is repaired at once before something that changes it back is suspected.
-	freePatches = 3
+	// freeRepairs is how often the same repair is made at once.
+	freeRepairs = 3
 )
 
 // Config is what a Writer needs. All but Optional and Ours is required.
@@ -57,9 +56,8 @@ type OptionalReader interface {
 type Writer struct {
 	config  Config
 	written *overlay.Overlay[client.Object]
-	stale   *reconcile.Versions
 	refused *backoff.Limiter[*Failure] // what the API server refuses; nil for what is missing
-	patched *backoff.Limiter[struct{}]
+	repairs *backoff.Limiter[struct{}] // patches that were made
 
 	// sights are the generations of owners for which an object of the user's was found.
 	sights byowner.Map[string, int64]
@@ -70,9 +68,8 @@ func New(c Config) *Writer {
 	return &Writer{
 		config:  c,
 		written: overlay.New[client.Object](c.Clock, nil),
-		stale:   reconcile.NewVersions(c.Clock),
 		refused: backoff.New[*Failure](c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
-		patched: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freePatches - 1}),
+		repairs: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freeRepairs - 1}),
 	}
 }
 
@@ -89,24 +86,18 @@ type Child struct {
 	MayBeUsers bool
 	// AsFound says that a child that is there is used as it is, and never changed.
 	AsFound bool
-	// Variant tells apart what one generation of the owner asks for, where that changes by itself: to patch a child to another variant is no
-	// sign of something that changes it back. 0 is one of them.
-	Variant uint32
 	// Gone is an object of the name that was just removed, which the cache may still show.
 	Gone types.UID
 }
 
 // Gone is called by a watch when a child is gone.
-func (w *Writer) Gone(owner, object types.UID) {
-	w.written.Gone(owner, object)
-	w.stale.Forget(object)
-}
+func (w *Writer) Gone(owner, object types.UID) { w.written.Gone(owner, object) }
 
 // Forget drops what is known about an owner that is gone.
 func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
-	w.patched.Forget(owner)
+	w.repairs.Forget(owner)
 	w.sights.Forget(owner)
 }
 
@@ -145,30 +136,19 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
-	asked := a.generation ^ int64(c.Variant)<<31
-	brake := w.patched.Wait(a.key, asked)
 	exists := r.Object != nil
-	done, err := w.put(ctx, owner, c, r.Object, brake > 0 || c.AsFound)
+	done, err := w.put(ctx, owner, a, c, r.Object)
 	if err != nil {
 		w.failed(a, c, exists, err, r)
 		return
 	}
-	r.Object = c.Desired
-	switch {
-	case done == held && !c.AsFound:
-		r.After = brake
-		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
-			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
-		return
-	case done == Create:
-		r.After = overlay.Timeout // see attempt
-	case done == Update:
-		w.patched.Failed(a.key, asked, struct{}{})
-	}
-	if done == Create || done == Update {
-		r.Done = done
+	r.Object, r.Done = c.Desired, done
+	if done != None {
 		w.written.Written(a.key.Owner, a.key.Attempt, kept(c.Desired))
 		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
+	}
+	if done == Create {
+		r.After = overlay.Timeout // see attempt
 	}
 	w.refused.Succeeded(a.key)
 }
@@ -267,10 +247,6 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 		r.Failure, _ = w.refused.Last(a.key, a.generation)
 		return true
 	}
-	if r.Object != nil && w.stale.Stale(r.Object) {
-		r.Stale, r.After = true, reconcile.StaleTimeout // the watch tells earlier
-		return true
-	}
 	return false
 }
 
@@ -279,6 +255,7 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
 	var foreign *errNotOwned
+	var again *errRepaired
 	f.Taken = errors.As(err, &foreign)
 	if exists && !f.Taken { // what is somebody else's is only in the way of ours
 		f.Operation = Update
@@ -290,13 +267,13 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
 		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
-	case errors.Is(err, errPredecessor):
-		r.Stale, r.After = true, predecessorRetry
+	case errors.Is(err, errPredecessor), exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		r.Stale, r.After = true, soonGone
+	case errors.As(err, &again):
+		f.Refusal = ""
+		r.Object, r.Failure, r.After = c.Desired, &f, again.wait
 	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
-	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
-		w.stale.Replaced(r.Object)
-		r.Stale, r.After = true, reconcile.StaleTimeout
 	case f.Taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:

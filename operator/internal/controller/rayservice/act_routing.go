@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +28,7 @@ func (a *act) services(ctx context.Context, s *scope) error {
 	if !there || !thereToo {
 		return nil
 	}
-	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service), Variant: variant(rc.Name)})
+	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service)})
 	if !s.took(a.said, whatService, head) {
 		return head.Err
 	}
@@ -38,19 +37,12 @@ func (a *act) services(ctx context.Context, s *scope) error {
 		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")
 		return nil
 	}
-	serve := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Variant: variant(serving.Name)})
+	serve := a.children.Ensure(ctx, s.service, children.Child{Desired: desired})
 	s.took(a.said, whatService, serve)
 	if serve.Err != nil {
 		return serve.Err
 	}
 	return a.renamed(ctx, s)
-}
-
-// variant tells apart where requests are led in the course of an upgrade.
-func variant(where string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(where)) // never fails
-	return h.Sum32()
 }
 
 // renamed deletes serve Services of earlier names.
@@ -117,7 +109,7 @@ func (a *act) route(ctx context.Context, s *scope) error {
 		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
 	}
 	desired := rayservice.Route(s.service, backends)
-	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Variant: variant(fmt.Sprint(backends)), Keep: func(current client.Object) {
+	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Keep: func(current client.Object) {
 		if found, ok := current.(*unstructured.Unstructured); ok {
 			rayservice.KeepRoute(desired, found)
 		}
