@@ -113,14 +113,9 @@ func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
 
 // release takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
 func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
-	rc := s.cluster
-	finalizers := slices.DeleteFunc(slices.Clone(rc.Finalizers), func(x string) bool { return x == rayv1.FinalizerGCSFTRedisCleanup })
-	saved, err := setFinalizers(ctx, f.client, f.versions, rc, finalizers)
-	switch {
-	case err != nil:
-		return reconcile.Outcome{}, err
-	case !saved:
-		return reconcile.Outcome{After: reconcile.Soon}, nil
+	saved, err := f.versions.SetFinalizer(ctx, f.client, s.cluster, rayv1.FinalizerGCSFTRedisCleanup, false)
+	if err != nil || !saved {
+		return reconcile.Outcome{After: reconcile.Soon}, err
 	}
 	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.Note)
 	if e.Reason != "" {

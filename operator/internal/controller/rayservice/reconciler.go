@@ -101,7 +101,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said, refused: r.refused}
 	return []reconcile.Step[*scope]{
 		{Name: "clusters", Run: (&observeClusters{client: c.Client, live: c.Live, version: c.Version}).Run},
-		{Name: "finalize", Run: (&finalize{client: c.Client, live: c.Live, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
+		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
 		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
 		{Name: "services", Run: (&observeServices{client: c.Client, live: c.Live}).Run},
 		{Name: "routing", Run: (&observeRouting{optional: r.optional}).Run},
