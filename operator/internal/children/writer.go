@@ -55,7 +55,7 @@ type OptionalReader interface {
 // Writer writes children. It may be used from several goroutines, for one owner by one at a time.
 type Writer struct {
 	config  Config
-	written *overlay.Overlay[client.Object]
+	written byowner.Map[string, write]
 	refused *backoff.Limiter[*Failure] // what the API server refuses; nil for what is missing
 	repairs *backoff.Limiter[struct{}] // patches that were made
 
@@ -67,7 +67,6 @@ type Writer struct {
 func New(c Config) *Writer {
 	return &Writer{
 		config:  c,
-		written: overlay.New[client.Object](c.Clock, nil),
 		refused: backoff.New[*Failure](c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
 		repairs: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freeRepairs - 1}),
 	}
@@ -89,9 +88,6 @@ type Child struct {
 	// Gone is an object of the name that was just removed, which the cache may still show.
 	Gone types.UID
 }
-
-// Gone is called by a watch when a child is gone.
-func (w *Writer) Gone(owner, object types.UID) { w.written.Gone(owner, object) }
 
 // Forget drops what is known about an owner that is gone.
 func (w *Writer) Forget(owner types.UID) {
@@ -144,7 +140,7 @@ func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Ch
 	}
 	r.Object, r.Done = c.Desired, done
 	if done != None {
-		w.written.Written(a.key.Owner, a.key.Attempt, kept(c.Desired))
+		w.written.Set(a.key.Owner, a.key.Attempt, write{object: kept(c.Desired), at: w.config.Clock.Now()})
 		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
 	}
 	if done == Create {
@@ -165,22 +161,54 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Object.GetDeletionTimestamp() != nil || !w.ours(owner, r.Object) {
 		return r
 	}
-	// The UID goes along, so that an object that took the name since is safe.
-	err := w.config.Client.Delete(ctx, r.Object.DeepCopyObject().(client.Object),
-		client.Preconditions{UID: new(r.Object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	switch {
-	case err == nil:
-		r.Done = Delete
-		w.written.Gone(owner.GetUID(), r.Object.GetUID()) // or a child that was made a moment ago would be taken to be there
-		w.refused.Succeeded(a.key)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
-		w.refused.Succeeded(a.key)
-	case Lasting(err):
-		w.refuse(a, &r, Failure{Operation: Delete, Message: fmt.Sprintf("deleting %s: %v", w.describe(o), err), Cause: err, Refusal: report.Refusal(err)})
-	default:
-		r.Err = fmt.Errorf("deleting %s: %w", w.describe(o), err)
+	object, gone := r.Object.DeepCopyObject().(client.Object), false
+	w.do(a, &r, Delete, func() error {
+		// The UID goes along, so that an object that took the name since is safe.
+		err := w.config.Client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if gone = apierrors.IsNotFound(err) || apierrors.IsConflict(err); err == nil || gone {
+			return nil
+		}
+		return fmt.Errorf("deleting %s: %w", w.describe(o), err)
+	})
+	if gone { // or another has its name
+		r.Done = None
+	} else if r.Done == Delete {
+		w.written.Delete(a.key.Owner, a.key.Attempt) // or a child that was made a moment ago would be taken to be there
 	}
 	return r
+}
+
+// Do makes a write for the owner that is none of a child, such as a patch of an object that another controller looks after. It waits after a
+// refusal as those do. Stale says that the object has changed since it was read, or is gone.
+func (w *Writer) Do(owner client.Object, operation Operation, kind, name string, write func() error) Result {
+	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: string(operation) + " " + kind + " " + name}, generation: owner.GetGeneration()}
+	r := Result{Kind: kind, Name: name}
+	if w.tooEarly(a, &r) {
+		return r
+	}
+	w.do(a, &r, operation, func() error {
+		if err := write(); err != nil {
+			return fmt.Errorf("%s %s %s: %w", doing[operation], kind, name, err)
+		}
+		return nil
+	})
+	return r
+}
+
+var doing = map[Operation]string{Create: "creating", Update: "patching", Delete: "deleting"}
+
+func (w *Writer) do(a attempt, r *Result, operation Operation, write func() error) {
+	switch err := write(); {
+	case err == nil:
+		r.Done = operation
+		w.refused.Succeeded(a.key)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		r.Stale, r.After = true, soonGone
+	case Lasting(err):
+		w.refuse(a, r, Failure{Operation: operation, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)})
+	default:
+		r.Err = err
+	}
 }
 
 // SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
@@ -199,16 +227,16 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	if want {
 		refs = append(refs, ref)
 	}
-	patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
-	if err == nil {
-		err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
-	}
-	if err != nil {
-		w.failed(a, Child{}, true, fmt.Errorf("patching the owner of %s: %w", w.describe(current), err), &r)
-		return r
-	}
-	r.Done = Update
-	w.refused.Succeeded(a.key)
+	w.do(a, &r, Update, func() error {
+		patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
+		if err == nil {
+			err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
+		}
+		if err != nil {
+			return fmt.Errorf("patching the owner of %s: %w", w.describe(current), err)
+		}
+		return nil
+	})
 	return r
 }
 
@@ -231,11 +259,8 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 		r.Err = err
 		return a, r
 	}
-	if found := w.written.Find(a.key.Owner, a.key.Attempt, cached); found != nil {
-		r.Object = *found
-		if cached == nil {
-			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
-		}
+	if r.Object = w.latest(a, cached); r.Object != nil && cached == nil {
+		r.After = overlay.Timeout // should the cache never show it no event comes when the write no longer counts
 	}
 	return a, r
 }

@@ -42,7 +42,7 @@ func (r *run) head(ctx context.Context) bool {
 		r.again(FirstRetry)
 		return false
 	}
-	r.written.Written(r.cluster.GetUID(), "", desired)
+	r.written.Written(r.cluster.GetUID(), desired)
 	r.result.CreatedHead = desired.Name
 	r.result.Created = append(r.result.Created, desired)
 	return true
@@ -92,7 +92,7 @@ func (r *run) workers(ctx context.Context) {
 		if err := r.client.Create(ctx, p); err != nil {
 			return err
 		}
-		r.written.Written(r.cluster.GetUID(), "", p)
+		r.written.Written(r.cluster.GetUID(), p)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		o := r.group(g.Name)

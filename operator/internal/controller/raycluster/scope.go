@@ -105,16 +105,14 @@ func (s *scope) dependent(r children.Result) {
 	if kind == "PersistentVolumeClaim" {
 		kind = "PVC"
 	}
-	switch r.Done {
-	case children.Create:
-		s.events = append(s.events, report.Normal("Created"+kind, actionCreate, "Created %s %s", r.Kind, r.Name))
-	case children.Update:
-		if !keptQuiet[kind] {
-			s.events = append(s.events, report.Normal("Updated"+kind, actionUpdate, "Updated %s %s", r.Kind, r.Name))
+	for _, e := range r.Events(kind, func(string) bool { return false }) {
+		switch {
+		case r.Done == children.Update && keptQuiet[kind]:
+			continue
+		case r.Done == children.Delete:
+			e.Note += ", which the spec no longer asks for"
 		}
-	case children.Delete:
-		s.events = append(s.events, report.Normal("Deleted"+kind, actionDelete, "Deleted %s %s, which the spec no longer asks for", r.Kind, r.Name))
-	case children.None:
+		s.events = append(s.events, e)
 	}
 	if f := r.Failure; f != nil {
 		reason := "FailedTo" + string(f.Operation) + kind

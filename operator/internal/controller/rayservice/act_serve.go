@@ -13,6 +13,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -62,15 +63,14 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 func (a *act) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) error {
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
 	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
-	done, err := a.write(s, "label "+head.Name, func(why string) report.Event { return eventNotLabelled(head.Name, why) },
-		func() error { return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)) }) // the cached Pod is not complete
-	if done && a.said.News(s.service.UID, "label "+string(head.UID), value) {
-		s.events = append(s.events, eventLabelled(head.Name, value))
+	r := a.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is not complete
+		return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	})
+	if r.Done == children.Update && a.said.News(s.service.UID, "label "+string(head.UID), value) {
+		s.events = append(s.events, report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", head.Name, value))
 	}
-	if err != nil {
-		return fmt.Errorf("labelling head Pod %s: %w", head.Name, err)
-	}
-	return nil
+	r.Done = children.None
+	return s.took(a.said, whatLabel, r)
 }
 
 // watches has Ray Serve asked on the clusters that are used, and forgets the others.
@@ -145,12 +145,7 @@ func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) se
 
 // deleteService deletes a Service that was found on the API server, also where the cache does not know it.
 func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
-	done, err := a.write(s, "delete "+svc.Name, func(why string) report.Event { return report.Warning("FailedToDeleteService", "Delete", why) },
-		func() error {
-			return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		})
-	if done {
-		s.events = append(s.events, report.Normal("DeletedService", "Delete", "Deleted Service %s", svc.Name))
-	}
-	return err
+	return s.took(a.said, whatService, a.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
+		return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}))
 }

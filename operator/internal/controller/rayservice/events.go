@@ -27,14 +27,6 @@ func eventNotDeployed(cluster string, capacity bool, why string) report.Event {
 	return report.Warning("FailedToUpdateServeApplications", actionUpdate, "RayCluster "+cluster+": "+why)
 }
 
-func eventLabelled(pod, value string) report.Event {
-	return report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", pod, value)
-}
-
-func eventNotLabelled(pod, why string) report.Event {
-	return report.Warning("FailedToUpdateHeadPodServeLabel", actionUpdate, "Head Pod "+pod+": "+why)
-}
-
 func eventTimedOut(text string) report.Event {
 	return report.Warning("RayServiceInitializingTimeout", actionReconcile, text)
 }

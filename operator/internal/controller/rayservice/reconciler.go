@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -71,7 +69,6 @@ type Reconciler struct {
 	tracker  *tracker
 	optional *served.Watches
 	refusals byowner.Map[string, []string]
-	refused  *backoff.Limiter[string]
 	steps    []reconcile.Step[*scope]
 	// enqueue puts a RayService into the work queue; nil before there is one.
 	enqueue atomic.Pointer[func(types.NamespacedName)]
@@ -88,9 +85,8 @@ func New(c Config) *Reconciler {
 		optional: &served.Watches{Kinds: c.APIs},
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
-	r.refused = backoff.New[string](c.Clock, backoff.Config{First: children.RetryAfter, Last: 5 * time.Minute})
 	r.tracker = newTracker(c, r.wake)
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget, r.refused.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
 	r.steps = r.list()
 	return r
 }
@@ -98,7 +94,7 @@ func New(c Config) *Reconciler {
 // list is the order of work.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	c := r.config
-	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said, refused: r.refused}
+	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said}
 	return []reconcile.Step[*scope]{
 		{Name: "clusters", Run: (&observeClusters{client: c.Client, live: c.Live, version: c.Version}).Run},
 		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable

@@ -60,8 +60,7 @@ func deleteCluster(ctx context.Context, w *children.Writer, said *report.Once, s
 	if r.Done == children.Delete && !said.News(s.service.UID, "deleted "+rc.Name, string(rc.UID)) {
 		r.Done = children.None
 	}
-	s.took(said, whatCluster, r)
-	return r.Err
+	return s.took(said, whatCluster, r)
 }
 
 // set adds or removes the finalizer. The list ends if the object has changed since it was read.
