@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -171,4 +173,40 @@ func (r *run) group(name string) *GroupResult {
 	}
 	r.result.Groups = append(r.result.Groups, GroupResult{Name: name})
 	return &r.result.Groups[len(r.result.Groups)-1]
+}
+
+// attempt is what is tried for a group.
+type attempt struct {
+	operation operation
+	group     string
+}
+
+type operation string
+
+const (
+	creating operation = "create"
+	deleting operation = "delete"
+)
+
+func (a attempt) key(cluster metav1.Object) backoff.Key {
+	return backoff.Key{Owner: cluster.GetUID(), Attempt: string(a.operation) + "/" + a.group}
+}
+
+// last is what the API server said when it last refused this for the generation of the cluster.
+func (x *Executor) last(cluster metav1.Object, a attempt) []Failure {
+	failures, _ := x.refused.Last(a.key(cluster), cluster.GetGeneration())
+	return failures
+}
+
+// settle forgets attempts to create Pods of groups that lack none: a request that timed out may have succeeded.
+func (r *run) settle() {
+	lacking := map[string]bool{rayv1.HeadGroupName: r.work.Head != nil}
+	for _, g := range r.work.Groups {
+		lacking[g.Name] = true
+	}
+	for name := range r.refused.Attempts(r.cluster.UID) {
+		if group, create := strings.CutPrefix(name, string(creating)+"/"); create && !lacking[group] {
+			r.refused.Succeeded(attempt{creating, group}.key(r.cluster))
+		}
+	}
 }

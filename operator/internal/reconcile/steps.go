@@ -3,6 +3,10 @@ package reconcile
 import (
 	"context"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
 // Step is one part of a reconcile. S is what the steps of one run share.
@@ -66,3 +70,12 @@ const Soon = 10 * time.Millisecond
 
 // LastRetry is the longest wait between two attempts at what fails, of a reconcile or of a write. Deadlines are looked at in between.
 const LastRetry = 30 * time.Second
+
+// Limited returns o with a rate limiter, unless it has one. The default of controller-runtime waits for up to a quarter of an hour,
+// which is too long after an outage.
+func Limited(o controller.Options) controller.Options {
+	if o.RateLimiter == nil {
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](Soon, LastRetry)
+	}
+	return o
+}

@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // maxNote is the longest note of an event that the API server takes.
@@ -53,3 +56,33 @@ func Send(recorder events.EventRecorder, object runtime.Object, list []Event) {
 func (e Event) alike(other Event) bool {
 	return e.Type == other.Type && e.Reason == other.Reason && e.Action == other.Action
 }
+
+// Once remembers what was said about an object, so that it is said again only when it differs. All of it can be lost at any time:
+// what holds is said once more then, unless a stored condition says it already. The zero value is ready; it may be used from
+// several goroutines.
+type Once struct {
+	said byowner.Map[string, []string] // texts by subject
+}
+
+// Has reports whether the text is among those said last on the subject.
+func (o *Once) Has(object types.UID, subject, text string) bool {
+	texts, _ := o.said.Get(object, subject)
+	return slices.Contains(texts, text)
+}
+
+// Say notes all that is said on the subject, in the place of what was said before.
+func (o *Once) Say(object types.UID, subject string, texts ...string) {
+	o.said.Set(object, subject, texts)
+}
+
+// News is Say, and reports whether the text was not among those said last.
+func (o *Once) News(object types.UID, subject, text string) bool {
+	if o.Has(object, subject, text) {
+		return false
+	}
+	o.Say(object, subject, text)
+	return true
+}
+
+// Forget drops an object that is gone.
+func (o *Once) Forget(object types.UID) { o.said.Forget(object) }

@@ -2,7 +2,6 @@ package served
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -125,13 +124,8 @@ func (r *refusals) handle(ctx context.Context, reflector *toolscache.Reflector, 
 		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 		return
 	}
-	resource := err.Error()
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil {
-		resource = status.Status().Details.Kind + "." + status.Status().Details.Group
-	}
-	if _, again := r.logged.LoadOrStore(resource, true); !again {
-		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config",
-			"resource", resource)
+	// The text names the resource, and is the same each time.
+	if _, again := r.logged.LoadOrStore(err.Error(), true); !again {
+		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config")
 	}
 }

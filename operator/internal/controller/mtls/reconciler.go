@@ -30,18 +30,12 @@ const EventSource = "raycluster-mtls-controller"
 
 // Config is what the reconciler needs. All but ClusterDomain is required.
 type Config struct {
-	// Client reads Pods and RayClusters from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// APIs are the kinds of cert-manager, if it is there.
-	APIs *served.Kinds
-	// Recorder sends events.
-	Recorder events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// ClusterDomain is as in names.HeadHost.
-	ClusterDomain string
+	Client        client.Client        // reads Pods and RayClusters from a cache, and writes
+	Live          client.Reader        // reads from the API server
+	APIs          *served.Kinds        // the kinds of cert-manager, if it is there
+	Recorder      events.EventRecorder // sends events
+	Clock         clock.PassiveClock   // tells the time
+	ClusterDomain string               // as in names.HeadHost
 }
 
 // Reconciler keeps the certificates of RayClusters.

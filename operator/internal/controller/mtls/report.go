@@ -1,6 +1,8 @@
 package mtls
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,4 +76,32 @@ func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again t
 	}
 	r.say(rc, subjectAge, eventAged(oldest.Name, oldest.CreationTimestamp.Add(cert.LeafDuration)))
 	return 0
+}
+
+// ready reports whether the Certificate is as its spec says.
+func ready(c *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(c.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["type"] == "Ready" && condition["status"] == "True" && condition["observedGeneration"] == c.GetGeneration()
+	})
+}
+
+// issued reports whether there is a key pair, of whatever age.
+func issued(c *unstructured.Unstructured) bool {
+	_, ok := notAfter(c)
+	return ok || ready(c)
+}
+
+// revision is how often the certificate was issued.
+func revision(c *unstructured.Unstructured) string {
+	n, _, _ := unstructured.NestedInt64(c.Object, "status", "revision")
+	return strconv.FormatInt(n, 10)
+}
+
+// notAfter is the end of the certificate that was issued last.
+func notAfter(c *unstructured.Unstructured) (time.Time, bool) {
+	text, _, _ := unstructured.NestedString(c.Object, "status", "notAfter")
+	t, err := time.Parse(time.RFC3339, text)
+	return t, err == nil
 }

@@ -21,6 +21,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
@@ -144,6 +145,6 @@ func podChanged(e event.UpdateEvent) bool {
 	if !ok1 || !ok2 {
 		return true
 	}
-	return ready(before) != ready(after) || before.Status.PodIP != after.Status.PodIP ||
+	return podplan.Ready(before) != podplan.Ready(after) || before.Status.PodIP != after.Status.PodIP ||
 		before.Labels[rayv1.LabelServe] != after.Labels[rayv1.LabelServe] || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 }
