@@ -112,15 +112,9 @@ type Group struct {
 
 // Result is what one run did.
 type Result struct {
-	// Created are the Pods as the server has them.
+	// Created are the Pods as the server has them, and Deleted those that were deleted.
 	Created []*corev1.Pod
-	// CreatedHead and DeletedHead are names; empty for none.
-	CreatedHead, DeletedHead string
-	// Groups are the workers that were created and deleted, in the order of Work; groups to which nothing was done are left out.
-	Groups []GroupResult
-	// Deleted counts the Pods that were deleted, for the DeleteReasons: sorted, without repeats.
-	Deleted       int
-	DeleteReasons []string
+	Deleted []podplan.Deletion
 	// DeletedAll says that all Pods of the cluster were to be deleted.
 	DeletedAll bool
 	// Failures are what the API server refused, Earlier what it refused before and is too early to be tried again.
@@ -131,12 +125,6 @@ type Result struct {
 	After time.Duration
 	// Err says that the API server did not answer, or has too much to do.
 	Err error
-}
-
-// GroupResult are names of workers of one group.
-type GroupResult struct {
-	Name             string
-	Created, Deleted []string
 }
 
 // Failure is an operation that the API server refused.

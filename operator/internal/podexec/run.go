@@ -27,7 +27,6 @@ func (x *Executor) Run(ctx context.Context, w Work) Result {
 	if !w.Hold && r.head(ctx) {
 		r.workers(ctx)
 	}
-	r.result.Groups = slices.DeleteFunc(r.result.Groups, func(g GroupResult) bool { return len(g.Created)+len(g.Deleted) == 0 })
 	return r.result
 }
 
@@ -62,7 +61,9 @@ func (r *run) delete(ctx context.Context) {
 			return fmt.Errorf("deleting Pod %s: %w", victim.Name, err)
 		}
 		r.written.Deleted(r.cluster.GetUID(), victim.UID)
-		r.noteDeleted(list[i])
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result.Deleted = append(r.result.Deleted, list[i])
 		return nil
 	})
 	for i, d := range list[:n] {
@@ -147,33 +148,6 @@ func (r *run) tooEarly(a attempt) bool {
 }
 
 func (r *run) again(after time.Duration) { r.result.After = reconcile.Sooner(r.result.After, after) }
-
-func (r *run) noteDeleted(d podplan.Deletion) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.Deleted++
-	if d.Group == rayv1.HeadGroupName {
-		r.result.DeletedHead = d.Pod.Name
-	} else {
-		g := r.group(d.Group)
-		g.Deleted = append(g.Deleted, d.Pod.Name)
-	}
-	if !slices.Contains(r.result.DeleteReasons, d.Message) {
-		r.result.DeleteReasons = append(r.result.DeleteReasons, d.Message)
-		slices.Sort(r.result.DeleteReasons)
-	}
-}
-
-// group returns the result of a group; the caller holds the lock.
-func (r *run) group(name string) *GroupResult {
-	for i := range r.result.Groups {
-		if r.result.Groups[i].Name == name {
-			return &r.result.Groups[i]
-		}
-	}
-	r.result.Groups = append(r.result.Groups, GroupResult{Name: name})
-	return &r.result.Groups[len(r.result.Groups)-1]
-}
 
 // attempt is what is tried for a group.
 type attempt struct {
