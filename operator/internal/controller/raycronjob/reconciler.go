@@ -45,9 +45,7 @@ type Config struct {
 
 // Reconciler makes the RayJobs of RayCronJobs.
 type Reconciler struct {
-	client   client.Client
-	clock    clock.PassiveClock
-	recorder events.EventRecorder
+	config   Config
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
@@ -60,7 +58,7 @@ func New(c Config) *Reconciler {
 		c.Local = time.Local
 	}
 	r := &Reconciler{
-		client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		config: c, said: &report.Once{},
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
@@ -95,7 +93,7 @@ type scope struct {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayCronJob{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -104,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := &scope{cron: before.DeepCopy(), scheduled: before.Status.NextScheduleTime != nil, now: r.clock.Now()}
+	s := &scope{cron: before.DeepCopy(), scheduled: before.Status.NextScheduleTime != nil, now: r.config.Clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.cron.Status.NextScheduleTime = nil
 	if !s.next.IsZero() {
@@ -113,12 +111,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && !equality.Semantic.DeepEqual(before.Status, s.cron.Status) {
 		var saved bool
 		var again time.Duration
-		if saved, again, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
+		if saved, again, err = r.versions.SaveStatus(ctx, r.config.Client, before, s.cron); !saved {
 			s.events = report.Done(s.events)
 		}
 		progress.After = reconcile.Sooner(progress.After, again)
 	}
-	report.Send(r.recorder, before, s.events)
+	report.Send(r.config.Recorder, before, s.events)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

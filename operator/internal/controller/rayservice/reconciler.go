@@ -60,9 +60,6 @@ type Config struct {
 // Reconciler runs RayServices.
 type Reconciler struct {
 	config   Config
-	client   client.Client
-	clock    clock.PassiveClock
-	recorder events.EventRecorder
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
@@ -81,7 +78,7 @@ func New(c Config) *Reconciler {
 	}
 	c.Pace = c.Pace.orDefault()
 	r := &Reconciler{
-		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		config: c, said: &report.Once{},
 		optional: &served.Watches{Kinds: c.APIs},
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
@@ -114,7 +111,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayService{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -123,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := newScope(before, r.clock.Now())
+	s := newScope(before, r.config.Clock.Now())
 	s.in.Suffix, s.in.Strategy = r.config.Suffix, serveplan.StrategyOf(&before.Spec, r.config.Gates)
 	s.in.Refusals, _ = r.refusals.Get(before.UID, "")
 	progress, err := reconcile.Run(ctx, r.steps, s)
@@ -132,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if progress.Done("plan") { // what could not be done is seen by the next look, and the status says what is
 		saveErr = r.persist(ctx, before, s)
 	} else {
-		report.Send(r.recorder, before, report.Done(s.events))
+		report.Send(r.config.Recorder, before, report.Done(s.events))
 	}
 	if err := errors.Join(err, saveErr); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime

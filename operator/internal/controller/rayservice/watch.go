@@ -128,7 +128,7 @@ func (r *Reconciler) ofOwner(ctx context.Context, namespace, cluster string) []c
 		return nil
 	}
 	rc := &rayv1.RayCluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
+	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
 		return nil
 	}
 	owner := owned.Controller(rc, kind)
