@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -104,10 +105,7 @@ func servePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 
 // ServePort is the port at which a cluster serves requests: that of the head's container which is named serve, else 8000.
 func ServePort(rc *rayv1.RayCluster) int32 {
-	if port, ok := headPorts(rc)[rayv1.PortServe]; ok {
-		return port
-	}
-	return rayv1.DefaultServePort
+	return cmp.Or(headPorts(rc)[rayv1.PortServe], rayv1.DefaultServePort)
 }
 
 func serviceMeta(rs *rayv1.RayService, rc *rayv1.RayCluster, name string) metav1.ObjectMeta {
