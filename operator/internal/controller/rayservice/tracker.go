@@ -236,7 +236,7 @@ func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []t
 			continue
 		}
 		t.serves.Unobserve(cluster, string(service))
-		t.serves.Remove(cluster)
+		t.serves.Forget(cluster, commandDeploy)
 		if k.probed != nil {
 			t.probes.Unobserve(*k.probed, string(cluster))
 		}
