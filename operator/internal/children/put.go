@@ -34,8 +34,7 @@ func (e *errNotOwned) Error() string {
 // errBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
 var errBeingDeleted = errors.New("is being deleted")
 
-// errPredecessor says that the object belongs to an owner of the same kind and name that was deleted before this one was made. The garbage
-// collector removes it soon.
+// errPredecessor says that the object belongs to a deleted owner of the same kind and name. The garbage collector removes it soon.
 var errPredecessor = errors.New("belongs to a deleted owner of the same name")
 
 // whyNotOurs says why current is not ours. ours names the owner as a controller; nil if that is not known.
@@ -58,13 +57,11 @@ func (e *errRepaired) Error() string {
 	return e.what + " is changed by something else as soon as it is put right; it is tried less often now"
 }
 
-// put makes current look like the child. current is what the cache shows under that name, and nil when it shows
-// nothing; it may be the metadata alone, and then only metadata is compared. On return without error Desired is the object as the
-// server has it, or has its metadata.
+// put creates the child, or patches current, which the cache shows under its name. If current is metadata only, only that is compared.
+// Without error Desired becomes what the server has.
 //
-// Fields that Desired leaves empty, and labels and annotations that it does not mention, are not touched: they may be
-// defaults, or belong to the user. Only an annotation that an earlier Desired asked for goes when it is no longer asked for.
-// What is peculiar to a kind is in kinds.go. Errors can be errNotOwned, errBeingDeleted, errRepaired or those of the API server.
+// Fields that Desired leaves empty, and labels and annotations that it does not mention, stay: they may be defaults, or belong to the user.
+// Only annotations of an earlier Desired are removed. Rules of single kinds are in kinds.go. Errors can be errNotOwned, errBeingDeleted, errRepaired or those of the API server.
 func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Child, current client.Object) (Operation, error) {
 	if !c.AsFound && c.Patch == nil {
 		track(c.Desired)
@@ -140,8 +137,7 @@ func (w *Writer) ours(owner metav1.Object, current client.Object) bool {
 	return metav1.IsControlledBy(current, owner)
 }
 
-// create makes desired, which then is the object as the server has it. If the name is taken it returns the object that has it,
-// whoever's that is; nil after success.
+// create makes desired, which becomes what the server has. If the name is taken it returns the object that has it.
 func (w *Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
 	attempt := desired.DeepCopyObject().(client.Object)
 	err := w.config.Client.Create(ctx, attempt)

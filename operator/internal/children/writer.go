@@ -76,8 +76,7 @@ func New(c Config) *Writer {
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep, if set, is called with our own object as it was found, before Desired is compared with it. It can take over into
-	// Desired what others put there and may stay.
+	// Keep copies into Desired what others have put into our object and may stay; unset copies nothing.
 	Keep func(current client.Object)
 	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what Desired asks for.
 	Patch func(current client.Object) (client.Patch, error)
@@ -211,9 +210,8 @@ func (w *Writer) do(a attempt, r *Result, operation Operation, write func() erro
 	}
 }
 
-// SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
-// tie to the owner or not. An object with another controller is refused when it is to be owned, and left alone otherwise. current is
-// not changed.
+// SetController adds or removes the owner as the controller of an existing object, whose life the user may tie to the owner or not. An object
+// with another controller is refused, or left alone. current is not changed.
 func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
 	a, r := w.attempt(ctx, owner, current)
 	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
@@ -275,8 +273,7 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	return false
 }
 
-// failed sorts errors: what the user has to see and repair is noted and tried again later, what somebody else's write caused is
-// tried again when the watch shows that, and what only the API server knows is handed up.
+// failed sorts errors: a failure for the user to repair is tried again later, a conflict soon, and an error of the API server is returned.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
 	var foreign *errNotOwned

@@ -1,10 +1,8 @@
-// Package overlay makes a cache that lags behind show our own writes: it remembers what was written until the cache shows it, and
-// lays that over what the cache says. Whoever decides from the result cannot create or delete an object a second time, and
-// never has to wait for the cache.
+// Package overlay adds our own writes to a cache that lags behind, until the cache shows them. A decision from the result does not create
+// or delete an object a second time, and does not wait for the cache.
 //
-// It is in memory only, and that is enough. After a restart nothing is remembered, but no reconcile runs before the caches are
-// filled from a list made after the start, which shows every write that the API server had accepted by then. A create that was
-// still in flight when the process died can show up later; who must not have two gives the object a fixed name.
+// Memory is enough: after a restart no reconcile runs before the caches are filled from a list that shows every accepted write. A create
+// that was in flight when the process died can show up later; an object that must be unique needs a fixed name.
 package overlay
 
 import (
@@ -53,8 +51,7 @@ func (o *Overlay[T]) Deleted(owner, object types.UID) {
 	o.writes.Set(owner, object, write[T]{deleted: true, at: o.clock.Now()})
 }
 
-// Gone is called by the watch when an object is gone, whoever deleted it. Without it an object that lives for less than the lag
-// of the cache would be shown until the timeout.
+// Gone is called by the watch for each deleted object. Otherwise an object that lives for less than the lag would be shown until the timeout.
 func (o *Overlay[T]) Gone(owner, object types.UID) { o.writes.Delete(owner, object) }
 
 // Pending reports whether there are writes that the cache has not shown at the last look.
@@ -106,8 +103,7 @@ func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached
 
 func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
 
-// Newer reports whether a is a later version than b. Versions that are no numbers, as those of fakes may be, are taken for the
-// same.
+// Newer reports whether a is a later version than b. Versions that are no numbers, as of fakes, count as equal.
 func Newer(a, b client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
 	return err == nil && order > 0

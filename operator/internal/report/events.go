@@ -29,8 +29,7 @@ func Warning(reason, action, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, action, note}
 }
 
-// Done are the events that are true whether the status could be saved or not. The others belong to a condition, and are found
-// again by the reconcile that saves it.
+// Done are the events that are true even if the status was not saved. The others come again with the reconcile that saves it.
 func Done(list []Event) []Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e Event) bool { return e.Type != corev1.EventTypeNormal })
 }
@@ -57,9 +56,8 @@ func (e Event) alike(other Event) bool {
 	return e.Type == other.Type && e.Reason == other.Reason && e.Action == other.Action
 }
 
-// Once remembers what was said about an object, so that it is said again only when it differs. All of it can be lost at any time:
-// what holds is said once more then, unless a stored condition says it already. The zero value is ready; it may be used from
-// several goroutines.
+// Once remembers the events about an object, so that only a different one is sent again. After a restart they are sent once more, unless a
+// stored condition has the same text. The zero value is ready; it may be used from several goroutines.
 type Once struct {
 	said byowner.Map[string, []string] // texts by subject
 }

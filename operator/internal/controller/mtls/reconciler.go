@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	result := r.report(rc, pki, pods)
 	result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, unfinished.After)
 	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
-		// What was read before the watches were filled is looked at once more.
+		// Reconcile again after the caches have synced.
 		result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, r.optional.Recheck(kind))
 	}
 	return result, nil

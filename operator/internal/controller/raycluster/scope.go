@@ -107,7 +107,7 @@ func (s *scope) dependent(r children.Result) {
 	}
 	for _, e := range r.Events(kind, func(string) bool { return false }) {
 		switch {
-		case r.Done == children.Update && keptQuiet[kind]:
+		case r.Done == children.Update && silentKinds[kind]:
 			continue
 		case r.Done == children.Delete:
 			e.Note += ", which the spec no longer asks for"
@@ -116,15 +116,15 @@ func (s *scope) dependent(r children.Result) {
 	}
 	if f := r.Failure; f != nil {
 		reason := "FailedTo" + string(f.Operation) + kind
-		if f.Operation == children.Update && keptQuiet[kind] {
+		if f.Operation == children.Update && silentKinds[kind] {
 			reason = "FailedToCreate" + kind
 		}
 		s.children = append(s.children, childFailure{reason: reason, action: string(f.Operation), message: f.Message})
 	}
 }
 
-// keptQuiet are kinds of which no more than labels and owners are ever put right, which is nothing to tell.
-var keptQuiet = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
+// silentKinds are kinds whose repairs (labels, owner references) produce no events.
+var silentKinds = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
 
 // Actions of events, as events.k8s.io wants them.
 const (

@@ -56,7 +56,7 @@ func refuse(s *scope, t tally) {
 	st.ReadyWorkerReplicas, st.AvailableWorkerReplicas = t.ready, t.running
 	setInvalidSpec(s, t)
 	setHeadPodReady(s, t)
-	// What was refused under an earlier spec is no longer tried.
+	// Failures of an earlier generation are cleared.
 	s.conditions().Remove(rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem)
 	setStalled(s, t)
 	setGeneration(s, t)

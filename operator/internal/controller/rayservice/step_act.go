@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// What events call the children.
+// Names of children in events.
 const (
 	whatCluster = "RayCluster"
 	whatService = "Service"
