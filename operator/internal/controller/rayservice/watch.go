@@ -98,13 +98,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 }
 
 // onlyHeads passes the Services by which the heads of clusters are found, when they are made: the dashboard is reached through them.
-var onlyHeads = predicate.And[client.Object](
-	predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode) }),
-	predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-	},
-)
+var onlyHeads = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return e.Object.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode) },
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
 
 // ofCluster is the RayService of the cluster that the label of an object names.
 func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
