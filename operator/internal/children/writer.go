@@ -35,16 +35,13 @@ const (
 
 // Config is what a Writer needs. All but Optional and Ours is required.
 type Config struct {
-	// Client reads from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
+	Client client.Client      // reads from a cache, and writes
+	Live   client.Reader      // reads from the API server
+	Clock  clock.PassiveClock // tells the time
 	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
 	Optional OptionalReader
 	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
 	Ours func(owner metav1.Object, current client.Object) bool
-	// Clock tells the time.
-	Clock clock.PassiveClock
 }
 
 // OptionalReader reads objects of kinds that the API server may not serve, without ever waiting for a watch.

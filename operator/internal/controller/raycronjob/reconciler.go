@@ -29,18 +29,12 @@ const longestWait = time.Hour
 
 // Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
 type Config struct {
-	// Client reads from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// Recorder sends events.
-	Recorder events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Local is the time zone of schedules without one; nil means that of the process.
-	Local *time.Location
-	// Validation are the facts that rules ask for.
-	Validation validation.Options
+	Client     client.Client        // reads from a cache, and writes
+	Live       client.Reader        // reads from the API server
+	Recorder   events.EventRecorder // sends events
+	Clock      clock.PassiveClock   // tells the time
+	Local      *time.Location       // the time zone of schedules without one; nil means that of the process
+	Validation validation.Options   // the facts that rules ask for
 }
 
 // Reconciler makes the RayJobs of RayCronJobs.
@@ -72,18 +66,14 @@ func New(c Config) *Reconciler {
 
 // scope is what one reconcile has read and decided.
 type scope struct {
-	// cron is a copy whose status becomes the new one.
-	cron *rayv1.RayCronJob
-	// scheduled says that the stored status has a time of the next run.
-	scheduled bool
-	// now is when the run began.
-	now time.Time
+	cron      *rayv1.RayCronJob // a copy whose status becomes the new one
+	scheduled bool              // says that the stored status has a time of the next run
+	now       time.Time         // when the run began
 	// tick is the time to run for; zero for none. Missed is how many before it are passed over, and next the time after it. Set by
 	// schedule.
 	tick, next time.Time
 	missed     int
-	// events are sent when the status is saved.
-	events []report.Event
+	events     []report.Event // sent when the status is saved
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch

@@ -23,7 +23,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 	after.Status = s.plan.Status
 	s.events = append(s.events, eventsOf(s.plan)...)
 	if gone := s.plan.RollbackImpossible; gone != "" && r.said.News(before.UID, "rollback", gone) {
-		s.events = append(s.events, eventRollbackImpossible(gone))
+		s.events = append(s.events, report.Warning("RollbackImpossible", actionReconcile, "RayCluster "+gone+" is gone; the upgrade goes on without it"))
 	}
 	if !serveplan.Differs(&before.Status, &after.Status) {
 		report.Send(r.config.Recorder, after, s.events)
@@ -61,19 +61,11 @@ func eventNotDeployed(cluster string, capacity bool, why string) report.Event {
 	return report.Warning("FailedToUpdateServeApplications", actionUpdate, "RayCluster "+cluster+": "+why)
 }
 
-func eventTimedOut(text string) report.Event {
-	return report.Warning("RayServiceInitializingTimeout", actionReconcile, text)
-}
-
-func eventRollbackImpossible(cluster string) report.Event {
-	return report.Warning("RollbackImpossible", actionReconcile, "RayCluster "+cluster+" is gone; the upgrade goes on without it")
-}
-
 // eventsOf tell of what a plan has decided.
 func eventsOf(p serveplan.Plan) []report.Event {
 	var list []report.Event
 	if p.TimedOut != "" {
-		list = append(list, eventTimedOut(p.TimedOut))
+		list = append(list, report.Warning("RayServiceInitializingTimeout", actionReconcile, p.TimedOut))
 	}
 	if p.Overdue != "" {
 		list = append(list, report.Warning(rayv1.ReasonProgressDeadlineExceeded, actionReconcile, p.Overdue))

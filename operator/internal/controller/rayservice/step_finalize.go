@@ -39,7 +39,7 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	if len(s.clusters) == 0 {
 		return f.set(ctx, s, false)
 	}
-	out := reconcile.Outcome{Stop: true, After: goneCheck}
+	out := reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout} // the watch tells earlier when they are gone
 	for _, name := range sorted(s.clusters) {
 		if err := deleteCluster(ctx, f.children, f.said, s, s.clusters[name]); err != nil {
 			return out, err
@@ -47,9 +47,6 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	return out, nil
 }
-
-// goneCheck is how often to see whether clusters are gone, besides watching them.
-const goneCheck = reconcile.StaleTimeout
 
 // deleteCluster deletes a cluster, and tells of that once: the cache may show it for some time.
 func deleteCluster(ctx context.Context, w *children.Writer, said *report.Once, s *scope, rc *rayv1.RayCluster) error {

@@ -99,7 +99,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 
 // onlyHeads passes the Services by which the heads of clusters are found, when they are made: the dashboard is reached through them.
 var onlyHeads = predicate.Funcs{
-	CreateFunc: func(e event.CreateEvent) bool { return e.Object.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode) },
+	CreateFunc: func(e event.CreateEvent) bool {
+		return e.Object.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode)
+	},
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
