@@ -67,7 +67,7 @@ func TestProcessRefusesWrongSettings(t *testing.T) {
 				`field workerSidecarContainers[0].imgae: unknown field "imgae", did you mean "image"?`, "field workerSidecarContainers[0].image is missing", "is -3, but must be at least 1",
 			},
 		},
-		"a file that is not YAML":       {args: []string{file("\tburst: 1")}, want: []string{"--config", "is not YAML"}},
+		"a file that is not YAML":       {args: []string{file("\tburst: 1")}, want: []string{"--config", "not YAML"}},
 		"a file of bytes":               {args: []string{file("\x00\xff\xfe")}, want: []string{"--config"}},
 		"a folder instead of a file":    {args: []string{"--config=" + t.TempDir()}, want: []string{"--config", "is a directory"}},
 		"a log file that cannot be":     {args: []string{"--log-file-path=/proc/nowhere/log"}, want: []string{"--log-file-path", "/proc/nowhere/log"}},

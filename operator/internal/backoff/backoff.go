@@ -1,7 +1,5 @@
-// Package backoff says when something that failed may be tried again. It knows nothing about what is tried.
-//
-// The libraries have limiters that sleep or that count failures of a queue item (client-go's flowcontrol.Backoff does not tell
-// how long is left, and none starts anew with another generation of the object that asks for the attempt).
+// Package backoff says when something that failed may be tried again. Unlike flowcontrol.Backoff of client-go it reports how long is left,
+// and starts again with another generation of the object that asks for the attempt.
 package backoff
 
 import (
@@ -34,8 +32,8 @@ type Config struct {
 // keepFor is how long an attempt is remembered that is due and not made.
 const keepFor = time.Hour
 
-// Limiter remembers failures in a row, and why the last one failed. All of it can be lost at any time: the next attempt then is
-// due at once. It may be used from several goroutines, for one owner by one at a time.
+// Limiter remembers failures in a row, and why the last one failed. After a restart every attempt is due at once. It may be used from
+// several goroutines, for one owner by one at a time.
 type Limiter[Why any] struct {
 	config  Config
 	clock   clock.PassiveClock
@@ -54,8 +52,8 @@ func New[Why any](c clock.PassiveClock, config Config) *Limiter[Why] {
 	return &Limiter[Why]{config: config, clock: c}
 }
 
-// Failed notes a failure of an attempt for this generation of the owner and returns after what time the next is due. Failures of
-// another generation do not count, nor those of long ago: a changed spec is tried at once.
+// Failed notes a failed attempt for this generation of the owner and returns the wait before the next. Failures of another generation and
+// those of long ago do not count.
 func (l *Limiter[Why]) Failed(k Key, generation int64, why Why) time.Duration {
 	now := l.clock.Now()
 	e, _ := l.entries.Get(k.Owner, k.Attempt)

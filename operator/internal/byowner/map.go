@@ -65,6 +65,13 @@ func (m *Map[K, V]) DeleteFunc(del func(V) bool) {
 	}
 }
 
+// Retain drops all about objects but these.
+func (m *Map[K, V]) Retain(owners map[types.UID]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.owners, func(owner types.UID, _ map[K]V) bool { return !owners[owner] })
+}
+
 // Forget drops all about an object that is gone.
 func (m *Map[K, V]) Forget(owner types.UID) {
 	m.mu.Lock()

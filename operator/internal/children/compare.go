@@ -17,8 +17,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// track notes on the object which annotations are ours, so that one that is no longer asked for can be told from one that
-// somebody else added.
+// track notes on the object which annotations are ours, so that they can be removed later, and those of others stay.
 func track(o client.Object) {
 	a := o.GetAnnotations()
 	delete(a, rayv1.AnnotationAppliedAnnotations)
@@ -97,8 +96,7 @@ func mapOf(m map[string]string) map[string]any {
 	return out
 }
 
-// satisfied reports whether found is as wanted. Paths that are exact and differ are completed in wanted, so that a patch
-// empties what has to be empty.
+// satisfied reports whether found is as wanted. It completes exact paths that differ, so that a patch empties what has to be empty.
 func satisfied(wanted, found map[string]any, r rules) bool {
 	ok := true
 	for _, path := range r.exact {
@@ -133,11 +131,8 @@ func emptied(wanted, found any) any {
 	return out
 }
 
-// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be
-// of one length, so that an element that is no longer wanted is noticed.
-//
-// equality.Semantic.DeepDerivative is not used: to it a number or boolean that was left out differs from its default, and
-// a shorter list is covered by a longer one.
+// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be of one length.
+// equality.Semantic.DeepDerivative lets a shorter list pass, and takes a number that was left out for another than its default.
 func covers(wanted, found any) bool {
 	switch w := wanted.(type) {
 	case nil:
@@ -158,8 +153,7 @@ func covers(wanted, found any) bool {
 	}
 }
 
-// versioned returns a merge patch with what is wanted. It carries the resourceVersion of current, so that a change made by
-// somebody else in between is a conflict and not lost.
+// versioned returns a merge patch that conflicts if current has changed since it was read.
 func versioned(wanted map[string]any, current client.Object) (client.Patch, error) {
 	wanted["metadata"].(map[string]any)["resourceVersion"] = current.GetResourceVersion()
 	raw, err := json.Marshal(wanted)

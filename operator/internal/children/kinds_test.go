@@ -175,9 +175,9 @@ func TestEveryKindSettles(t *testing.T) {
 			if err := c.Update(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
-			w.HoldBack = true
-			ask(held)
-			w.HoldBack = false
+			w.AsFound = true
+			ask(None)
+			w.AsFound = false
 			tc.check(t, ask(Update))
 			ask(None)
 		})

@@ -19,9 +19,8 @@ type Look struct {
 	Eager bool
 }
 
-// Missing reports whether something user-provided is missing. It is not watched, so the API server itself is asked; but no
-// more once it has been found for this generation of the owner, and less and less often while it is missing. In the result, After
-// and Err count.
+// Missing reports whether a user-provided object is missing. It asks the API server, since the object is not watched: less and less often,
+// and no longer once it was found for this generation of the owner. In the result, After and Err count.
 func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (bool, Result) {
 	k := backoff.Key{Owner: owner.GetUID(), Attempt: "user-provided " + look.ID}
 	generation := owner.GetGeneration()

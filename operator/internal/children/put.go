@@ -1,10 +1,14 @@
 package children
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"reflect"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +34,7 @@ func (e *errNotOwned) Error() string {
 // errBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
 var errBeingDeleted = errors.New("is being deleted")
 
-// errPredecessor says that the object belongs to an owner of the same kind and name that was deleted before this one was made. The garbage
-// collector removes it soon.
+// errPredecessor says that the object belongs to a deleted owner of the same kind and name. The garbage collector removes it soon.
 var errPredecessor = errors.New("belongs to a deleted owner of the same name")
 
 // whyNotOurs says why current is not ours. ours names the owner as a controller; nil if that is not known.
@@ -43,17 +46,23 @@ func whyNotOurs(what string, current client.Object, ours *metav1.OwnerReference)
 	return &errNotOwned{what: what, controller: theirs, found: current}
 }
 
-// held is what put does where the object differs from what is asked for, but must not be changed now.
-const held Operation = "held"
+// errRepaired says that the same repair was made several times not long ago.
+type errRepaired struct {
+	what string
+	wait time.Duration
+}
 
-// put makes current look like the child. current is what the cache shows under that name, and nil when it shows
-// nothing; it may be the metadata alone, and then only metadata is compared. On return without error Desired is the object as the
-// server has it, or has its metadata. With hold nothing that exists is changed.
+// Error implements error.
+func (e *errRepaired) Error() string {
+	return e.what + " is changed by something else as soon as it is put right; it is tried less often now"
+}
+
+// put creates the child, or patches current, which the cache shows under its name. If current is metadata only, only that is compared.
+// Without error Desired becomes what the server has.
 //
-// Fields that Desired leaves empty, and labels and annotations that it does not mention, are not touched: they may be
-// defaults, or belong to the user. Only an annotation that an earlier Desired asked for goes when it is no longer asked for.
-// What is peculiar to a kind is in kinds.go. Errors can be errNotOwned, errBeingDeleted or those of the API server.
-func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current client.Object, hold bool) (Operation, error) {
+// Fields that Desired leaves empty, and labels and annotations that it does not mention, stay: they may be defaults, or belong to the user.
+// Only annotations of an earlier Desired are removed. Rules of single kinds are in kinds.go. Errors can be errNotOwned, errBeingDeleted, errRepaired or those of the API server.
+func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Child, current client.Object) (Operation, error) {
 	if !c.AsFound && c.Patch == nil {
 		track(c.Desired)
 	}
@@ -81,25 +90,37 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, c Child, current 
 	if err != nil {
 		return None, fmt.Errorf("building the patch for %s: %w", what, err)
 	}
-	if patch == nil || hold {
+	if patch == nil {
 		copyInto(current, c.Desired)
-		if patch == nil {
-			return None, nil
-		}
-		return held, nil
+		return None, nil
+	}
+	asked := a.generation ^ contentOf(patch, current)
+	if wait := w.repairs.Wait(a.key, asked); wait > 0 {
+		copyInto(current, c.Desired)
+		return None, &errRepaired{what: what, wait: wait}
 	}
 	// The answer is decoded into what the patch is sent for, so that must be a copy: current belongs to the cache.
 	target := current.DeepCopyObject().(client.Object)
 	if err := w.config.Client.Patch(ctx, target, patch); err != nil {
 		return None, fmt.Errorf("patching %s: %w", what, err)
 	}
+	w.repairs.Failed(a.key, asked, struct{}{})
 	copyInto(target, c.Desired)
 	return Update, nil
 }
 
+// contentOf tells repairs apart: the owner may ask for something else although its generation is the same.
+func contentOf(patch client.Patch, current client.Object) int64 {
+	body, _ := patch.Data(current) // a RawPatch has no error
+	return int64(crc32.ChecksumIEEE(bytes.ReplaceAll(body, []byte(strconv.Quote(current.GetResourceVersion())), nil))) << 31
+}
+
 // patchFor returns what makes current right, nil for nothing to do.
 func (w *Writer) patchFor(c Child, current client.Object) (client.Patch, error) {
-	if c.Patch != nil {
+	switch {
+	case c.AsFound:
+		return nil, nil
+	case c.Patch != nil:
 		return c.Patch(current)
 	}
 	kind, err := w.kindOf(c.Desired)
@@ -116,8 +137,7 @@ func (w *Writer) ours(owner metav1.Object, current client.Object) bool {
 	return metav1.IsControlledBy(current, owner)
 }
 
-// create makes desired, which then is the object as the server has it. If the name is taken it returns the object that has it,
-// whoever's that is; nil after success.
+// create makes desired, which becomes what the server has. If the name is taken it returns the object that has it.
 func (w *Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
 	attempt := desired.DeepCopyObject().(client.Object)
 	err := w.config.Client.Create(ctx, attempt)

@@ -40,10 +40,10 @@ func served(change ...func(*corev1.Service)) *corev1.Service {
 
 // applier writes single objects.
 type applier struct {
-	Client   client.Client
-	Live     client.Reader
-	Keep     func(client.Object)
-	HoldBack bool
+	Client  client.Client
+	Live    client.Reader
+	Keep    func(client.Object)
+	AsFound bool
 }
 
 func (a applier) writer() *Writer {
@@ -51,7 +51,7 @@ func (a applier) writer() *Writer {
 }
 
 func (a applier) Object(ctx context.Context, owner, desired, current client.Object) (Operation, error) {
-	return a.writer().put(ctx, owner, Child{Desired: desired, Keep: a.Keep}, current, a.HoldBack)
+	return a.writer().put(ctx, owner, attempt{}, Child{Desired: desired, Keep: a.Keep, AsFound: a.AsFound}, current)
 }
 
 func (a applier) Remove(ctx context.Context, owner, current client.Object) (bool, error) {

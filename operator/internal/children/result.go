@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // Operation is what was done to a child, or could not be done.
@@ -38,6 +40,21 @@ type Result struct {
 
 // Wanted reports whether the child is as it is wanted, as far as anybody knows.
 func (r Result) Wanted() bool { return r.Err == nil && r.Failure == nil && !r.Stale }
+
+// Events tell what was done, and what is refused if that is news. Reasons are those of KubeRay 1.7: CreatedX, FailedToUpdateX and so on,
+// X being what.
+func (r Result) Events(what string, news func(text string) bool) []report.Event {
+	var list []report.Event
+	if r.Done != None {
+		list = append(list, report.Normal(past[r.Done]+what, string(r.Done), "%s %s %s", past[r.Done], r.Kind, r.Name))
+	}
+	if f := r.Failure; f != nil && news(f.Message) {
+		list = append(list, report.Warning("FailedTo"+string(f.Operation)+what, string(f.Operation), f.Message))
+	}
+	return list
+}
+
+var past = map[Operation]string{Create: "Created", Update: "Updated", Delete: "Deleted"}
 
 // Failure is an operation that does not lead to the child that is wanted.
 type Failure struct {

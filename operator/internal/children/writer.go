@@ -18,34 +18,30 @@ import (
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/overlay"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
 const (
-	// RetryAfter is the wait after the first refusal, and how often to see whether a name that somebody else holds is free:
-	// nothing tells of that, because what is not ours is not watched.
+	// RetryAfter is the wait after the first refusal, and how often to see whether a name that something else holds is free: the
+	// objects of others are not watched.
 	RetryAfter = 15 * time.Second
-	// predecessorRetry is how often to see whether the child of a deleted owner of the same name is gone. It is not watched for this owner.
-	predecessorRetry = time.Second
+	// soonGone is how often to see whether a conflict is over, and whether the child of a deleted owner of the same name is gone.
+	soonGone = time.Second
 	// longestRetry is the longest wait between attempts at a child that is refused or that something else keeps changing.
 	longestRetry = 5 * time.Minute
-	// freePatches is how often a child is repaired at once before something that changes it back is suspected.
-	freePatches = 3
+	// freeRepairs is how often the same repair is made at once.
+	freeRepairs = 3
 )
 
 // Config is what a Writer needs. All but Optional and Ours is required.
 type Config struct {
-	// Client reads from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
+	Client client.Client      // reads from a cache, and writes
+	Live   client.Reader      // reads from the API server
+	Clock  clock.PassiveClock // tells the time
 	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
 	Optional OptionalReader
 	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
 	Ours func(owner metav1.Object, current client.Object) bool
-	// Clock tells the time.
-	Clock clock.PassiveClock
 }
 
 // OptionalReader reads objects of kinds that the API server may not serve, without ever waiting for a watch.
@@ -56,10 +52,9 @@ type OptionalReader interface {
 // Writer writes children. It may be used from several goroutines, for one owner by one at a time.
 type Writer struct {
 	config  Config
-	written *overlay.Overlay[client.Object]
-	stale   *reconcile.Versions
+	written byowner.Map[string, write]
 	refused *backoff.Limiter[*Failure] // what the API server refuses; nil for what is missing
-	patched *backoff.Limiter[struct{}]
+	repairs *backoff.Limiter[struct{}] // patches that were made
 
 	// sights are the generations of owners for which an object of the user's was found.
 	sights byowner.Map[string, int64]
@@ -69,10 +64,8 @@ type Writer struct {
 func New(c Config) *Writer {
 	return &Writer{
 		config:  c,
-		written: overlay.New[client.Object](c.Clock, nil),
-		stale:   reconcile.NewVersions(c.Clock),
 		refused: backoff.New[*Failure](c.Clock, backoff.Config{First: RetryAfter, Last: longestRetry}),
-		patched: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freePatches - 1}),
+		repairs: backoff.New[struct{}](c.Clock, backoff.Config{First: 2 * time.Second, Last: longestRetry, Free: freeRepairs - 1}),
 	}
 }
 
@@ -80,8 +73,7 @@ func New(c Config) *Writer {
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep, if set, is called with our own object as it was found, before Desired is compared with it. It can take over into
-	// Desired what others put there and may stay.
+	// Keep copies into Desired what others have put into our object and may stay; unset copies nothing.
 	Keep func(current client.Object)
 	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what Desired asks for.
 	Patch func(current client.Object) (client.Patch, error)
@@ -89,24 +81,15 @@ type Child struct {
 	MayBeUsers bool
 	// AsFound says that a child that is there is used as it is, and never changed.
 	AsFound bool
-	// Variant tells apart what one generation of the owner asks for, where that changes by itself: to patch a child to another variant is no
-	// sign of something that changes it back. 0 is one of them.
-	Variant uint32
 	// Gone is an object of the name that was just removed, which the cache may still show.
 	Gone types.UID
-}
-
-// Gone is called by a watch when a child is gone.
-func (w *Writer) Gone(owner, object types.UID) {
-	w.written.Gone(owner, object)
-	w.stale.Forget(object)
 }
 
 // Forget drops what is known about an owner that is gone.
 func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
-	w.patched.Forget(owner)
+	w.repairs.Forget(owner)
 	w.sights.Forget(owner)
 }
 
@@ -145,30 +128,19 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 
 // write creates or patches the child, unless it is as wanted.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
-	asked := a.generation ^ int64(c.Variant)<<31
-	brake := w.patched.Wait(a.key, asked)
 	exists := r.Object != nil
-	done, err := w.put(ctx, owner, c, r.Object, brake > 0 || c.AsFound)
+	done, err := w.put(ctx, owner, a, c, r.Object)
 	if err != nil {
 		w.failed(a, c, exists, err, r)
 		return
 	}
-	r.Object = c.Desired
-	switch {
-	case done == held && !c.AsFound:
-		r.After = brake
-		r.Failure = &Failure{Operation: Update, Message: fmt.Sprintf(
-			"%s %s is changed by something else as soon as it is put right; it is tried less often now", r.Kind, r.Name)}
-		return
-	case done == Create:
-		r.After = overlay.Timeout // see attempt
-	case done == Update:
-		w.patched.Failed(a.key, asked, struct{}{})
-	}
-	if done == Create || done == Update {
-		r.Done = done
-		w.written.Written(a.key.Owner, a.key.Attempt, kept(c.Desired))
+	r.Object, r.Done = c.Desired, done
+	if done != None {
+		w.written.Set(a.key.Owner, a.key.Attempt, write{object: kept(c.Desired), at: w.config.Clock.Now()})
 		ctrllog.FromContext(ctx).Info("Wrote a child", "operation", done, "kind", r.Kind, "name", r.Name)
+	}
+	if done == Create {
+		r.After = overlay.Timeout // see attempt
 	}
 	w.refused.Succeeded(a.key)
 }
@@ -185,27 +157,58 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	if r.Object.GetDeletionTimestamp() != nil || !w.ours(owner, r.Object) {
 		return r
 	}
-	// The UID goes along, so that an object that took the name since is safe.
-	err := w.config.Client.Delete(ctx, r.Object.DeepCopyObject().(client.Object),
-		client.Preconditions{UID: new(r.Object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	switch {
-	case err == nil:
-		r.Done = Delete
-		w.written.Gone(owner.GetUID(), r.Object.GetUID()) // or a child that was made a moment ago would be taken to be there
-		w.refused.Succeeded(a.key)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another has its name
-		w.refused.Succeeded(a.key)
-	case Lasting(err):
-		w.refuse(a, &r, Failure{Operation: Delete, Message: fmt.Sprintf("deleting %s: %v", w.describe(o), err), Cause: err, Refusal: report.Refusal(err)})
-	default:
-		r.Err = fmt.Errorf("deleting %s: %w", w.describe(o), err)
+	object, gone := r.Object.DeepCopyObject().(client.Object), false
+	w.do(a, &r, Delete, func() error {
+		// The UID goes along, so that an object that took the name since is safe.
+		err := w.config.Client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if gone = apierrors.IsNotFound(err) || apierrors.IsConflict(err); err == nil || gone {
+			return nil
+		}
+		return fmt.Errorf("deleting %s: %w", w.describe(o), err)
+	})
+	if gone { // or another has its name
+		r.Done = None
+	} else if r.Done == Delete {
+		w.written.Delete(a.key.Owner, a.key.Attempt) // or a child that was made a moment ago would be taken to be there
 	}
 	return r
 }
 
-// SetController makes the owner the controller of an object that is there, or takes that away: for objects whose life the user may
-// tie to the owner or not. An object with another controller is refused when it is to be owned, and left alone otherwise. current is
-// not changed.
+// Do makes a write for the owner that is none of a child, such as a patch of an object that another controller looks after. It waits after a
+// refusal as those do. Stale says that the object has changed since it was read, or is gone.
+func (w *Writer) Do(owner client.Object, operation Operation, kind, name string, write func() error) Result {
+	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: string(operation) + " " + kind + " " + name}, generation: owner.GetGeneration()}
+	r := Result{Kind: kind, Name: name}
+	if w.tooEarly(a, &r) {
+		return r
+	}
+	w.do(a, &r, operation, func() error {
+		if err := write(); err != nil {
+			return fmt.Errorf("%s %s %s: %w", doing[operation], kind, name, err)
+		}
+		return nil
+	})
+	return r
+}
+
+var doing = map[Operation]string{Create: "creating", Update: "patching", Delete: "deleting"}
+
+func (w *Writer) do(a attempt, r *Result, operation Operation, write func() error) {
+	switch err := write(); {
+	case err == nil:
+		r.Done = operation
+		w.refused.Succeeded(a.key)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		r.Stale, r.After = true, soonGone
+	case Lasting(err):
+		w.refuse(a, r, Failure{Operation: operation, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)})
+	default:
+		r.Err = err
+	}
+}
+
+// SetController adds or removes the owner as the controller of an existing object, whose life the user may tie to the owner or not. An object
+// with another controller is refused, or left alone. current is not changed.
 func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
 	a, r := w.attempt(ctx, owner, current)
 	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
@@ -219,16 +222,16 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	if want {
 		refs = append(refs, ref)
 	}
-	patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
-	if err == nil {
-		err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
-	}
-	if err != nil {
-		w.failed(a, Child{}, true, fmt.Errorf("patching the owner of %s: %w", w.describe(current), err), &r)
-		return r
-	}
-	r.Done = Update
-	w.refused.Succeeded(a.key)
+	w.do(a, &r, Update, func() error {
+		patch, err := versioned(map[string]any{"metadata": map[string]any{"ownerReferences": refs}}, current)
+		if err == nil {
+			err = w.config.Client.Patch(ctx, current.DeepCopyObject().(client.Object), patch)
+		}
+		if err != nil {
+			return fmt.Errorf("patching the owner of %s: %w", w.describe(current), err)
+		}
+		return nil
+	})
 	return r
 }
 
@@ -251,11 +254,8 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 		r.Err = err
 		return a, r
 	}
-	if found := w.written.Find(a.key.Owner, a.key.Attempt, cached); found != nil {
-		r.Object = *found
-		if cached == nil {
-			r.After = overlay.Timeout // should the cache never show it no event comes when the overlay ends
-		}
+	if r.Object = w.latest(a, cached); r.Object != nil && cached == nil {
+		r.After = overlay.Timeout // should the cache never show it no event comes when the write no longer counts
 	}
 	return a, r
 }
@@ -267,18 +267,14 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 		r.Failure, _ = w.refused.Last(a.key, a.generation)
 		return true
 	}
-	if r.Object != nil && w.stale.Stale(r.Object) {
-		r.Stale, r.After = true, reconcile.StaleTimeout // the watch tells earlier
-		return true
-	}
 	return false
 }
 
-// failed sorts errors: what the user has to see and repair is noted and tried again later, what somebody else's write caused is
-// tried again when the watch shows that, and what only the API server knows is handed up.
+// failed sorts errors: a failure for the user to repair is tried again later, a conflict soon, and an error of the API server is returned.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
 	var foreign *errNotOwned
+	var again *errRepaired
 	f.Taken = errors.As(err, &foreign)
 	if exists && !f.Taken { // what is somebody else's is only in the way of ours
 		f.Operation = Update
@@ -290,13 +286,13 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
 		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
-	case errors.Is(err, errPredecessor):
-		r.Stale, r.After = true, predecessorRetry
+	case errors.Is(err, errPredecessor), exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		r.Stale, r.After = true, soonGone
+	case errors.As(err, &again):
+		f.Refusal = ""
+		r.Object, r.Failure, r.After = c.Desired, &f, again.wait
 	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
-	case exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
-		w.stale.Replaced(r.Object)
-		r.Stale, r.After = true, reconcile.StaleTimeout
 	case f.Taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:

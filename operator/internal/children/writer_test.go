@@ -21,7 +21,6 @@ import (
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/build/child"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // TestHowErrorsAreSorted tells what the user has to see from what is over soon and what only the API server knows.
@@ -40,12 +39,12 @@ func TestHowErrorsAreSorted(t *testing.T) {
 		"forbidden to change":              {err: apierrors.NewForbidden(roles, "r", nil), exists: true, want: Update, wantAfter: RetryAfter},
 		"somebody else's":                  {err: controlled, exists: true, want: Create, wantAfter: RetryAfter},
 		"somebody else's, may be a user's": {err: controlled, users: true, want: Create, wantAfter: RetryAfter},
-		"of a deleted owner of the name":   {err: errPredecessor, exists: true, wantAfter: predecessorRetry},
+		"of a deleted owner of the name":   {err: errPredecessor, exists: true, wantAfter: soonGone},
 		"nobody's":                         {err: &errNotOwned{}, want: Create, wantAfter: RetryAfter},
 		"a user's own":                     {err: &errNotOwned{}, users: true},
 		"being deleted":                    {err: errBeingDeleted, exists: true, want: Update, wantAfter: RetryAfter},
-		"changed in between":               {err: apierrors.NewConflict(roles, "r", nil), exists: true, wantAfter: reconcile.StaleTimeout},
-		"gone in between":                  {err: apierrors.NewNotFound(roles, "r"), exists: true, wantAfter: reconcile.StaleTimeout},
+		"changed in between":               {err: apierrors.NewConflict(roles, "r", nil), exists: true, wantAfter: soonGone},
+		"gone in between":                  {err: apierrors.NewNotFound(roles, "r"), exists: true, wantAfter: soonGone},
 		"no namespace":                     {err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"), want: Create, wantAfter: RetryAfter},
 		"the API server has a moment":      {err: apierrors.NewInternalError(errors.New("etcd")), wantErr: true},
 	}
@@ -96,7 +95,7 @@ func TestOwnerMadeAnewUnderItsName(t *testing.T) {
 	}
 	w, c, _ := roles(t, role(before))
 	for range 3 {
-		if r := w.Ensure(t.Context(), rc, Child{Desired: role(rc)}); r.Failure != nil || r.Err != nil || r.Wanted() || r.After != predecessorRetry {
+		if r := w.Ensure(t.Context(), rc, Child{Desired: role(rc)}); r.Failure != nil || r.Err != nil || r.Wanted() || r.After != soonGone {
 			t.Errorf("want another look in a second, got %+v", r)
 		}
 	}
@@ -108,78 +107,75 @@ func TestOwnerMadeAnewUnderItsName(t *testing.T) {
 	}
 }
 
-// TestBrakeEndsWithAChangedOwner: a user who edits the owner makes us patch the child each time, and must not wait for it.
-func TestBrakeEndsWithAChangedOwner(t *testing.T) {
+// TestBackOffFromRepairsEndsWithAChangedOwner: a user who edits the owner makes us patch the child each time, and must not wait for it.
+func TestBackOffFromRepairsEndsWithAChangedOwner(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
 	desired := func() *rbacv1.Role {
 		return &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, Resources: []string{"pods"}}}}
 	}
 	w, c, patches := roles(t)
-	spoil := func() {
-		t.Helper()
-		r := desired()
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
-			t.Fatal(err)
-		}
-		r.Rules = nil
-		if err := c.Update(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
 	ensure := func() Result { return w.Ensure(t.Context(), rc, Child{Desired: desired()}) }
 	ensure()
-	for range 3 * freePatches {
-		spoil()
+	for range 3 * freeRepairs {
+		spoil(t, c, desired())
 		ensure()
 	}
-	if r := ensure(); *patches != freePatches || r.Failure == nil || r.Failure.Operation != Update {
-		t.Fatalf("%d patches of a child that something else changes, failure %+v", *patches, r.Failure)
+	if r := ensure(); *patches != freeRepairs || r.Failure == nil || r.Failure.Operation != Update || r.After != 2*time.Second {
+		t.Fatalf("%d patches of a child that something else changes, result %+v", *patches, r)
 	}
-	for range 2 * freePatches {
+	for range 2 * freeRepairs {
 		rc.Generation++
-		spoil()
+		spoil(t, c, desired())
 		if r := ensure(); r.Done != Update || r.Failure != nil {
 			t.Errorf("a changed owner gets %+v", r)
 		}
 	}
 }
 
-// TestBrakeLetsVariantsPass: an upgrade in steps changes the weights of an HTTPRoute many times for one generation of its owner.
-func TestBrakeLetsVariantsPass(t *testing.T) {
-	rc := raytest.RayCluster("ns/demo")
-	w, _, patches := roles(t)
-	ensure := func(variant uint32, verb string) Result {
-		return w.Ensure(t.Context(), rc, Child{Variant: variant, Desired: &rbacv1.Role{
-			ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{verb}, Resources: []string{"pods"}}},
-		}})
+func spoil(t *testing.T, c client.Client, r *rbacv1.Role) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+		t.Fatal(err)
 	}
-	ensure(0, "v0")
-	const variants = 4 * freePatches
-	for i := range uint32(variants) {
-		if r := ensure(1+i%3, fmt.Sprint("v", 1+i%3)); r.Done != Update || r.Failure != nil {
-			t.Fatalf("variant %d gets %+v", i, r)
-		}
-	}
-	if *patches != variants {
-		t.Errorf("%d patches", *patches)
-	}
-	for i := range 3 * freePatches { // something else, and not the owner, wants another
-		ensure(9, fmt.Sprint("of ", i))
-	}
-	if r := ensure(9, "of nobody"); *patches != variants+freePatches || r.Failure == nil {
-		t.Errorf("%d patches of one variant, failure %+v", *patches-variants, r.Failure)
+	r.Rules = nil
+	if err := c.Update(t.Context(), r); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// TestConflictWaitsForTheWatch: what somebody else wrote is not in the cache yet, and a patch of the version that is would fail again.
-func TestConflictWaitsForTheWatch(t *testing.T) {
+// TestOtherRepairsDoNotWait: an upgrade in steps changes the weights of an HTTPRoute many times for one generation of its owner.
+func TestOtherRepairsDoNotWait(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo")
+	w, c, patches := roles(t)
+	desired := func(verb string) *rbacv1.Role {
+		return &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{verb}, Resources: []string{"pods"}}}}
+	}
+	ensure := func(verb string) Result { return w.Ensure(t.Context(), rc, Child{Desired: desired(verb)}) }
+	ensure("v0")
+	const wishes = 4 * freeRepairs
+	for i := range wishes {
+		if r := ensure(fmt.Sprint("v", 1+i%3)); r.Done != Update || r.Failure != nil {
+			t.Fatalf("wish %d gets %+v", i, r)
+		}
+	}
+	for range 3 * freeRepairs { // something else, and not the owner, wants another
+		spoil(t, c, desired("last"))
+		ensure("last")
+	}
+	if r := ensure("last"); *patches != wishes+freeRepairs || r.Failure == nil {
+		t.Errorf("%d patches for one wish, failure %+v", *patches-wishes, r.Failure)
+	}
+}
+
+// TestConflictIsNoFailure: the cache does not show yet what somebody else wrote.
+func TestConflictIsNoFailure(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
 	theirs := &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil)}
 	theirs.UID = "uid"
-	tries, lags := 0, true
+	lags := true
 	c := fake.NewClientBuilder().WithObjects(theirs).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			if tries++; lags {
+			if lags {
 				return apierrors.NewConflict(schema.GroupResource{Resource: "roles"}, o.GetName(), errors.New("changed"))
 			}
 			return c.Patch(ctx, o, p, opts...)
@@ -190,21 +186,11 @@ func TestConflictWaitsForTheWatch(t *testing.T) {
 		return Child{Desired: &rbacv1.Role{ObjectMeta: child.Meta(rc, "r", nil), Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}}}}}
 	}
 	for range 5 {
-		if r := w.Ensure(t.Context(), rc, desired()); r.Err != nil || r.Failure != nil || r.After < time.Second || !r.Stale {
+		if r := w.Ensure(t.Context(), rc, desired()); r.Err != nil || r.Failure != nil || r.After != soonGone || !r.Stale {
 			t.Errorf("result %+v", r)
 		}
 	}
-	if tries != 1 {
-		t.Errorf("%d patches of a version that is known to be stale, want one", tries)
-	}
 	lags = false
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
-		t.Fatal(err)
-	}
-	theirs.Annotations = map[string]string{"changed": "yes"}
-	if err := c.Update(t.Context(), theirs); err != nil {
-		t.Fatal(err)
-	}
 	if r := w.Ensure(t.Context(), rc, desired()); r.Done != Update {
 		t.Errorf("after the cache has caught up: %+v", r)
 	}

@@ -49,10 +49,8 @@ func encodePreserved(preserved map[string]any, limit int) (string, error) {
 	if len(raw) > compressAbove {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		if _, err := z.Write(raw); err != nil {
-			return "", fmt.Errorf("compressing the fields to keep: %w", err)
-		}
-		if err := z.Close(); err != nil {
+		_, err := z.Write(raw)
+		if err := errors.Join(err, z.Close()); err != nil {
 			return "", fmt.Errorf("compressing the fields to keep: %w", err)
 		}
 		text = compressed + base64.StdEncoding.EncodeToString(b.Bytes())

@@ -15,29 +15,17 @@ import (
 // proven yet; the rules refuse the fields that it turns on, so that nobody relies on something that does not happen. What each
 // does, and what goes wrong without it, is in the table below.
 const (
-	// RayClusterStatusConditions is about RayCluster; beta since KubeRay 1.3. Suspension and the refusal of an invalid spec are
-	// built on conditions, so it can no longer be turned off.
-	RayClusterStatusConditions featuregate.Feature = "RayClusterStatusConditions"
-	// RayJobDeletionPolicy is about RayJob; beta since KubeRay 1.6.
-	RayJobDeletionPolicy featuregate.Feature = "RayJobDeletionPolicy"
-	// RayMultiHostIndexing is about RayCluster; beta since KubeRay 1.6.
-	RayMultiHostIndexing featuregate.Feature = "RayMultiHostIndexing"
-	// RayServiceIncrementalUpgrade is about RayService; beta since KubeRay 1.7.
-	RayServiceIncrementalUpgrade featuregate.Feature = "RayServiceIncrementalUpgrade"
-	// RayCronJob is about RayCronJob; alpha since KubeRay 1.6.
-	RayCronJob featuregate.Feature = "RayCronJob"
-	// SidecarSubmitterRestart is about RayJob; alpha since KubeRay 1.7.
-	SidecarSubmitterRestart featuregate.Feature = "SidecarSubmitterRestart"
-	// RayClusterNetworkPolicy is about RayCluster; alpha since KubeRay 1.7.
-	RayClusterNetworkPolicy featuregate.Feature = "RayClusterNetworkPolicy"
-	// GCSFaultToleranceEmbeddedStorage is about RayCluster; alpha since KubeRay 1.7.
-	GCSFaultToleranceEmbeddedStorage featuregate.Feature = "GCSFaultToleranceEmbeddedStorage"
-	// RayClusterMTLS is about RayCluster; alpha since KubeRay 1.7.
-	RayClusterMTLS featuregate.Feature = "RayClusterMTLS"
-	// RayClusterHistoryServer is about RayCluster; alpha since KubeRay 1.7.
-	RayClusterHistoryServer featuregate.Feature = "RayClusterHistoryServer"
-	// KubernetesWAS is about RayCluster; alpha since KubeRay 1.7.
-	KubernetesWAS featuregate.Feature = "KubernetesWAS"
+	RayClusterStatusConditions       featuregate.Feature = "RayClusterStatusConditions"       // RayCluster; beta since KubeRay 1.3
+	RayJobDeletionPolicy             featuregate.Feature = "RayJobDeletionPolicy"             // RayJob; beta since KubeRay 1.6
+	RayMultiHostIndexing             featuregate.Feature = "RayMultiHostIndexing"             // RayCluster; beta since KubeRay 1.6
+	RayServiceIncrementalUpgrade     featuregate.Feature = "RayServiceIncrementalUpgrade"     // RayService; beta since KubeRay 1.7
+	RayCronJob                       featuregate.Feature = "RayCronJob"                       // RayCronJob; alpha since KubeRay 1.6
+	SidecarSubmitterRestart          featuregate.Feature = "SidecarSubmitterRestart"          // RayJob; alpha since KubeRay 1.7
+	RayClusterNetworkPolicy          featuregate.Feature = "RayClusterNetworkPolicy"          // RayCluster; alpha since KubeRay 1.7
+	GCSFaultToleranceEmbeddedStorage featuregate.Feature = "GCSFaultToleranceEmbeddedStorage" // RayCluster; alpha since KubeRay 1.7
+	RayClusterMTLS                   featuregate.Feature = "RayClusterMTLS"                   // RayCluster; alpha since KubeRay 1.7
+	RayClusterHistoryServer          featuregate.Feature = "RayClusterHistoryServer"          // RayCluster; alpha since KubeRay 1.7
+	KubernetesWAS                    featuregate.Feature = "KubernetesWAS"                    // RayCluster; alpha since KubeRay 1.7
 )
 
 // gate is a feature gate with what the documentation says about it.
@@ -46,6 +34,7 @@ type gate struct {
 	effect string
 }
 
+// stable is a gate that can no longer be turned off: suspension and the refusal of an invalid spec are built on conditions.
 func stable(effect string) gate {
 	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta, LockToDefault: true}, effect}
 }

@@ -2,9 +2,7 @@ package metrics
 
 import (
 	"cmp"
-	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,48 +12,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
-
-// scrapeTimeout bounds the read of the cache. It is only reached while the cache is not synced.
-const scrapeTimeout = 5 * time.Second
 
 // RayCluster collects what is known about RayClusters.
 type RayCluster struct {
-	reader client.Reader
-
-	provisionedDuration *prometheus.Desc
-	info                *prometheus.Desc
-	provisioned         *prometheus.Desc
-	invalid             *prometheus.Desc
-	stalled             *prometheus.Desc
-	violations          *prometheus.CounterVec
-	warnings            *prometheus.CounterVec
-
-	mu        sync.Mutex
-	durations map[types.UID]float64
+	collector
+	info, provisioned, stalled, provisionedDuration *prometheus.Desc
+	invalid                                         *prometheus.Desc
+	violations, warnings                            *prometheus.CounterVec
+	durations                                       byowner.Map[struct{}, float64]
 }
 
 var _ prometheus.Collector = (*RayCluster)(nil)
 
 // NewRayCluster returns a collector that reads clusters from reader, which must be a cache.
 func NewRayCluster(reader client.Reader) *RayCluster {
-	object := []string{"name", "namespace", "uid"}
-	return &RayCluster{
-		reader:    reader,
-		durations: map[types.UID]float64{},
-		provisionedDuration: prometheus.NewDesc("kuberay_cluster_provisioned_duration_seconds",
-			"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.", object, nil),
-		info: prometheus.NewDesc("kuberay_cluster_info",
-			"One per RayCluster, with the kind of object that it was made for.", append(object, "owner_kind"), nil),
-		provisioned: prometheus.NewDesc("kuberay_cluster_condition_provisioned",
-			"One per RayCluster, with the value of the condition RayClusterProvisioned.", append(object, "condition"), nil),
+	m := &RayCluster{
+		collector: collector{reader: reader},
 		invalid: prometheus.NewDesc("raygate_invalid_objects",
 			"Objects whose spec is refused at present.", []string{"kind"}, nil),
-		stalled: prometheus.NewDesc("raygate_cluster_condition_stalled",
-			"One per RayCluster that makes no progress, with the reason of the condition Stalled.", append(object, "reason"), nil),
 		violations: counter("raygate_validation_failures_total", "Broken rules of objects, once per version of an object."),
 		warnings:   counter("raygate_validation_warnings_total", "Rules that only warn, once per version of an object."),
 	}
+	m.info = m.desc("kuberay_cluster_info", "One per RayCluster, with the kind of object that it was made for.", "owner_kind")
+	m.provisioned = m.desc("kuberay_cluster_condition_provisioned",
+		"One per RayCluster, with the value of the condition RayClusterProvisioned.", "condition")
+	m.stalled = m.desc("raygate_cluster_condition_stalled",
+		"One per RayCluster that makes no progress, with the reason of the condition Stalled.", "reason")
+	m.provisionedDuration = m.desc("kuberay_cluster_provisioned_duration_seconds",
+		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.")
+	return m
 }
 
 // counter counts verdicts by the layer that gave them; this process is the layer "controller".
@@ -67,9 +54,7 @@ func counter(name, help string) *prometheus.CounterVec {
 
 // ObserveProvisioned notes that the cluster became provisioned for the first time, this long after its creation.
 func (m *RayCluster) ObserveProvisioned(rc *rayv1.RayCluster, after time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.durations[rc.UID] = after.Seconds()
+	m.durations.Set(rc.UID, struct{}{}, after.Seconds())
 }
 
 // ObserveViolation counts one broken rule of a RayCluster. An empty id is counted as unknown.
@@ -84,11 +69,8 @@ func observe(c *prometheus.CounterVec, rule string) {
 
 // Describe implements prometheus.Collector.
 func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.provisionedDuration
-	ch <- m.info
-	ch <- m.provisioned
+	m.collector.Describe(ch)
 	ch <- m.invalid
-	ch <- m.stalled
 	m.violations.Describe(ch)
 	m.warnings.Describe(ch)
 }
@@ -97,44 +79,34 @@ func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
 func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 	m.violations.Collect(ch)
 	m.warnings.Collect(ch)
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
-	defer cancel()
 	var list rayv1.RayClusterList
-	if err := m.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		ch <- prometheus.NewInvalidMetric(m.info, err)
+	if !m.list(ch, &list) {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	invalid := 0
-	alive := make(map[types.UID]struct{}, len(list.Items))
+	alive := map[types.UID]bool{}
 	for i := range list.Items {
 		rc := &list.Items[i]
-		alive[rc.UID] = struct{}{}
-		object := []string{rc.Name, rc.Namespace, string(rc.UID)}
-		ch <- one(m.info, append(object, ownerKind(rc))...)
-		provisioned := meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
-		ch <- one(m.provisioned, append(object, strconv.FormatBool(provisioned))...)
-		if d, ok := m.durations[rc.UID]; ok {
-			ch <- prometheus.MustNewConstMetric(m.provisionedDuration, prometheus.GaugeValue, d, object...)
+		alive[rc.UID] = true
+		ch <- gauge(m.info, 1, rc, ownerKind(rc))
+		ch <- gauge(m.provisioned, 1, rc, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
+		if d, ok := m.durations.Get(rc.UID, struct{}{}); ok {
+			ch <- gauge(m.provisionedDuration, d, rc)
 		}
 		if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterInvalidSpec) {
 			invalid++
 		}
 		if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterStalled); c != nil && c.Status == metav1.ConditionTrue {
-			ch <- one(m.stalled, append(object, c.Reason)...)
+			ch <- gauge(m.stalled, 1, rc, c.Reason)
 		}
 	}
-	for uid := range m.durations {
-		if _, ok := alive[uid]; !ok {
-			delete(m.durations, uid)
-		}
-	}
+	m.durations.Retain(alive)
 	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")
 }
 
-func one(d *prometheus.Desc, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, 1, labels...)
+// is is the value of a condition as a label.
+func is(conditions []metav1.Condition, kind string) string {
+	return strconv.FormatBool(meta.IsStatusConditionTrue(conditions, kind))
 }
 
 func ownerKind(rc *rayv1.RayCluster) string {

@@ -45,7 +45,7 @@ kuberay_job_info{name="demo",namespace="ns",uid="u"} 1
 	if err := testutil.CollectAndCompare(m, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
-	if len(m.ends) != 1 {
-		t.Errorf("series of %d RayJobs are kept", len(m.ends))
+	if len(m.ends.All("gone")) != 0 {
+		t.Errorf("series of a RayJob that is gone are kept: %v", m.ends.All("gone"))
 	}
 }

@@ -1,10 +1,8 @@
-// Package overlay makes a cache that lags behind show our own writes: it remembers what was written until the cache shows it, and
-// lays that over what the cache says. Whoever decides from the result cannot create or delete an object a second time, and
-// never has to wait for the cache.
+// Package overlay adds our own writes to a cache that lags behind, until the cache shows them. A decision from the result does not create
+// or delete an object a second time, and does not wait for the cache.
 //
-// It is in memory only, and that is enough. After a restart nothing is remembered, but no reconcile runs before the caches are
-// filled from a list made after the start, which shows every write that the API server had accepted by then. A create that was
-// still in flight when the process died can show up later; who must not have two gives the object a fixed name.
+// Memory is enough: after a restart no reconcile runs before the caches are filled from a list that shows every accepted write. A create
+// that was in flight when the process died can show up later; an object that must be unique needs a fixed name.
 package overlay
 
 import (
@@ -23,7 +21,7 @@ import (
 // that was created and deleted while the watch was re-established, comes near it.
 const Timeout = 30 * time.Second
 
-// Overlay remembers writes of one kind, or of several where T is an interface, by their owner. It may be used from several
+// Overlay remembers writes of one kind by their owner. It may be used from several
 // goroutines, for one owner by one at a time but for Gone.
 type Overlay[T client.Object] struct {
 	clock       clock.PassiveClock
@@ -33,22 +31,19 @@ type Overlay[T client.Object] struct {
 
 // write is an object as the API server answered a write, or its deletion.
 type write[T client.Object] struct {
-	id      string
 	object  T
 	deleted bool
 	at      time.Time
 }
 
-// New returns an empty overlay. terminating returns a copy of an object with a deletion timestamp; it may be shallow, and nil
-// where Deleted is not called.
+// New returns an empty overlay. terminating returns a copy of an object with a deletion timestamp; it may be shallow.
 func New[T client.Object](c clock.PassiveClock, terminating func(object T, since metav1.Time) T) *Overlay[T] {
 	return &Overlay[T]{clock: c, terminating: terminating}
 }
 
-// Written notes an object as the API server answered its creation or change. id is what Find looks for; empty where only List
-// is used.
-func (o *Overlay[T]) Written(owner types.UID, id string, object T) {
-	o.writes.Set(owner, object.GetUID(), write[T]{id: id, object: object, at: o.clock.Now()})
+// Written notes an object as the API server answered its creation or change.
+func (o *Overlay[T]) Written(owner types.UID, object T) {
+	o.writes.Set(owner, object.GetUID(), write[T]{object: object, at: o.clock.Now()})
 }
 
 // Deleted notes that the API server accepted the deletion.
@@ -56,8 +51,7 @@ func (o *Overlay[T]) Deleted(owner, object types.UID) {
 	o.writes.Set(owner, object, write[T]{deleted: true, at: o.clock.Now()})
 }
 
-// Gone is called by the watch when an object is gone, whoever deleted it. Without it an object that lives for less than the lag
-// of the cache would be shown until the timeout.
+// Gone is called by the watch for each deleted object. Otherwise an object that lives for less than the lag would be shown until the timeout.
 func (o *Overlay[T]) Gone(owner, object types.UID) { o.writes.Delete(owner, object) }
 
 // Pending reports whether there are writes that the cache has not shown at the last look.
@@ -92,42 +86,13 @@ func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 	return view
 }
 
-// Find returns the object with the id: what the cache shows, or what was written and it does not show yet. cached is nil, and so
-// may be the answer, for nothing.
-func (o *Overlay[T]) Find(owner types.UID, id string, cached *T) *T {
-	writes := o.writes.All(owner)
-	if cached != nil {
-		for uid, w := range writes {
-			switch {
-			case w.id != id || uid == (*cached).GetUID():
-			case !w.deleted && !o.expired(w) && newer(w.object, *cached):
-				return &w.object // the cache still shows what had the name before
-			default:
-				o.Gone(owner, uid) // another object has the name
-			}
-		}
-		found := o.over(owner, writes, *cached)
-		return &found
-	}
-	for uid, w := range writes {
-		switch {
-		case w.id != id || w.deleted:
-		case o.expired(w):
-			o.Gone(owner, uid)
-		default:
-			return &w.object
-		}
-	}
-	return nil
-}
-
 // over returns what is newer, the object of the cache or our write to it.
 func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached T) T {
 	w, ok := writes[cached.GetUID()]
 	switch {
 	case !ok:
 		return cached
-	case o.expired(w), w.deleted && cached.GetDeletionTimestamp() != nil, !w.deleted && !newer(w.object, cached):
+	case o.expired(w), w.deleted && cached.GetDeletionTimestamp() != nil, !w.deleted && !Newer(w.object, cached):
 		o.Gone(owner, cached.GetUID())
 		return cached
 	case w.deleted:
@@ -138,9 +103,8 @@ func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached
 
 func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
 
-// newer reports whether a is a later version than b. Versions that are no numbers, as those of fakes may be, are taken for the
-// same.
-func newer(a, b client.Object) bool {
+// Newer reports whether a is a later version than b. Versions that are no numbers, as of fakes, count as equal.
+func Newer(a, b client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
 	return err == nil && order > 0
 }

@@ -67,7 +67,7 @@ func List(ctx context.Context, c client.Reader, owner metav1.Object, list client
 		client.UnsafeDisableDeepCopy)
 }
 
-// Marked restricts a cache to objects of Ray clusters: in a large Kubernetes cluster all objects of a kind would be many times more.
+// Marked restricts a cache to objects of Ray clusters.
 func Marked() cache.ByObject {
 	return cache.ByObject{Label: Selector(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()}
 }

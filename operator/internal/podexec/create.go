@@ -42,8 +42,7 @@ func (r *run) head(ctx context.Context) bool {
 		r.again(FirstRetry)
 		return false
 	}
-	r.written.Written(r.cluster.GetUID(), "", desired)
-	r.result.CreatedHead = desired.Name
+	r.written.Written(r.cluster.GetUID(), desired)
 	r.result.Created = append(r.result.Created, desired)
 	return true
 }
@@ -84,19 +83,16 @@ func (r *run) workers(ctx context.Context) {
 	r.result.More = r.result.More || n < len(list)
 	of := func(i int) attempt { return attempt{creating, list[i].group.Name} }
 	r.batches(ctx, n, of, func(ctx context.Context, i int) error {
-		g := list[i].group
-		p := g.Model.DeepCopy()
+		p := list[i].group.Model.DeepCopy()
 		if list[i].place != nil {
 			list[i].place.Label(p)
 		}
 		if err := r.client.Create(ctx, p); err != nil {
 			return err
 		}
-		r.written.Written(r.cluster.GetUID(), "", p)
+		r.written.Written(r.cluster.GetUID(), p)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		o := r.group(g.Name)
-		o.Created = append(o.Created, p.Name)
 		r.result.Created = append(r.result.Created, p)
 		return nil
 	})
@@ -124,7 +120,6 @@ func (r *run) due() []worker {
 		if r.tooEarly(attempt{creating, g.Name}) {
 			continue
 		}
-		r.group(g.Name) // so that groups are listed in the order of the spec
 		for _, place := range g.Places {
 			list = append(list, worker{group: g, place: place})
 		}

@@ -29,8 +29,7 @@ func (r *run) deleteFailure(d podplan.Deletion, err error) Failure {
 	return f
 }
 
-// unreachable reports whether the error says nothing about the request, but that the API server could not be asked: it is down,
-// overloaded, or this process is about to end. There is nothing for the user to mend.
+// unreachable reports whether the API server could not be asked: it is down, overloaded, or this process is about to end.
 func unreachable(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
@@ -38,8 +37,8 @@ func unreachable(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
 }
 
-// steady is the text of an error about a Pod with a generated name, without the part that differs from one attempt to the next: a
-// condition that changed with every retry would be written with every retry. An empty prefix is that of a fixed name.
+// steady is the text of an error about a Pod without the parts that differ between attempts: a condition that changed with every retry would
+// be written with every retry. The prefix is that of a generated name; empty for a fixed one.
 func steady(err error, prefix string) string {
 	text := err.Error()
 	var status apierrors.APIStatus

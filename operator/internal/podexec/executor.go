@@ -23,11 +23,9 @@ const FirstRetry = time.Second
 
 // Config is what an Executor needs. All of it is required.
 type Config struct {
-	// Client writes. Live reads from the API server.
-	Client client.Client
-	Live   client.Reader
-	// Clock tells the time.
-	Clock clock.PassiveClock
+	Client client.Client      // writes
+	Live   client.Reader      // reads from the API server
+	Clock  clock.PassiveClock // tells the time
 }
 
 // Executor creates and deletes the Pods of clusters. It may be used from several goroutines, for one cluster by one at a time.
@@ -85,68 +83,39 @@ func (x *Executor) Unfinished(cluster metav1.Object, group string) bool {
 
 // Work is what one run is to do for a cluster.
 type Work struct {
-	// Cluster controls the Pods.
-	Cluster *rayv1.RayCluster
-	// Delete are Pods to delete, all controlled by the cluster; those of one group stand together.
-	Delete []podplan.Deletion
+	Cluster *rayv1.RayCluster  // controls the Pods
+	Delete  []podplan.Deletion // Pods to delete, all controlled by the cluster; those of one group stand together
 	// Head is the head Pod to create, with its name; nil for none. If it cannot be had no workers are created: they would only use
 	// up what the head needs.
-	Head *corev1.Pod
-	// Groups are the workers to create.
-	Groups []Group
-	// Hold says that nothing may be created yet, whatever Head and Groups say.
-	Hold bool
-	// Room bounds the workers to create, where that is fewer than a run may; nil does not.
-	Room *int
+	Head   *corev1.Pod
+	Groups []Group // the workers to create
+	Hold   bool    // nothing may be created yet, whatever Head and Groups say
+	Room   *int    // bounds the workers to create, where that is fewer than a run may; nil does not
 }
 
 // Group are workers of one group to create.
 type Group struct {
-	// Name is that of the group.
-	Name string
-	// Model is what all of them are copies of.
-	Model *corev1.Pod
-	// Places has an entry for each Pod, replica by replica; nil is a Pod without a place in a replica.
-	Places []*pod.Replica
+	Name   string         // that of the group
+	Model  *corev1.Pod    // what all of them are copies of
+	Places []*pod.Replica // has an entry for each Pod, replica by replica; nil is a Pod without a place in a replica
 }
 
 // Result is what one run did.
 type Result struct {
-	// Created are the Pods as the server has them.
-	Created []*corev1.Pod
-	// CreatedHead and DeletedHead are names; empty for none.
-	CreatedHead, DeletedHead string
-	// Groups are the workers that were created and deleted, in the order of Work; groups to which nothing was done are left out.
-	Groups []GroupResult
-	// Deleted counts the Pods that were deleted, for the DeleteReasons: sorted, without repeats.
-	Deleted       int
-	DeleteReasons []string
-	// DeletedAll says that all Pods of the cluster were to be deleted.
-	DeletedAll bool
+	Created    []*corev1.Pod      // as the server has them
+	Deleted    []podplan.Deletion // those that were deleted
+	DeletedAll bool               // all Pods of the cluster were to be deleted
 	// Failures are what the API server refused, Earlier what it refused before and is too early to be tried again.
 	Failures, Earlier []Failure
-	// More says that the run ended because it is bounded, so that the next is due at once.
-	More bool
-	// After asks for another run after this time; zero for none.
-	After time.Duration
-	// Err says that the API server did not answer, or has too much to do.
-	Err error
-}
-
-// GroupResult are names of workers of one group.
-type GroupResult struct {
-	Name             string
-	Created, Deleted []string
+	More              bool          // the run ended because it is bounded, so that the next is due at once
+	After             time.Duration // asks for another run after this time; zero for none
+	Err               error         // the API server did not answer, or has too much to do
 }
 
 // Failure is an operation that the API server refused.
 type Failure struct {
-	// Reason is that of the condition ReplicaFailure.
-	Reason string
-	// Message does not change from one attempt to the next while the refusal is the same.
-	Message string
-	// Refusal is report.Refusal of the answer.
-	Refusal string
-	// Event is the reason of the event; empty where the condition's tells it.
-	Event string
+	Reason  string // that of the condition ReplicaFailure
+	Message string // does not change from one attempt to the next while the refusal is the same
+	Refusal string // report.Refusal of the answer
+	Event   string // the reason of the event; empty where the condition's tells it
 }

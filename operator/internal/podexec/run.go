@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -25,7 +27,6 @@ func (x *Executor) Run(ctx context.Context, w Work) Result {
 	if !w.Hold && r.head(ctx) {
 		r.workers(ctx)
 	}
-	r.result.Groups = slices.DeleteFunc(r.result.Groups, func(g GroupResult) bool { return len(g.Created)+len(g.Deleted) == 0 })
 	return r.result
 }
 
@@ -60,7 +61,9 @@ func (r *run) delete(ctx context.Context) {
 			return fmt.Errorf("deleting Pod %s: %w", victim.Name, err)
 		}
 		r.written.Deleted(r.cluster.GetUID(), victim.UID)
-		r.noteDeleted(list[i])
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result.Deleted = append(r.result.Deleted, list[i])
 		return nil
 	})
 	for i, d := range list[:n] {
@@ -146,29 +149,38 @@ func (r *run) tooEarly(a attempt) bool {
 
 func (r *run) again(after time.Duration) { r.result.After = reconcile.Sooner(r.result.After, after) }
 
-func (r *run) noteDeleted(d podplan.Deletion) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.Deleted++
-	if d.Group == rayv1.HeadGroupName {
-		r.result.DeletedHead = d.Pod.Name
-	} else {
-		g := r.group(d.Group)
-		g.Deleted = append(g.Deleted, d.Pod.Name)
-	}
-	if !slices.Contains(r.result.DeleteReasons, d.Message) {
-		r.result.DeleteReasons = append(r.result.DeleteReasons, d.Message)
-		slices.Sort(r.result.DeleteReasons)
-	}
+// attempt is what is tried for a group.
+type attempt struct {
+	operation operation
+	group     string
 }
 
-// group returns the result of a group; the caller holds the lock.
-func (r *run) group(name string) *GroupResult {
-	for i := range r.result.Groups {
-		if r.result.Groups[i].Name == name {
-			return &r.result.Groups[i]
+type operation string
+
+const (
+	creating operation = "create"
+	deleting operation = "delete"
+)
+
+func (a attempt) key(cluster metav1.Object) backoff.Key {
+	return backoff.Key{Owner: cluster.GetUID(), Attempt: string(a.operation) + "/" + a.group}
+}
+
+// last is what the API server said when it last refused this for the generation of the cluster.
+func (x *Executor) last(cluster metav1.Object, a attempt) []Failure {
+	failures, _ := x.refused.Last(a.key(cluster), cluster.GetGeneration())
+	return failures
+}
+
+// settle forgets attempts to create Pods of groups that lack none: a request that timed out may have succeeded.
+func (r *run) settle() {
+	lacking := map[string]bool{rayv1.HeadGroupName: r.work.Head != nil}
+	for _, g := range r.work.Groups {
+		lacking[g.Name] = true
+	}
+	for name := range r.refused.Attempts(r.cluster.UID) {
+		if group, create := strings.CutPrefix(name, string(creating)+"/"); create && !lacking[group] {
+			r.refused.Succeeded(attempt{creating, group}.key(r.cluster))
 		}
 	}
-	r.result.Groups = append(r.result.Groups, GroupResult{Name: name})
-	return &r.result.Groups[len(r.result.Groups)-1]
 }

@@ -74,7 +74,7 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 func (p *planner) shrink(g *rayv1.WorkerGroupSpec, whole, unfinished []replica) (keepWhole, keepUnfinished []replica) {
 	surplus := int64(len(whole)+len(unfinished)) - DesiredReplicas(g)
 	for ; surplus > 0 && len(unfinished) > 0 && (p.mayShrink() || unfinished[0].name != ""); surplus-- {
-		// What is not complete serves nobody, so this does not wait for the autoscaler.
+		// An incomplete replica is unusable; replace it without waiting for the autoscaler.
 		p.deleteReplica(unfinished[0], ReasonScaleDown, scaleDownMessage)
 		unfinished = unfinished[1:]
 	}

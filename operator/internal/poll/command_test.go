@@ -70,7 +70,7 @@ func TestCommandWithoutObserver(t *testing.T) {
 	})
 }
 
-func TestRemove(t *testing.T) {
+func TestUnobserveAndForget(t *testing.T) {
 	run(t, Options{}, func(t *testing.T, p *Poller[string, int]) {
 		f, c := newTarget(), &changes{}
 		f.lasts = time.Second
@@ -80,7 +80,8 @@ func TestRemove(t *testing.T) {
 		p.Do("b", "stop", Command{Timeout: timeout, Run: func(context.Context) error { return nil }})
 		synctest.Wait()
 		for _, key := range []string{"a", "b", "unknown"} {
-			p.Remove(key)
+			p.Unobserve(key, "job")
+			p.Forget(key, "stop")
 		}
 		synctest.Wait()
 		if n := p.Targets(); n != 0 {

@@ -110,8 +110,13 @@ func (p *Poller[K, V]) Unobserve(key K, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.targets[key]; t != nil {
-		delete(t.observers, name)
-		p.dropIfUnobserved(key, t)
+		if delete(t.observers, name); len(t.observers) > 0 {
+			return
+		}
+		if t.cancel != nil {
+			t.cancel()
+		}
+		p.advance(key, t)
 	}
 }
 
@@ -176,28 +181,6 @@ func (p *Poller[K, V]) Forget(key K, name string) {
 			p.advance(key, t)
 		}
 	}
-}
-
-// Remove forgets a target, with its observers and the outcomes of its commands. Those that wait or run are carried out.
-func (p *Poller[K, V]) Remove(key K) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.targets[key]; t != nil {
-		clear(t.observers)
-		clear(t.commands)
-		p.dropIfUnobserved(key, t)
-	}
-}
-
-// dropIfUnobserved cancels the query in flight of a target that nobody observes.
-func (p *Poller[K, V]) dropIfUnobserved(key K, t *target[V]) {
-	if len(t.observers) > 0 {
-		return
-	}
-	if t.cancel != nil {
-		t.cancel()
-	}
-	p.advance(key, t)
 }
 
 func (p *Poller[K, V]) get(key K) *target[V] {

@@ -16,7 +16,9 @@ func (p *Poller[K, V]) advance(key K, t *target[V]) {
 		default:
 		}
 	case t.idle():
-		p.remove(key, t)
+		if len(t.commands) == 0 { // else there are outcomes to keep
+			delete(p.targets, key)
+		}
 	case !p.closed:
 		t.serving = true
 		p.wg.Go(func() { p.serve(key, t) })
@@ -25,13 +27,6 @@ func (p *Poller[K, V]) advance(key K, t *target[V]) {
 
 // idle reports whether a target has nothing to do until somebody wants something of it.
 func (t *target[V]) idle() bool { return len(t.observers) == 0 && len(t.pending) == 0 }
-
-// remove forgets a target that is idle, unless there are outcomes to keep.
-func (p *Poller[K, V]) remove(key K, t *target[V]) {
-	if len(t.commands) == 0 {
-		delete(p.targets, key)
-	}
-}
 
 // serve carries out the requests of a target, one at a time, until it is idle.
 func (p *Poller[K, V]) serve(key K, t *target[V]) {

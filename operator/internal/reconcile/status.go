@@ -7,11 +7,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// SaveStatus writes the status of after, which was computed from before, and reports whether the API server has it. If somebody changed
-// the object meanwhile, or it is gone, nothing of theirs is overwritten, and again is the time after which to look again, at what they made:
-// it may be a status of ours whose answer was lost, and the watch starts no reconcile for one. Errors are those of the API server.
+// SaveStatus writes the status of after, which was computed from before, and reports whether the API server has it. On a conflict or a
+// deleted object it overwrites nothing. After a conflict it returns the delay before the next reconcile: the newer version may be a status
+// of ours whose answer was lost, and the watch starts no reconcile for one. Errors are those of the API server.
 func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, after client.Object) (saved bool, again time.Duration, err error) {
 	switch err := c.Status().Update(ctx, after); {
 	case err == nil:
@@ -27,4 +28,27 @@ func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, afte
 	default:
 		return false, 0, fmt.Errorf("saving status: %w", err)
 	}
+}
+
+// SetFinalizer adds a finalizer to o, or removes it. It reports false if o has changed since it was read, or is gone: then it is to be
+// looked at again soon. o gets the metadata that the API server has; the rest stays, since a reconcile may have changed it.
+func (v *Versions) SetFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string, want bool) (saved bool, err error) {
+	before, after := o.DeepCopyObject().(client.Object), o.DeepCopyObject().(client.Object)
+	if want {
+		controllerutil.AddFinalizer(after, finalizer)
+	} else {
+		controllerutil.RemoveFinalizer(after, finalizer)
+	}
+	switch err := c.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); {
+	case apierrors.IsConflict(err):
+		v.Replaced(o)
+		return false, nil
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("setting the finalizer %s: %w", finalizer, err)
+	}
+	o.SetFinalizers(after.GetFinalizers())
+	o.SetResourceVersion(after.GetResourceVersion())
+	return true, nil
 }

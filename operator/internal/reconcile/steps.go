@@ -3,6 +3,10 @@ package reconcile
 import (
 	"context"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
 // Step is one part of a reconcile. S is what the steps of one run share.
@@ -28,8 +32,7 @@ type Progress struct {
 	done  map[string]struct{}
 }
 
-// Done reports whether the step ran to its end. What a step finds out is not known when it did not: the part of the status that
-// goes by it stays as it was.
+// Done reports whether the step ran to its end. Otherwise the part of the status that depends on it stays as it was.
 func (p Progress) Done(step string) bool {
 	_, ok := p.done[step]
 	return ok
@@ -60,9 +63,16 @@ func Sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Soon is how long to wait for something that follows from a write of this run, such as the next state of a life cycle once the
-// status says so.
+// Soon is the delay before a reconcile that follows from a write of this one, such as the next state of a life cycle.
 const Soon = 10 * time.Millisecond
 
 // LastRetry is the longest wait between two attempts at what fails, of a reconcile or of a write. Deadlines are looked at in between.
 const LastRetry = 30 * time.Second
+
+// Limited returns o with a rate limiter, unless it has one. The default of controller-runtime waits for up to a quarter of an hour.
+func Limited(o controller.Options) controller.Options {
+	if o.RateLimiter == nil {
+		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](Soon, LastRetry)
+	}
+	return o
+}

@@ -18,90 +18,58 @@ const StaleTimeout = 30 * time.Second
 // cache is up to date by then.
 const StaleCheck = 100 * time.Millisecond
 
-// Versions are the versions of objects that are known to have been replaced while the cache may still show them: by our own write,
-// or by somebody else's, as a conflict tells. To decide from one would repeat events and end in a conflict; so a reconcile that
-// meets one ends, and looks again after StaleCheck. It may be used from several goroutines.
+// Versions remembers of each object that was read its UID, to notice that it is gone, and the version that was replaced last, by our own
+// write or, as a conflict shows, by another one. A decision from a replaced version would repeat events and end in a conflict; so a
+// reconcile that reads one ends, and looks again after StaleCheck. It may be used from several goroutines, for objects of one kind.
 type Versions struct {
 	clock  clock.PassiveClock
 	forget []func(object types.UID)
 
-	mu    sync.Mutex
-	stale map[types.UID]version
-	names map[types.NamespacedName]types.UID // of objects that were read
+	mu      sync.Mutex
+	objects map[types.NamespacedName]version
 }
 
 type version struct {
-	number string
-	at     time.Time
+	uid      types.UID
+	replaced string // empty for none
+	at       time.Time
 }
 
-// NewVersions returns an empty set. forget is called with each object that was read and is found to be gone, also when its name was
-// made anew since.
+// NewVersions returns an empty set. forget is called with each object that was read and is found to be gone, also when another object has
+// its name.
 func NewVersions(c clock.PassiveClock, forget ...func(object types.UID)) *Versions {
-	return &Versions{clock: c, forget: forget, stale: map[types.UID]version{}, names: map[types.NamespacedName]types.UID{}}
+	return &Versions{clock: c, forget: forget, objects: map[types.NamespacedName]version{}}
 }
 
 // Replaced notes that the version of o is not the latest.
 func (v *Versions) Replaced(o client.Object) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.stale[o.GetUID()] = version{number: o.GetResourceVersion(), at: v.clock.Now()}
-}
-
-// Forget drops an object that is gone.
-func (v *Versions) Forget(object types.UID) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.stale, object)
-}
-
-// Stale reports whether the version of o is known to have been replaced.
-func (v *Versions) Stale(o client.Object) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	old, ok := v.stale[o.GetUID()]
-	if !ok {
-		return false
-	}
-	if old.number != o.GetResourceVersion() || v.clock.Since(old.at) >= StaleTimeout {
-		delete(v.stale, o.GetUID())
-		return false
-	}
-	return true
+	v.objects[client.ObjectKeyFromObject(o)] = version{uid: o.GetUID(), replaced: o.GetResourceVersion(), at: v.clock.Now()}
 }
 
 // Read reads o from the cache, and reports false if that shows a version that is known to have been replaced. Errors are those of the
 // cache; any but that the object is not found says nothing about it.
-func (v *Versions) Read(ctx context.Context, cache client.Reader, key client.ObjectKey, o client.Object) (bool, error) {
-	if err := cache.Get(ctx, key, o); err != nil {
-		if apierrors.IsNotFound(err) {
-			v.named(key, "")
-		}
+func (v *Versions) Read(ctx context.Context, cache client.Reader, key client.ObjectKey, o client.Object) (fresh bool, err error) {
+	err = cache.Get(ctx, key, o)
+	if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
 	}
-	v.named(key, o.GetUID())
-	return !v.Stale(o), nil
-}
-
-// named notes which object has a name, none if empty, and forgets the one that had it before.
-func (v *Versions) named(key types.NamespacedName, uid types.UID) {
 	v.mu.Lock()
-	earlier, known := v.names[key]
+	known, had := v.objects[key]
+	gone := had && (err != nil || known.uid != o.GetUID())
+	fresh = err == nil && (known.uid != o.GetUID() || known.replaced != o.GetResourceVersion() || v.clock.Since(known.at) >= StaleTimeout)
 	switch {
-	case uid == "":
-		delete(v.names, key)
-	case earlier != uid:
-		v.names[key] = uid
-	}
-	gone := known && earlier != uid
-	if gone {
-		delete(v.stale, earlier)
+	case err != nil:
+		delete(v.objects, key)
+	case fresh:
+		v.objects[key] = version{uid: o.GetUID()}
 	}
 	v.mu.Unlock()
-	if !gone {
-		return
+	if gone {
+		for _, forget := range v.forget {
+			forget(known.uid)
+		}
 	}
-	for _, forget := range v.forget {
-		forget(earlier)
-	}
+	return fresh, err
 }

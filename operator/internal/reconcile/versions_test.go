@@ -61,7 +61,7 @@ func TestReadTellsStaleVersions(t *testing.T) {
 			if tc.later {
 				c.SetTime(raytest.Epoch.Add(reconcile.StaleTimeout))
 			}
-			fresh, err := v.Read(t.Context(), &cache{answer: tc.shown}, client.ObjectKey{}, &corev1.ConfigMap{})
+			fresh, err := v.Read(t.Context(), &cache{answer: tc.shown}, client.ObjectKeyFromObject(stale), &corev1.ConfigMap{})
 			if err != nil || fresh != tc.wantFresh {
 				t.Errorf("fresh %t, %v; want %t", fresh, err, tc.wantFresh)
 			}

@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+
+	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
 // maxNote is the longest note of an event that the API server takes.
@@ -26,8 +29,7 @@ func Warning(reason, action, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, action, note}
 }
 
-// Done are the events that are true whether the status could be saved or not. The others belong to a condition, and are found
-// again by the reconcile that saves it.
+// Done are the events that are true even if the status was not saved. The others come again with the reconcile that saves it.
 func Done(list []Event) []Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e Event) bool { return e.Type != corev1.EventTypeNormal })
 }
@@ -53,3 +55,32 @@ func Send(recorder events.EventRecorder, object runtime.Object, list []Event) {
 func (e Event) alike(other Event) bool {
 	return e.Type == other.Type && e.Reason == other.Reason && e.Action == other.Action
 }
+
+// Once remembers the events about an object, so that only a different one is sent again. After a restart they are sent once more, unless a
+// stored condition has the same text. The zero value is ready; it may be used from several goroutines.
+type Once struct {
+	said byowner.Map[string, []string] // texts by subject
+}
+
+// Has reports whether the text is among those said last on the subject.
+func (o *Once) Has(object types.UID, subject, text string) bool {
+	texts, _ := o.said.Get(object, subject)
+	return slices.Contains(texts, text)
+}
+
+// Say notes all that is said on the subject, in the place of what was said before.
+func (o *Once) Say(object types.UID, subject string, texts ...string) {
+	o.said.Set(object, subject, texts)
+}
+
+// News is Say, and reports whether the text was not among those said last.
+func (o *Once) News(object types.UID, subject, text string) bool {
+	if o.Has(object, subject, text) {
+		return false
+	}
+	o.Say(object, subject, text)
+	return true
+}
+
+// Forget drops an object that is gone.
+func (o *Once) Forget(object types.UID) { o.said.Forget(object) }

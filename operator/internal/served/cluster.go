@@ -2,7 +2,6 @@ package served
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -27,9 +26,8 @@ import (
 // RequestLimit is how long one request about an optional kind may take, so that a server that hangs holds nobody up.
 const RequestLimit = 5 * time.Second
 
-// New returns the kinds of the cluster that the manager is for, and adds caches to it that are empty until a kind is watched.
-// Nothing waits for them, and they share no discovery with the manager's own: there, one hanging server would hold up the reads
-// of every kind. namespaces restricts the caches; empty means all.
+// New returns the kinds of the cluster of the manager, and adds caches to it that are empty until a kind is watched. They share no discovery
+// with the manager's cache, where one hanging server would delay the reads of every kind. namespaces restricts them; empty means all.
 func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveClock) (*Kinds, error) {
 	finder, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -125,13 +123,8 @@ func (r *refusals) handle(ctx context.Context, reflector *toolscache.Reflector, 
 		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 		return
 	}
-	resource := err.Error()
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil {
-		resource = status.Status().Details.Kind + "." + status.Status().Details.Group
-	}
-	if _, again := r.logged.LoadOrStore(resource, true); !again {
-		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config",
-			"resource", resource)
+	// The text names the resource, and is the same each time.
+	if _, again := r.logged.LoadOrStore(err.Error(), true); !again {
+		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config")
 	}
 }

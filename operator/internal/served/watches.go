@@ -120,9 +120,8 @@ func (w *Watches) Synced(kind schema.GroupVersionKind) bool {
 	return ok && watch.informer.HasSynced()
 }
 
-// Recheck returns how soon to look again at objects of the kind that were read before its watch was filled, zero for no need.
-// What happens to them between that read and the first list, no event tells: an object that is deleted meanwhile was never seen.
-// Where the right to list is missing, this is the only way to see changes.
+// Recheck returns how soon to read objects of the kind again that were read before the watch was filled; zero for no need. No event reports
+// changes between that read and the first list. Without the right to list, this is the only way to see changes.
 func (w *Watches) Recheck(kind schema.GroupVersionKind) time.Duration {
 	watch, ok := w.of(kind)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
@@ -113,7 +114,7 @@ func (s *step) obstacle(u Upgrade, move Move) string {
 func (s *step) first(capacity int32) int32 {
 	p := s.pending()
 	if p != nil && len(p.Serve.Applications) == 0 {
-		return orElse(s.st.PendingServiceStatus.TargetCapacity, 0)
+		return ptr.Deref(s.st.PendingServiceStatus.TargetCapacity, 0)
 	}
 	return capacity
 }
@@ -172,11 +173,11 @@ func (s *step) state() Upgrade {
 	st := s.st
 	u := Upgrade{
 		Shares: Shares{
-			ActiveCapacity:  orElse(st.ActiveServiceStatus.TargetCapacity, 100),
-			PendingCapacity: orElse(st.PendingServiceStatus.TargetCapacity, 0),
-			PendingTraffic:  orElse(st.PendingServiceStatus.TrafficRoutedPercent, 0),
+			ActiveCapacity:  ptr.Deref(st.ActiveServiceStatus.TargetCapacity, 100),
+			PendingCapacity: ptr.Deref(st.PendingServiceStatus.TargetCapacity, 0),
+			PendingTraffic:  ptr.Deref(st.PendingServiceStatus.TrafficRoutedPercent, 0),
 		},
-		Surge: orElse(o.MaxSurgePercent, 100), Step: orElse(o.StepSizePercent, 0), Interval: time.Duration(orElse(o.IntervalSeconds, 0)) * time.Second,
+		Surge: ptr.Deref(o.MaxSurgePercent, 100), Step: ptr.Deref(o.StepSizePercent, 0), Interval: time.Duration(ptr.Deref(o.IntervalSeconds, 0)) * time.Second,
 		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Unrouted: s.unrouted(),
 	}
 	if s.in.ServeService == s.activeName() {
@@ -245,11 +246,4 @@ func withReason(text, why string) string {
 		return text
 	}
 	return text + ": " + why
-}
-
-func orElse(value *int32, otherwise int32) int32 {
-	if value == nil {
-		return otherwise
-	}
-	return *value
 }

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
@@ -230,7 +231,7 @@ func (s *story) deploy(d Deployment) {
 		m.first = s.now
 	}
 	own, _ := ParseConfig(m.text)
-	m.at, m.capacity = s.now, orElse(d.Capacity, own.Capacity())
+	m.at, m.capacity = s.now, ptr.Deref(d.Capacity, own.Capacity())
 	s.note("deploy %s %s %d", d.Cluster, what, m.capacity)
 }
 

@@ -37,10 +37,7 @@ func headPorts(rc *rayv1.RayCluster) map[string]int32 {
 
 // DashboardPort is the port of the head Service that leads to the dashboard.
 func DashboardPort(rc *rayv1.RayCluster) int32 {
-	if port, ok := headPorts(rc)[rayv1.PortDashboard]; ok {
-		return port
-	}
-	return rayv1.DefaultDashboardPort
+	return cmp.Or(headPorts(rc)[rayv1.PortDashboard], rayv1.DefaultDashboardPort)
 }
 
 // headServicePorts are headPorts as ports of a Service, sorted by name. The target port is left to the API server.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -104,10 +105,7 @@ func servePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 
 // ServePort is the port at which a cluster serves requests: that of the head's container which is named serve, else 8000.
 func ServePort(rc *rayv1.RayCluster) int32 {
-	if port, ok := headPorts(rc)[rayv1.PortServe]; ok {
-		return port
-	}
-	return rayv1.DefaultServePort
+	return cmp.Or(headPorts(rc)[rayv1.PortServe], rayv1.DefaultServePort)
 }
 
 func serviceMeta(rs *rayv1.RayService, rc *rayv1.RayCluster, name string) metav1.ObjectMeta {
@@ -121,4 +119,18 @@ func serviceMeta(rs *rayv1.RayService, rc *rayv1.RayCluster, name string) metav1
 		},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, rayv1.GroupVersion.WithKind(rayService))},
 	}
+}
+
+// NeedsServe reports whether the user asked, by annotation, for a Service for Ray Serve on a plain cluster.
+func NeedsServe(rc *rayv1.RayCluster) bool {
+	return rc.Annotations[rayv1.AnnotationEnableServeService] == "true"
+}
+
+// Serve builds the Service for Ray Serve of a plain cluster. It selects all Pods of the cluster. A head without any
+// serve port gives a Service without ports, which the caller must report instead of creating it.
+func Serve(rc *rayv1.RayCluster) *corev1.Service {
+	svc := ClusterServe(rc)
+	svc.Labels[rayv1.LabelOriginatedFromCRD] = "RayCluster"
+	delete(svc.Spec.Selector, rayv1.LabelServe)
+	return svc
 }

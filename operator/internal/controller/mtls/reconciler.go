@@ -30,18 +30,12 @@ const EventSource = "raycluster-mtls-controller"
 
 // Config is what the reconciler needs. All but ClusterDomain is required.
 type Config struct {
-	// Client reads Pods and RayClusters from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// APIs are the kinds of cert-manager, if it is there.
-	APIs *served.Kinds
-	// Recorder sends events.
-	Recorder events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// ClusterDomain is as in names.HeadHost.
-	ClusterDomain string
+	Client        client.Client        // reads Pods and RayClusters from a cache, and writes
+	Live          client.Reader        // reads from the API server
+	APIs          *served.Kinds        // the kinds of cert-manager, if it is there
+	Recorder      events.EventRecorder // sends events
+	Clock         clock.PassiveClock   // tells the time
+	ClusterDomain string               // as in names.HeadHost
 }
 
 // Reconciler keeps the certificates of RayClusters.
@@ -100,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	result := r.report(rc, pki, pods)
 	result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, unfinished.After)
 	for _, kind := range []schema.GroupVersionKind{cert.IssuerKind, cert.CertificateKind} {
-		// What was read before the watches were filled is looked at once more.
+		// Reconcile again after the caches have synced.
 		result.RequeueAfter = reconcile.Sooner(result.RequeueAfter, r.optional.Recheck(kind))
 	}
 	return result, nil

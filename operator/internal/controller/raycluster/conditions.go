@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,5 +158,40 @@ func setProvisioned(s *scope, t tally) {
 	default:
 		c.Set(rayv1.RayClusterProvisioned, metav1.ConditionFalse, rayv1.ReasonRayClusterPodsProvisioning,
 			"The Ray Pods are being made or are not ready")
+	}
+}
+
+// setStalled answers "why is it not ready" where waiting does not help. The first problem gives the reason; the message has all of them.
+func setStalled(s *scope, _ tally) {
+	var reason, refusal string
+	var messages []string
+	add := func(why, message string) {
+		if why != "" {
+			reason = cmp.Or(reason, why)
+			messages = append(messages, message)
+		}
+	}
+	if f := joinFailures(s.failures); f != nil { // there is no Pod to look at
+		refusal = f.Refusal
+		add(refusal, f.Message)
+	}
+	if s.headRestartDisabled { // nothing else is tried then
+		add(rayv1.ReasonHeadRestartDisabled, "the head Pod is gone and the annotation "+rayv1.AnnotationDisableProvisionedHeadRestart+" forbids to replace it")
+	}
+	// Nor then. A cluster with certificates begins with a moment of waiting.
+	if len(s.holds) > 0 && s.now.Sub(s.cluster.CreationTimestamp.Time) >= podplan.TroubleAfter {
+		add(rayv1.ReasonPodsHeld, "no Pods are created yet: "+strings.Join(s.holds, "; "))
+	}
+	trouble, later := podplan.TroublesOf(s.pods, s.now)
+	add(trouble.Reason, trouble.Message) // Pods exist, and do not get anywhere
+	if later > 0 {
+		s.after(later + time.Second)
+	}
+	old := s.conditions().Find(rayv1.RayClusterStalled)
+	said := isTrue(old) && old.Reason == reason
+	message := strings.Join(messages, "; ")
+	s.conditions().Raise(rayv1.RayClusterStalled, reason, message)
+	if !said && reason != refusal { // a refusal has an event of its own
+		s.events = append(s.events, eventStalled(reason, message))
 	}
 }

@@ -3,9 +3,11 @@ package raycluster
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -40,53 +42,56 @@ func eventStalled(reason, message string) report.Event {
 // each for creation and deletion, and not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and
 // cost as many writes as the Pods.
 func eventsForPods(o podexec.Result, madeService string) []report.Event {
-	var created []string
-	if madeService != "" {
-		created = append(created, "Service "+madeService)
-	}
-	created = append(created, podNames(o.CreatedHead, o.Groups, func(g podexec.GroupResult) []string { return g.Created })...)
-	deleted := podNames(o.DeletedHead, o.Groups, func(g podexec.GroupResult) []string { return g.Deleted })
 	var all []report.Event
+	created, head := podNames(o.Created)
+	if madeService != "" {
+		created = slices.Insert(created, 0, "Service "+madeService)
+	}
 	if len(created) > 0 {
 		reason := "CreatedWorkerPod"
-		if o.CreatedHead != "" {
+		if head {
 			reason = "CreatedHeadPod"
 		}
 		all = append(all, report.Normal(reason, actionCreate, "Created %s", strings.Join(created, ", ")))
 	}
-	if len(deleted) > 0 {
+	var gone []*corev1.Pod
+	var why []string
+	for _, d := range o.Deleted {
+		gone, why = append(gone, d.Pod), append(why, d.Message)
+	}
+	if deleted, head := podNames(gone); len(deleted) > 0 {
 		reason := "DeletedWorkerPod"
 		switch {
 		case o.DeletedAll:
 			reason = "DeletedPod"
-		case o.DeletedHead != "":
+		case head:
 			reason = "DeletedHeadPod"
 		}
-		note := "Deleted " + strings.Join(deleted, ", ")
-		if len(o.DeleteReasons) > 0 {
-			note += ": " + strings.Join(o.DeleteReasons, "; ")
-		}
-		all = append(all, report.Normal(reason, actionDelete, "%s", note))
+		slices.Sort(why)
+		all = append(all, report.Normal(reason, actionDelete, "Deleted %s: %s", strings.Join(deleted, ", "), strings.Join(slices.Compact(why), "; ")))
 	}
 	return all
 }
 
-// podNames names the head, if any, and single workers of a group, and counts several.
-func podNames(head string, groups []podexec.GroupResult, of func(podexec.GroupResult) []string) []string {
-	var parts []string
-	if head != "" {
-		parts = append(parts, "head Pod "+head)
+// podNames names the head, if it is among the Pods, and single workers of a group, and counts several.
+func podNames(pods []*corev1.Pod) (parts []string, head bool) {
+	groups := map[string][]string{}
+	for _, p := range pods {
+		if isHead(p) {
+			parts, head = append(parts, "head Pod "+p.Name), true
+			continue
+		}
+		group := p.Labels[rayv1.LabelGroup]
+		groups[group] = append(groups[group], p.Name)
 	}
-	for _, g := range groups {
-		switch workers := of(g); len(workers) {
-		case 0:
-		case 1:
-			parts = append(parts, fmt.Sprintf("worker Pod %s in group %s", workers[0], g.Name))
-		default:
-			parts = append(parts, fmt.Sprintf("%d worker Pods in group %s", len(workers), g.Name))
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if workers := groups[group]; len(workers) == 1 {
+			parts = append(parts, fmt.Sprintf("worker Pod %s in group %s", workers[0], group))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d worker Pods in group %s", len(workers), group))
 		}
 	}
-	return parts
+	return parts, head
 }
 
 // failureEvent is the event that goes with a reason of the condition ReplicaFailure.

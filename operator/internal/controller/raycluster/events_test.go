@@ -1,6 +1,7 @@
 package raycluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,11 +12,29 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
 func TestEventsForPods(t *testing.T) {
 	const normal = corev1.EventTypeNormal
+	rc := raytest.RayCluster("ns/demo")
+	pods := func(names ...string) (list []*corev1.Pod) { // of the head h, and of workers that begin with their group
+		for _, name := range names {
+			if name == "h" {
+				list = append(list, raytest.HeadPod(rc, name))
+			} else {
+				list = append(list, raytest.WorkerPod(rc, name[:1], name))
+			}
+		}
+		return list
+	}
+	gone := func(why string, names ...string) (list []podplan.Deletion) {
+		for _, p := range pods(names...) {
+			list = append(list, podplan.Deletion{Pod: p, Message: why})
+		}
+		return list
+	}
 	cases := map[string]struct {
 		did  podexec.Result
 		made string // head Service
@@ -23,28 +42,28 @@ func TestEventsForPods(t *testing.T) {
 	}{
 		"nothing": {},
 		"a new cluster": {
-			did:  podexec.Result{CreatedHead: "h", Groups: []podexec.GroupResult{{Name: "a", Created: []string{"a1"}}, {Name: "b", Created: []string{"b1", "b2"}}}},
+			did:  podexec.Result{Created: pods("b1", "h", "a1", "b2")},
 			want: []report.Event{{Type: normal, Reason: "CreatedHeadPod", Action: "Create", Note: "Created head Pod h, worker Pod a1 in group a, 2 worker Pods in group b"}},
 		},
 		"a new cluster and its Service": {
-			did: podexec.Result{CreatedHead: "h"}, made: "s", want: []report.Event{{Type: normal, Reason: "CreatedHeadPod", Action: "Create", Note: "Created Service s, head Pod h"}},
+			did: podexec.Result{Created: pods("h")}, made: "s", want: []report.Event{{Type: normal, Reason: "CreatedHeadPod", Action: "Create", Note: "Created Service s, head Pod h"}},
 		},
 		"more workers": {
-			did:  podexec.Result{Groups: []podexec.GroupResult{{Name: "a", Created: []string{"a1"}}}},
+			did:  podexec.Result{Created: pods("a1")},
 			want: []report.Event{{Type: normal, Reason: "CreatedWorkerPod", Action: "Create", Note: "Created worker Pod a1 in group a"}},
 		},
-		"a worker replaced": {
-			did: podexec.Result{Groups: []podexec.GroupResult{{Name: "a", Created: []string{"a2"}, Deleted: []string{"a1"}}}, DeleteReasons: []string{"it failed", "it was evicted"}},
+		"workers replaced": {
+			did: podexec.Result{Created: pods("a2"), Deleted: slices.Concat(gone("it was evicted", "a1"), gone("it failed", "b1"), gone("it was evicted", "b2"))},
 			want: []report.Event{
 				{Type: normal, Reason: "CreatedWorkerPod", Action: "Create", Note: "Created worker Pod a2 in group a"},
-				{Type: normal, Reason: "DeletedWorkerPod", Action: "Delete", Note: "Deleted worker Pod a1 in group a: it failed; it was evicted"},
+				{Type: normal, Reason: "DeletedWorkerPod", Action: "Delete", Note: "Deleted worker Pod a1 in group a, 2 worker Pods in group b: it failed; it was evicted"},
 			},
 		},
 		"a head that ended": {
-			did: podexec.Result{DeletedHead: "h"}, want: []report.Event{{Type: normal, Reason: "DeletedHeadPod", Action: "Delete", Note: "Deleted head Pod h"}},
+			did: podexec.Result{Deleted: gone("it ended", "h")}, want: []report.Event{{Type: normal, Reason: "DeletedHeadPod", Action: "Delete", Note: "Deleted head Pod h: it ended"}},
 		},
 		"a suspension": {
-			did:  podexec.Result{DeletedHead: "h", DeletedAll: true, Groups: []podexec.GroupResult{{Name: "a", Deleted: []string{"a1", "a2"}}}, DeleteReasons: []string{"the cluster is suspended"}},
+			did:  podexec.Result{DeletedAll: true, Deleted: gone("the cluster is suspended", "h", "a1", "a2")},
 			want: []report.Event{{Type: normal, Reason: "DeletedPod", Action: "Delete", Note: "Deleted head Pod h, 2 worker Pods in group a: the cluster is suspended"}},
 		},
 	}

@@ -105,28 +105,26 @@ func (s *scope) dependent(r children.Result) {
 	if kind == "PersistentVolumeClaim" {
 		kind = "PVC"
 	}
-	switch r.Done {
-	case children.Create:
-		s.events = append(s.events, report.Normal("Created"+kind, actionCreate, "Created %s %s", r.Kind, r.Name))
-	case children.Update:
-		if !keptQuiet[kind] {
-			s.events = append(s.events, report.Normal("Updated"+kind, actionUpdate, "Updated %s %s", r.Kind, r.Name))
+	for _, e := range r.Events(kind, func(string) bool { return false }) {
+		switch {
+		case r.Done == children.Update && silentKinds[kind]:
+			continue
+		case r.Done == children.Delete:
+			e.Note += ", which the spec no longer asks for"
 		}
-	case children.Delete:
-		s.events = append(s.events, report.Normal("Deleted"+kind, actionDelete, "Deleted %s %s, which the spec no longer asks for", r.Kind, r.Name))
-	case children.None:
+		s.events = append(s.events, e)
 	}
 	if f := r.Failure; f != nil {
 		reason := "FailedTo" + string(f.Operation) + kind
-		if f.Operation == children.Update && keptQuiet[kind] {
+		if f.Operation == children.Update && silentKinds[kind] {
 			reason = "FailedToCreate" + kind
 		}
 		s.children = append(s.children, childFailure{reason: reason, action: string(f.Operation), message: f.Message})
 	}
 }
 
-// keptQuiet are kinds of which no more than labels and owners are ever put right, which is nothing to tell.
-var keptQuiet = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
+// silentKinds are kinds whose repairs (labels, owner references) produce no events.
+var silentKinds = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
 
 // Actions of events, as events.k8s.io wants them.
 const (

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -113,14 +114,9 @@ func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
 
 // release takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
 func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
-	rc := s.cluster
-	finalizers := slices.DeleteFunc(slices.Clone(rc.Finalizers), func(x string) bool { return x == rayv1.FinalizerGCSFTRedisCleanup })
-	saved, err := setFinalizers(ctx, f.client, f.versions, rc, finalizers)
-	switch {
-	case err != nil:
-		return reconcile.Outcome{}, err
-	case !saved:
-		return reconcile.Outcome{After: reconcile.Soon}, nil
+	saved, err := f.versions.SetFinalizer(ctx, f.client, s.cluster, rayv1.FinalizerGCSFTRedisCleanup, false)
+	if err != nil || !saved {
+		return reconcile.Outcome{After: reconcile.Soon}, err
 	}
 	ctrllog.FromContext(ctx).Info("Let the cluster go", "event", e.Note)
 	if e.Reason != "" {
@@ -210,4 +206,33 @@ func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) report.Event {
 	}
 	return report.Warning("RedisCleanupSkipped", actionCleanup, fmt.Sprintf(
 		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, gcs.StorageNamespace(rc)))
+}
+
+// ensureFinalizer keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
+// first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
+type ensureFinalizer struct {
+	client   client.Client
+	versions *reconcile.Versions
+	cleanUp  bool
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
+
+// Run implements step.
+func (e *ensureFinalizer) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	rc := s.cluster
+	if !e.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+		return reconcile.Outcome{}, nil
+	}
+	saved, err := e.versions.SetFinalizer(ctx, e.client, rc, rayv1.FinalizerGCSFTRedisCleanup, true)
+	if err != nil || saved {
+		return reconcile.Outcome{}, err
+	}
+	return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
+}
+
+// awaitsCleanUp reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
+// go, whoever manages it now.
+func awaitsCleanUp(rc *rayv1.RayCluster) bool {
+	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
 }

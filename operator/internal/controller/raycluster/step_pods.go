@@ -64,12 +64,12 @@ func (p *pods) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 		s.after(unscheduledCheck)
 	}
 	made := ""
-	if r.CreatedHead != "" {
+	if slices.ContainsFunc(r.Created, isHead) {
 		made, s.madeService = s.madeService, "" // one event is enough for a new cluster
 	}
 	s.events = append(s.events, eventsForPods(r, made)...)
-	if len(r.Created)+r.Deleted+len(r.Failures) > 0 {
-		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(r.Created), "deleted", r.Deleted, "refused", len(r.Failures))
+	if len(r.Created)+len(r.Deleted)+len(r.Failures) > 0 {
+		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(r.Created), "deleted", len(r.Deleted), "refused", len(r.Failures))
 	}
 	if r.Err != nil {
 		s.errs = append(s.errs, r.Err)

@@ -29,25 +29,17 @@ const longestWait = time.Hour
 
 // Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
 type Config struct {
-	// Client reads from a cache, and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// Recorder sends events.
-	Recorder events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Local is the time zone of schedules without one; nil means that of the process.
-	Local *time.Location
-	// Validation are the facts that rules ask for.
-	Validation validation.Options
+	Client     client.Client        // reads from a cache, and writes
+	Live       client.Reader        // reads from the API server
+	Recorder   events.EventRecorder // sends events
+	Clock      clock.PassiveClock   // tells the time
+	Local      *time.Location       // the time zone of schedules without one; nil means that of the process
+	Validation validation.Options   // the facts that rules ask for
 }
 
 // Reconciler makes the RayJobs of RayCronJobs.
 type Reconciler struct {
-	client   client.Client
-	clock    clock.PassiveClock
-	recorder events.EventRecorder
+	config   Config
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
@@ -60,7 +52,7 @@ func New(c Config) *Reconciler {
 		c.Local = time.Local
 	}
 	r := &Reconciler{
-		client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		config: c, said: &report.Once{},
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
@@ -74,18 +66,14 @@ func New(c Config) *Reconciler {
 
 // scope is what one reconcile has read and decided.
 type scope struct {
-	// cron is a copy whose status becomes the new one.
-	cron *rayv1.RayCronJob
-	// scheduled says that the stored status has a time of the next run.
-	scheduled bool
-	// now is when the run began.
-	now time.Time
+	cron      *rayv1.RayCronJob // a copy whose status becomes the new one
+	scheduled bool              // says that the stored status has a time of the next run
+	now       time.Time         // when the run began
 	// tick is the time to run for; zero for none. Missed is how many before it are passed over, and next the time after it. Set by
 	// schedule.
 	tick, next time.Time
 	missed     int
-	// events are sent when the status is saved.
-	events []report.Event
+	events     []report.Event // sent when the status is saved
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch
@@ -95,7 +83,7 @@ type scope struct {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayCronJob{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -104,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := &scope{cron: before.DeepCopy(), scheduled: before.Status.NextScheduleTime != nil, now: r.clock.Now()}
+	s := &scope{cron: before.DeepCopy(), scheduled: before.Status.NextScheduleTime != nil, now: r.config.Clock.Now()}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.cron.Status.NextScheduleTime = nil
 	if !s.next.IsZero() {
@@ -113,12 +101,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && !equality.Semantic.DeepEqual(before.Status, s.cron.Status) {
 		var saved bool
 		var again time.Duration
-		if saved, again, err = r.versions.SaveStatus(ctx, r.client, before, s.cron); !saved {
+		if saved, again, err = r.versions.SaveStatus(ctx, r.config.Client, before, s.cron); !saved {
 			s.events = report.Done(s.events)
 		}
 		progress.After = reconcile.Sooner(progress.After, again)
 	}
-	report.Send(r.recorder, before, s.events)
+	report.Send(r.config.Recorder, before, s.events)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

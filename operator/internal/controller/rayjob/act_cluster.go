@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayjob"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -76,19 +74,13 @@ func (a *act) suspendWorkers(ctx context.Context, s *scope) error {
 	for i := range after.Spec.WorkerGroupSpecs {
 		after.Spec.WorkerGroupSpecs[i].Suspend = new(true)
 	}
-	err := a.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
-	switch {
-	case err == nil:
+	r := a.children.Do(s.job, children.Update, "RayCluster", after.Name, func() error {
+		return a.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
+	})
+	if r.Done == children.Update {
+		r.Done = children.None
 		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", "Suspended all worker groups of RayCluster %s", after.Name))
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		s.after(reconcile.Soon) // somebody was faster
-	case children.Lasting(err):
-		if a.said.News(s.job.UID, "workers", err.Error()) {
-			s.events = append(s.events, report.Warning("FailedToUpdateRayCluster", "Update", err.Error()))
-		}
-		s.after(children.RetryAfter)
-	default:
-		return fmt.Errorf("suspending the workers of RayCluster %s: %w", after.Name, err)
 	}
-	return nil
+	s.took(a.said, "RayCluster", r)
+	return r.Err
 }

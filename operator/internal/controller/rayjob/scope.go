@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -70,23 +68,9 @@ func (s *scope) asks(actions ...jobplan.Action) bool {
 	return slices.ContainsFunc(actions, func(a jobplan.Action) bool { return slices.Contains(s.plan.Actions, a) })
 }
 
-// took takes over what became of a child: an event for what was done or is refused, with the reasons of KubeRay 1.7. It reports
-// whether the child is as wanted.
+// took takes over what became of a write, such as events about it, and reports whether that is as wanted.
 func (s *scope) took(said *report.Once, what string, r children.Result) bool {
 	s.after(r.After)
-	if r.Done != children.None {
-		s.events = append(s.events, report.Normal(past[r.Done]+what, string(r.Done), "%s %s %s", past[r.Done], r.Kind, r.Name))
-	}
-	f := r.Failure
-	if f == nil {
-		return true
-	}
-	if said.News(s.job.UID, what, f.Message) {
-		s.events = append(s.events, report.Event{
-			Type: corev1.EventTypeWarning, Reason: "FailedTo" + string(f.Operation) + what, Action: string(f.Operation), Note: f.Message,
-		})
-	}
-	return false
+	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.job.UID, what, text) })...)
+	return r.Failure == nil
 }
-
-var past = map[children.Operation]string{children.Create: "Created", children.Update: "Updated", children.Delete: "Deleted"}

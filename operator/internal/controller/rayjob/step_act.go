@@ -3,7 +3,6 @@ package rayjob
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,18 +83,12 @@ func (a *act) ensureFinalizer(ctx context.Context, s *scope) error {
 	if controllerutil.ContainsFinalizer(s.job, rayv1.FinalizerRayJob) {
 		return nil
 	}
-	err := setFinalizers(ctx, a.config.Client, s.job, append(slices.Clone(s.job.Finalizers), rayv1.FinalizerRayJob))
-	switch {
-	case apierrors.IsConflict(err):
-		a.versions.Replaced(s.job)
+	saved, err := a.versions.SetFinalizer(ctx, a.config.Client, s.job, rayv1.FinalizerRayJob, true)
+	if !saved {
 		s.after(reconcile.Soon)
 		s.hold("")
-	case apierrors.IsNotFound(err):
-		s.hold("")
-	case err != nil:
-		return fmt.Errorf("adding the finalizer: %w", err)
 	}
-	return nil
+	return err
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=delete

@@ -2,10 +2,7 @@ package rayjob
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -38,15 +35,9 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 		_, err := f.act.Run(ctx, s)
 		return stop, err
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.job.Finalizers), func(n string) bool { return n == rayv1.FinalizerRayJob })
-	err := setFinalizers(ctx, f.client, s.job, rest)
-	switch {
-	case apierrors.IsConflict(err):
-		f.versions.Replaced(s.job)
+	if saved, err := f.versions.SetFinalizer(ctx, f.client, s.job, rayv1.FinalizerRayJob, false); err != nil || !saved {
 		stop.After = reconcile.Soon
-		return stop, nil
-	case client.IgnoreNotFound(err) != nil:
-		return stop, fmt.Errorf("removing the finalizer: %w", err)
+		return stop, err
 	}
 	if s.selects() && s.in.Stop.Failed && !s.in.Stop.Missing {
 		s.events = append(s.events, report.Warning("FailedToStopRayJob", actionFinish,
@@ -54,15 +45,4 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	f.act.tracker.forget(s.job.UID)
 	return stop, nil
-}
-
-// setFinalizers replaces the list, unless the object has changed since it was read.
-func setFinalizers(ctx context.Context, c client.Client, j *rayv1.RayJob, finalizers []string) error {
-	target := j.DeepCopy()
-	target.Finalizers = finalizers
-	if err := c.Patch(ctx, target, client.MergeFromWithOptions(j.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
-		return err
-	}
-	j.Finalizers, j.ResourceVersion = target.Finalizers, target.ResourceVersion
-	return nil
 }

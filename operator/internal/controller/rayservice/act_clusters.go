@@ -3,7 +3,6 @@ package rayservice
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -12,7 +11,6 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
@@ -23,9 +21,7 @@ func (a *act) createCluster(ctx context.Context, s *scope) error {
 		return nil
 	}
 	rc := rayservice.Cluster(s.service, s.plan.Create, rayservice.Options{Version: a.config.Version, FromMinimum: s.plan.FromMinimum})
-	r := a.children.Ensure(ctx, s.service, children.Child{Desired: rc, AsFound: true})
-	s.took(a.said, whatCluster, r)
-	return r.Err
+	return a.ensure(ctx, s, s.service, whatCluster, children.Child{Desired: rc, AsFound: true})
 }
 
 // updateCluster brings a cluster up to date in place.
@@ -96,13 +92,9 @@ func (a *act) deleteClusters(ctx context.Context, s *scope) error {
 // patchCluster writes what differs, unless the cluster has changed since it was read: then the watch brings the next look.
 func (a *act) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.RayCluster, tell bool) error {
 	patch := client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	done, err := a.write(s, "update "+rc.Name, func(why string) report.Event { return report.Warning("FailedToUpdateRayCluster", actionUpdate, why) },
-		func() error { return a.config.Client.Patch(ctx, updated, patch) })
-	if done && tell {
-		s.events = append(s.events, report.Normal("UpdatedRayCluster", actionUpdate, "Updated RayCluster %s", rc.Name))
+	r := a.children.Do(s.service, children.Update, whatCluster, rc.Name, func() error { return a.config.Client.Patch(ctx, updated, patch) })
+	if !tell {
+		r.Done = children.None
 	}
-	if err != nil {
-		return fmt.Errorf("patching RayCluster %s: %w", rc.Name, err)
-	}
-	return nil
+	return s.took(a.said, whatCluster, r)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,28 +28,19 @@ func (a *act) services(ctx context.Context, s *scope) error {
 	if !there || !thereToo {
 		return nil
 	}
-	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service), Variant: variant(rc.Name)})
-	if !s.took(a.said, whatService, head) {
-		return head.Err
+	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service)})
+	if err := s.took(a.said, whatService, head); err != nil || head.Failure != nil {
+		return err
 	}
 	desired := service.ServiceServe(s.service, serving)
 	if len(desired.Spec.Ports) == 0 {
 		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")
 		return nil
 	}
-	serve := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Variant: variant(serving.Name)})
-	s.took(a.said, whatService, serve)
-	if serve.Err != nil {
-		return serve.Err
+	if err := a.ensure(ctx, s, s.service, whatService, children.Child{Desired: desired}); err != nil {
+		return err
 	}
 	return a.renamed(ctx, s)
-}
-
-// variant tells apart where requests are led in the course of an upgrade.
-func variant(where string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(where)) // never fails
-	return h.Sum32()
 }
 
 // renamed deletes serve Services of earlier names.
@@ -65,9 +55,7 @@ func (a *act) renamed(ctx context.Context, s *scope) error {
 		if _, serve := svc.Labels[rayv1.LabelServe]; !serve || svc.Name == names.ServiceServeService(s.service) {
 			continue
 		}
-		r := a.children.Remove(ctx, s.service, svc.DeepCopy())
-		s.took(a.said, whatService, r)
-		errs = append(errs, r.Err)
+		errs = append(errs, a.remove(ctx, s, s.service, whatService, svc.DeepCopy()))
 	}
 	return errors.Join(errs...)
 }
@@ -81,9 +69,7 @@ func (a *act) clusterServices(ctx context.Context, s *scope) error {
 		if len(desired.Spec.Ports) == 0 {
 			continue // services says so
 		}
-		r := a.children.Ensure(ctx, rc, children.Child{Desired: desired})
-		s.took(a.said, whatService, r)
-		errs = append(errs, r.Err)
+		errs = append(errs, a.ensure(ctx, s, rc, whatService, children.Child{Desired: desired}))
 	}
 	return errors.Join(errs...)
 }
@@ -95,13 +81,11 @@ func (a *act) gateway(ctx context.Context, s *scope) error {
 		return nil
 	}
 	desired := rayservice.Gateway(s.service)
-	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Keep: func(current client.Object) {
+	return a.ensure(ctx, s, s.service, whatGateway, children.Child{Desired: desired, Keep: func(current client.Object) {
 		if found, ok := current.(*unstructured.Unstructured); ok {
 			rayservice.KeepGateway(desired, found)
 		}
 	}})
-	s.took(a.said, whatGateway, r)
-	return r.Err
 }
 
 func (a *act) route(ctx context.Context, s *scope) error {
@@ -117,23 +101,16 @@ func (a *act) route(ctx context.Context, s *scope) error {
 		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
 	}
 	desired := rayservice.Route(s.service, backends)
-	r := a.children.Ensure(ctx, s.service, children.Child{Desired: desired, Variant: variant(fmt.Sprint(backends)), Keep: func(current client.Object) {
+	return a.ensure(ctx, s, s.service, whatRoute, children.Child{Desired: desired, Keep: func(current client.Object) {
 		if found, ok := current.(*unstructured.Unstructured); ok {
 			rayservice.KeepRoute(desired, found)
 		}
 	}})
-	s.took(a.said, whatRoute, r)
-	return r.Err
 }
 
 // deleteChildren deletes what leads requests to a service that is being suspended, or by steps to one that goes without them now.
 func (a *act) deleteChildren(ctx context.Context, s *scope) error {
 	var errs []error
-	remove := func(what string, o client.Object) {
-		r := a.children.Remove(ctx, s.service, o)
-		s.took(a.said, what, r)
-		errs = append(errs, r.Err)
-	}
 	if s.plan.DeleteChildren {
 		for i := range s.services {
 			if s.services[i].DeletionTimestamp == nil {
@@ -142,15 +119,15 @@ func (a *act) deleteChildren(ctx context.Context, s *scope) error {
 		}
 	}
 	if (s.plan.DeleteChildren || s.plan.DeleteRouting) && s.routed() && !s.in.Routing.Missing {
-		remove(whatRoute, rayservice.Route(s.service, nil))
-		remove(whatGateway, rayservice.Gateway(s.service))
+		errs = append(errs, a.remove(ctx, s, s.service, whatRoute, rayservice.Route(s.service, nil)),
+			a.remove(ctx, s, s.service, whatGateway, rayservice.Gateway(s.service)))
 	}
 	if s.plan.DeleteRouting {
 		for _, name := range s.used() {
 			if rc := s.clusters[name]; rc != nil {
-				r := a.children.Remove(ctx, rc, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServeService(rc.Name)}})
-				s.took(a.said, whatService, r)
-				errs = append(errs, r.Err)
+				errs = append(errs, a.remove(ctx, s, rc, whatService, &corev1.Service{
+					ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServeService(rc.Name)},
+				}))
 			}
 		}
 	}

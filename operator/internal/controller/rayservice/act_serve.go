@@ -2,8 +2,6 @@ package rayservice
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -32,25 +31,26 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, name := range s.plan.Label {
 		rc, head := s.clusters[name], s.heads[name]
-		if rc == nil || head == nil || head.Status.PodIP == "" {
-			if rc != nil {
-				a.tracker.unlabel(s.service.UID, rc.UID)
-			}
+		if rc == nil {
+			continue
+		}
+		key, excluded := client.ObjectKeyFromObject(s.service), s.service.Spec.ExcludeHeadPodFromServeSvc
+		there := head != nil && head.Status.PodIP != ""
+		if !there || excluded {
+			a.tracker.label(key, s.service.UID, rc.UID, nil, dashboards.Pod{})
+		}
+		if !there {
 			continue
 		}
 		var probe serveplan.Probe
-		excluded := s.service.Spec.ExcludeHeadPodFromServeSvc
-		if excluded {
-			a.tracker.unlabel(s.service.UID, rc.UID)
-		} else {
-			port := service.ServePort(rc)
+		if !excluded {
 			started := s.in.Config.HTTPOptions()
 			if d := s.answers[name].Value; d != nil && d.HTTPOptions != nil {
 				started = d.HTTPOptions
 			}
-			options := dashboard.ParseHTTPOptions(started)
-			answer := a.tracker.label(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, probed{head.UID, head.Status.PodIP, port, options},
-				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: head.Status.PodIP, Port: port, HTTP: options})
+			p := &probed{pod: head.UID, ip: head.Status.PodIP, port: service.ServePort(rc), http: dashboard.ParseHTTPOptions(started)}
+			answer := a.tracker.label(key, s.service.UID, rc.UID, p,
+				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: p.ip, Port: p.port, HTTP: p.http})
 			probe = serveplan.Probe{AskedAt: answer.AskedAt, Healthy: answer.Value, FailingSince: answer.FailingSince, FailedAt: answer.FailedAt}
 		}
 		if want := serveplan.ServeLabel(excluded, probe); want != "" && want != head.Labels[rayv1.LabelServe] {
@@ -63,15 +63,14 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 func (a *act) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) error {
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
 	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
-	done, err := a.write(s, "label "+head.Name, func(why string) report.Event { return eventNotLabelled(head.Name, why) },
-		func() error { return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)) }) // the cached Pod is not complete
-	if done && a.said.News(s.service.UID, "label "+string(head.UID), value) {
-		s.events = append(s.events, eventLabelled(head.Name, value))
+	r := a.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is not complete
+		return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	})
+	if r.Done == children.Update && a.said.News(s.service.UID, "label "+string(head.UID), value) {
+		s.events = append(s.events, report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", head.Name, value))
 	}
-	if err != nil {
-		return fmt.Errorf("labelling head Pod %s: %w", head.Name, err)
-	}
-	return nil
+	r.Done = children.None
+	return s.took(a.said, whatLabel, r)
 }
 
 // watches has Ray Serve asked on the clusters that are used, and forgets the others.
@@ -87,13 +86,8 @@ func (a *act) watches(_ context.Context, s *scope) error {
 			continue // the cluster tells when there is a Service
 		}
 		every := a.config.Pace.Changing
-		switch {
-		case s.plan.Steady:
+		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active one comes first
 			every = a.config.Pace.Steady
-		case len(s.plan.Watch) > 1 && i == 0: // the active one comes first
-			every = a.config.Pace.Other
-		case len(s.plan.Watch) > 1:
-			every = a.config.Pace.Both
 		}
 		if a.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
 			s.after(reconcile.Soon)
@@ -128,9 +122,8 @@ func (a *act) deployments(_ context.Context, s *scope) error {
 		}
 		v := s.in.Clusters[d.Cluster].Serve
 		resized := d.Keep || v.Known && v.Text == s.service.Spec.ServeConfigV2 && len(v.Applications) > 0
-		sum := sha256.Sum256(body)
 		s.after(a.tracker.deploy(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, deployment{
-			name: hex.EncodeToString(sum[:]), text: s.service.Spec.ServeConfigV2, keep: d.Keep, resized: resized, percent: percent,
+			text: s.service.Spec.ServeConfigV2, keep: d.Keep, resized: resized, percent: percent,
 		}, body))
 	}
 	return nil
@@ -152,12 +145,7 @@ func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) se
 
 // deleteService deletes a Service that was found on the API server, also where the cache does not know it.
 func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
-	done, err := a.write(s, "delete "+svc.Name, func(why string) report.Event { return report.Warning("FailedToDeleteService", "Delete", why) },
-		func() error {
-			return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		})
-	if done {
-		s.events = append(s.events, report.Normal("DeletedService", "Delete", "Deleted Service %s", svc.Name))
-	}
-	return err
+	return s.took(a.said, whatService, a.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
+		return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}))
 }

@@ -15,6 +15,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
+	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
 // others lets those act who act besides the operator: the controllers of RayClusters and EndpointSlices, the garbage collector and an
@@ -100,7 +101,7 @@ func (s *stage) slice(svc *corev1.Service, pods []corev1.Pod) {
 		p := &pods[i]
 		if labels.SelectorFromSet(svc.Spec.Selector).Matches(labels.Set(p.Labels)) {
 			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-				Addresses: []string{p.Status.PodIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(ready(p))}, TargetRef: &corev1.ObjectReference{UID: p.UID},
+				Addresses: []string{p.Status.PodIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(podplan.Ready(p))}, TargetRef: &corev1.ObjectReference{UID: p.UID},
 			})
 		}
 	}

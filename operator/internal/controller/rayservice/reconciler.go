@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -62,16 +60,12 @@ type Config struct {
 // Reconciler runs RayServices.
 type Reconciler struct {
 	config   Config
-	client   client.Client
-	clock    clock.PassiveClock
-	recorder events.EventRecorder
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
 	tracker  *tracker
 	optional *served.Watches
 	refusals byowner.Map[string, []string]
-	refused  *backoff.Limiter[string]
 	steps    []reconcile.Step[*scope]
 	// enqueue puts a RayService into the work queue; nil before there is one.
 	enqueue atomic.Pointer[func(types.NamespacedName)]
@@ -84,13 +78,12 @@ func New(c Config) *Reconciler {
 	}
 	c.Pace = c.Pace.orDefault()
 	r := &Reconciler{
-		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{},
+		config: c, said: &report.Once{},
 		optional: &served.Watches{Kinds: c.APIs},
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
-	r.refused = backoff.New[string](c.Clock, backoff.Config{First: children.RetryAfter, Last: 5 * time.Minute})
 	r.tracker = newTracker(c, r.wake)
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget, r.refused.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
 	r.steps = r.list()
 	return r
 }
@@ -98,10 +91,10 @@ func New(c Config) *Reconciler {
 // list is the order of work.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	c := r.config
-	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said, refused: r.refused}
+	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said}
 	return []reconcile.Step[*scope]{
 		{Name: "clusters", Run: (&observeClusters{client: c.Client, live: c.Live, version: c.Version}).Run},
-		{Name: "finalize", Run: (&finalize{client: c.Client, live: c.Live, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
+		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
 		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
 		{Name: "services", Run: (&observeServices{client: c.Client, live: c.Live}).Run},
 		{Name: "routing", Run: (&observeRouting{optional: r.optional}).Run},
@@ -118,7 +111,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayService{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -127,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := newScope(before, r.clock.Now())
+	s := newScope(before, r.config.Clock.Now())
 	s.in.Suffix, s.in.Strategy = r.config.Suffix, serveplan.StrategyOf(&before.Spec, r.config.Gates)
 	s.in.Refusals, _ = r.refusals.Get(before.UID, "")
 	progress, err := reconcile.Run(ctx, r.steps, s)
@@ -136,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if progress.Done("plan") { // what could not be done is seen by the next look, and the status says what is
 		saveErr = r.persist(ctx, before, s)
 	} else {
-		report.Send(r.recorder, before, report.Done(s.events))
+		report.Send(r.config.Recorder, before, report.Done(s.events))
 	}
 	if err := errors.Join(err, saveErr); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime

@@ -71,26 +71,14 @@ func (s *scope) suspending() bool {
 	return c.True(rayv1.RayServiceSuspending)
 }
 
-// took takes over what became of a child: an event for what was done or is refused, with the reasons of KubeRay 1.7. It reports
-// whether the child is as wanted.
-func (s *scope) took(said *report.Once, what string, r children.Result) bool {
+// took takes over what became of a write, such as events about it, and returns its error.
+func (s *scope) took(said *report.Once, what string, r children.Result) error {
 	s.after(r.After)
-	if r.Done != children.None {
-		s.events = append(s.events, report.Normal(past[r.Done]+what, string(r.Done), "%s %s %s", past[r.Done], r.Kind, r.Name))
+	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.service.UID, what+" "+r.Name, text) })...)
+	if r.Failure != nil {
+		s.refuse(r.Failure.Message)
 	}
-	f := r.Failure
-	if f == nil {
-		return r.Err == nil
-	}
-	s.refuse(f.Message)
-	if said.News(s.service.UID, what+" "+r.Name, f.Message) {
-		s.events = append(s.events, report.Event{
-			Type: corev1.EventTypeWarning, Reason: "FailedTo" + string(f.Operation) + what, Action: string(f.Operation), Note: f.Message,
-		})
-	}
-	return false
+	return r.Err
 }
 
 func (s *scope) refuse(message string) { s.refused = append(s.refused, message) }
-
-var past = map[children.Operation]string{children.Create: "Created", children.Update: "Updated", children.Delete: "Deleted"}

@@ -25,53 +25,39 @@ const (
 // of all those that are well: whether all of them run can be told from what is left.
 func statusesOf(d *dashboard.ServeDetails) map[string]rayv1.AppStatus {
 	all, room := map[string]rayv1.AppStatus{}, maxStatuses
-	names := slices.SortedFunc(maps.Keys(d.Applications), func(a, b string) int {
-		return worseFirst(d.Applications[a].Status == rayv1.ApplicationRunning, d.Applications[b].Status == rayv1.ApplicationRunning, a, b)
-	})
-	for _, name := range names {
+	fits := func(texts ...string) bool {
+		room -= entry + len(strings.Join(texts, ""))
+		return room >= 0
+	}
+	for _, name := range worstFirst(d.Applications, func(a dashboard.ServeApplication) bool { return a.Status == rayv1.ApplicationRunning }) {
 		found := d.Applications[name]
 		app := rayv1.AppStatus{Status: clip(found.Status, maxWord), Message: clip(found.Message, maxMessage), Deployments: map[string]rayv1.ServeDeploymentStatus{}}
 		key := clip(cmp.Or(name, "default"), maxName)
-		if room -= entry + len(key) + len(app.Status) + len(app.Message); room < 0 && len(all) > 0 {
-			break
-		}
 		if _, twice := all[key]; twice {
 			continue
 		}
-		room = deploymentsOf(found, app.Deployments, room)
+		if !fits(key, app.Status, app.Message) && len(all) > 0 {
+			break
+		}
 		all[key] = app
+		for _, name := range worstFirst(found.Deployments, func(d dashboard.ServeDeployment) bool { return d.Status == rayv1.DeploymentHealthy }) {
+			st := rayv1.ServeDeploymentStatus{Status: clip(found.Deployments[name].Status, maxWord), Message: clip(found.Deployments[name].Message, maxMessage)}
+			if key := clip(name, maxName); fits(key, st.Status, st.Message) {
+				app.Deployments[key] = st
+			} else {
+				break
+			}
+		}
 	}
 	return all
 }
 
-// deploymentsOf adds the deployments for which there is room, and returns what is left of that.
-func deploymentsOf(app dashboard.ServeApplication, all map[string]rayv1.ServeDeploymentStatus, room int) int {
-	names := slices.SortedFunc(maps.Keys(app.Deployments), func(a, b string) int {
-		return worseFirst(app.Deployments[a].Status == rayv1.DeploymentHealthy, app.Deployments[b].Status == rayv1.DeploymentHealthy, a, b)
+// worstFirst are the names, of those that are not well first.
+func worstFirst[V any](m map[string]V, well func(V) bool) []string {
+	rank := map[bool]int{true: 1}
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(rank[well(m[a])]-rank[well(m[b])], cmp.Compare(a, b))
 	})
-	for _, name := range names {
-		found := app.Deployments[name]
-		st := rayv1.ServeDeploymentStatus{Status: clip(found.Status, maxWord), Message: clip(found.Message, maxMessage)}
-		key := clip(name, maxName)
-		needs := entry + len(key) + len(st.Status) + len(st.Message)
-		if needs > room {
-			break
-		}
-		room -= needs
-		all[key] = st
-	}
-	return room
-}
-
-// worseFirst compares two of which some are well.
-func worseFirst(wellA, wellB bool, a, b string) int {
-	switch {
-	case wellA == wellB:
-		return cmp.Compare(a, b)
-	case wellB:
-		return -1
-	}
-	return 1
 }
 
 // clip keeps the beginning and the end of a text: a traceback says last what went wrong.

@@ -2,10 +2,7 @@ package rayservice
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -18,7 +15,6 @@ import (
 // finalize sees to it that a RayService goes after its clusters, and that it has the finalizer for that. The rest is collected.
 type finalize struct {
 	client   client.Client
-	live     client.Reader
 	versions *reconcile.Versions
 	children *children.Writer
 	tracker  *tracker
@@ -35,16 +31,15 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	case s.service.DeletionTimestamp == nil && has:
 		return reconcile.Outcome{}, nil
 	case s.service.DeletionTimestamp == nil:
-		return f.set(ctx, s, append(slices.Clone(s.service.Finalizers), rayv1.FinalizerRayService), reconcile.Outcome{})
+		return f.set(ctx, s, true)
 	case !has:
 		return reconcile.Outcome{Stop: true}, nil
 	}
 	f.tracker.forget(s.service.UID)
 	if len(s.clusters) == 0 {
-		rest := slices.DeleteFunc(slices.Clone(s.service.Finalizers), func(n string) bool { return n == rayv1.FinalizerRayService })
-		return f.set(ctx, s, rest, reconcile.Outcome{Stop: true})
+		return f.set(ctx, s, false)
 	}
-	out := reconcile.Outcome{Stop: true, After: goneCheck}
+	out := reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout} // the watch tells earlier when they are gone
 	for _, name := range sorted(s.clusters) {
 		if err := deleteCluster(ctx, f.children, f.said, s, s.clusters[name]); err != nil {
 			return out, err
@@ -52,9 +47,6 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	return out, nil
 }
-
-// goneCheck is how often to see whether clusters are gone, besides watching them.
-const goneCheck = reconcile.StaleTimeout
 
 // deleteCluster deletes a cluster, and tells of that once: the cache may show it for some time.
 func deleteCluster(ctx context.Context, w *children.Writer, said *report.Once, s *scope, rc *rayv1.RayCluster) error {
@@ -65,24 +57,14 @@ func deleteCluster(ctx context.Context, w *children.Writer, said *report.Once, s
 	if r.Done == children.Delete && !said.News(s.service.UID, "deleted "+rc.Name, string(rc.UID)) {
 		r.Done = children.None
 	}
-	s.took(said, whatCluster, r)
-	return r.Err
+	return s.took(said, whatCluster, r)
 }
 
-// set replaces the finalizers, unless the object has changed since it was read.
-func (f *finalize) set(ctx context.Context, s *scope, finalizers []string, done reconcile.Outcome) (reconcile.Outcome, error) {
-	target := s.service.DeepCopy()
-	target.Finalizers = finalizers
-	err := f.client.Patch(ctx, target, client.MergeFromWithOptions(s.service.DeepCopy(), client.MergeFromWithOptimisticLock{}))
-	switch {
-	case apierrors.IsConflict(err):
-		f.versions.Replaced(s.service)
-		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
-	case apierrors.IsNotFound(err):
-		return reconcile.Outcome{Stop: true}, nil
-	case err != nil:
-		return reconcile.Outcome{}, fmt.Errorf("setting the finalizers: %w", err)
+// set adds or removes the finalizer. The list ends if the object has changed since it was read.
+func (f *finalize) set(ctx context.Context, s *scope, want bool) (reconcile.Outcome, error) {
+	saved, err := f.versions.SetFinalizer(ctx, f.client, s.service, rayv1.FinalizerRayService, want)
+	if err != nil || !saved {
+		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, err
 	}
-	s.service.Finalizers, s.service.ResourceVersion = target.Finalizers, target.ResourceVersion
-	return done, nil
+	return reconcile.Outcome{Stop: !want}, nil
 }

@@ -13,6 +13,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 )
@@ -108,7 +109,7 @@ func (o *observeClusters) pods(ctx context.Context, s *scope, cluster string) er
 			s.heads[cluster] = p
 			heads++
 		}
-		if p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue && ready(p) {
+		if p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue && podplan.Ready(p) {
 			c.Pods++
 		}
 	}
@@ -117,13 +118,4 @@ func (o *observeClusters) pods(ctx context.Context, s *scope, cluster string) er
 	}
 	s.in.Clusters[cluster] = c
 	return nil
-}
-
-func ready(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -1,18 +1,18 @@
 package rayservice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"reflect"
-	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -20,31 +20,14 @@ import (
 
 // Pace is how often dashboards and proxies are asked. Zero values mean the defaults.
 type Pace struct {
-	// Changing is the time between two questions about a cluster while something is expected to change, and Steady otherwise. Defaults
-	// are 2.2 and 10.6 seconds: pauses vary by a twentieth.
+	// Changing is the time between two questions while something is expected to change, and between two attempts at a configuration that is
+	// not accepted. Steady is the time between two questions otherwise, and to the cluster in use during an upgrade. Defaults are 2.2 and
+	// 10.6 seconds: pauses vary by a twentieth.
 	Changing, Steady time.Duration
-	// Both and Other are the same for the two clusters of an upgrade: the new one, and the one that is used, so that the service as a
-	// whole asks no more often. Defaults are 2.8 and 12 seconds.
-	Both, Other time.Duration
-	// Probe is the time between two questions about the health of a proxy. Default 2 seconds.
-	Probe time.Duration
-	// Retry is the time to the second attempt at a configuration that was not accepted; it doubles up to ten times that. Default 3 seconds.
-	Retry time.Duration
 }
 
 func (p Pace) orDefault() Pace {
-	for _, d := range []struct {
-		value     *time.Duration
-		byDefault time.Duration
-	}{
-		{&p.Changing, 2200 * time.Millisecond}, {&p.Steady, 10600 * time.Millisecond}, {&p.Both, 2800 * time.Millisecond},
-		{&p.Other, 12 * time.Second}, {&p.Probe, 2 * time.Second}, {&p.Retry, 3 * time.Second},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.byDefault
-		}
-	}
-	return p
+	return Pace{Changing: cmp.Or(p.Changing, 2200*time.Millisecond), Steady: cmp.Or(p.Steady, 10600*time.Millisecond)}
 }
 
 const (
@@ -72,7 +55,8 @@ type (
 	probeAnswer = poll.Answer[bool]
 )
 
-// tracker asks Ray Serve on the clusters of RayServices, in the background, and hands configurations to it.
+// tracker asks Ray Serve on the clusters of RayServices, in the background, and hands configurations to it. It may be used from several
+// goroutines, for one service by one at a time.
 type tracker struct {
 	dashboards *dashboards.Dashboards
 	probe      dashboards.Probe
@@ -81,31 +65,29 @@ type tracker struct {
 	clock      clock.PassiveClock
 	pace       Pace
 	wake       func(types.NamespacedName)
-
-	mu       sync.Mutex // never held while a poller is called
-	services map[types.UID]map[types.UID]*tracked
+	clusters   byowner.Map[types.UID, tracked] // by service and cluster
 }
 
-// tracked is what is known of a cluster of a service.
+// tracked is what is known of a cluster of a service, besides what the pollers know.
 type tracked struct {
 	// text is that of the last configuration which this process sent there and Ray accepted; known says that there is one.
 	text  string
 	known bool
-	// command is the configuration that is under way, and outcome what became of it.
+	// command is the configuration that is under way.
 	command *deployment
 	// doneAt is when the last one ended: answers from before say nothing about it.
 	doneAt time.Time
 	// failures counts those in a row that were not accepted; refused is what Ray said about the last one.
 	failures int
 	refused  string
-	probed   *probed
+	// probed is the proxy that is asked; nil for none.
+	probed *probed
 	// servingSince is since when Pods of it take requests; zero while none does.
 	servingSince time.Time
 }
 
 // deployment is a configuration on its way to a cluster.
 type deployment struct {
-	name string
 	// text is that of the spec, and keep says that the cluster keeps what it has instead.
 	text string
 	keep bool
@@ -117,36 +99,27 @@ type deployment struct {
 func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	return &tracker{
 		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.Pace, wake: wake,
-		serves:   poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, MaxBackoff: maxReadPause}),
-		probes:   poll.New[probed, bool](poll.Options{Clock: c.Clock, MaxBackoff: maxProbePause}),
-		services: map[types.UID]map[types.UID]*tracked{},
+		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, MaxBackoff: maxReadPause}),
+		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, MaxBackoff: maxProbePause}),
 	}
 }
 
-// with calls do with what is known of a cluster.
-func (t *tracker) with(service, cluster types.UID, do func(*tracked)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.services[service] == nil {
-		t.services[service] = map[types.UID]*tracked{}
-	}
-	k := t.services[service][cluster]
-	if k == nil {
-		k = &tracked{}
-		t.services[service][cluster] = k
-	}
-	do(k)
+// change changes what is known of a cluster.
+func (t *tracker) change(service, cluster types.UID, do func(*tracked)) {
+	k := t.known(service, cluster)
+	do(&k)
+	t.clusters.Set(service, cluster, k)
 }
 
-// known is a copy of what is known of a cluster.
-func (t *tracker) known(service, cluster types.UID) (k tracked) {
-	t.with(service, cluster, func(found *tracked) { k = *found })
+// known is what is known of a cluster.
+func (t *tracker) known(service, cluster types.UID) tracked {
+	k, _ := t.clusters.Get(service, cluster)
 	return k
 }
 
 // serving notes whether Pods of a cluster take requests, and returns since when they do.
 func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time) {
-	t.with(service, cluster, func(k *tracked) {
+	t.change(service, cluster, func(k *tracked) {
 		switch {
 		case !is:
 			k.servingSince = time.Time{}
@@ -182,15 +155,17 @@ func serveChanged(before, after serveAnswer) bool {
 // unwatch has Serve on a cluster no longer asked. What it runs stays known.
 func (t *tracker) unwatch(service, cluster types.UID) { t.serves.Unobserve(cluster, string(service)) }
 
-// label has the proxy on a head asked from now on, and returns the last answer.
-func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p probed, pod dashboards.Pod) probeAnswer {
-	var old *probed
-	t.with(service, cluster, func(k *tracked) { old, k.probed = k.probed, &p })
-	if old != nil && *old != p {
+// label has the proxy on a head asked from now on, and returns the last answer. No proxy is asked for nil.
+func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p *probed, pod dashboards.Pod) probeAnswer {
+	if old := t.known(service, cluster).probed; old != nil && (p == nil || *old != *p) {
 		t.probes.Unobserve(*old, string(cluster))
 	}
-	return t.probes.Observe(p, string(cluster), poll.Query[bool]{
-		Interval: t.pace.Probe, Timeout: probeTimeout, Revision: p.ip,
+	t.change(service, cluster, func(k *tracked) { k.probed = p })
+	if p == nil {
+		return probeAnswer{}
+	}
+	return t.probes.Observe(*p, string(cluster), poll.Query[bool]{
+		Interval: t.pace.Changing, Timeout: probeTimeout, Revision: p.ip,
 		Ask: func(ctx context.Context) (bool, error) { return t.probe(ctx, pod) },
 	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(rs) }})
 }
@@ -201,34 +176,22 @@ func probeChanged(before, after probeAnswer) bool {
 		before.FailedAt.After(before.FailingSince) != after.FailedAt.After(after.FailingSince)
 }
 
-// unlabel has a proxy no longer asked.
-func (t *tracker) unlabel(service, cluster types.UID) {
-	var old *probed
-	t.with(service, cluster, func(k *tracked) { old, k.probed = k.probed, nil })
-	if old != nil {
-		t.probes.Unobserve(*old, string(cluster))
-	}
-}
+// commandDeploy names the configuration that is under way at a cluster: there is one at a time.
+const commandDeploy = "deploy"
 
 // deploy hands a configuration to Ray, unless one is under way, or the last attempt was not long ago: then it returns how long to wait.
 func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, d deployment, body json.RawMessage) time.Duration {
-	var wait time.Duration
-	busy := false
-	t.with(service, cluster, func(k *tracked) {
-		if busy = k.command != nil; busy {
-			return
-		}
-		if k.failures > 0 {
-			wait = k.doneAt.Add(t.pace.Retry << min(k.failures-1, 3)).Sub(t.clock.Now())
-		}
-		if wait <= 0 {
-			k.command = &d
-		}
-	})
-	if busy || wait > 0 {
-		return max(wait, 0)
+	k := t.known(service, cluster)
+	if k.command != nil {
+		return 0
 	}
-	t.serves.Do(cluster, d.name, poll.Command{Timeout: deployTimeout, Wake: func() { t.wake(rs) }, Run: func(ctx context.Context) error {
+	if k.failures > 0 {
+		if wait := k.doneAt.Add(t.pace.Changing << min(k.failures-1, 3)).Sub(t.clock.Now()); wait > 0 {
+			return wait
+		}
+	}
+	t.change(service, cluster, func(k *tracked) { k.command = &d })
+	t.serves.Do(cluster, commandDeploy, poll.Command{Timeout: deployTimeout, Wake: func() { t.wake(rs) }, Run: func(ctx context.Context) error {
 		return t.dashboards.Call(ctx, site, func(c dashboard.Client) error { return c.DeployServe(ctx, body) })
 	}})
 	return 0
@@ -237,87 +200,59 @@ func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, si
 // settle takes the outcome of the configuration that was under way, once; nil for none.
 func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failures int, failure error) {
 	k := t.known(service, cluster)
-	if k.command == nil {
+	o, there := t.serves.Outcome(cluster, commandDeploy)
+	if k.command == nil || there && !o.Done {
 		return nil, 0, nil
 	}
-	o, there := t.serves.Outcome(cluster, k.command.name)
-	if there && !o.Done {
-		return nil, 0, nil
-	}
-	t.serves.Forget(cluster, k.command.name)
-	t.with(service, cluster, func(k *tracked) {
-		ended, k.command = k.command, nil
-		k.doneAt = o.DoneAt
-		switch {
-		case !there: // nobody knows
-			k.doneAt = t.clock.Now()
-		case o.Err != nil:
-			k.failures++
-			if k.refused = ""; errors.Is(o.Err, dashboard.ErrInvalid) {
-				k.refused = o.Err.Error()
-			}
-		default:
-			k.failures, k.refused = 0, ""
-			if ended != nil && !ended.keep {
-				k.text, k.known = ended.text, true
-			}
+	t.serves.Forget(cluster, commandDeploy)
+	ended, k.command, k.doneAt = k.command, nil, o.DoneAt
+	switch {
+	case !there: // nobody knows
+		k.doneAt = t.clock.Now()
+	case o.Err != nil:
+		k.failures++
+		if k.refused = ""; errors.Is(o.Err, dashboard.ErrInvalid) {
+			k.refused = o.Err.Error()
 		}
-		failures = k.failures
-	})
-	return ended, failures, o.Err
+	default:
+		k.failures, k.refused = 0, ""
+		if !ended.keep {
+			k.text, k.known = ended.text, true
+		}
+	}
+	t.clusters.Set(service, cluster, k)
+	return ended, k.failures, o.Err
 }
 
 // adopt notes that a cluster runs the configuration of a text although this process has not sent it.
 func (t *tracker) adopt(service, cluster types.UID, text string) {
-	t.with(service, cluster, func(k *tracked) {
-		if !k.known {
-			k.text, k.known = text, true
-		}
-	})
+	t.change(service, cluster, func(k *tracked) { k.text, k.known = text, true })
 }
 
 // keep forgets the clusters of a service but these, and returns which it has forgotten.
-func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) []types.UID {
-	t.mu.Lock()
-	gone := map[types.UID]*tracked{}
-	for uid, k := range t.services[service] {
-		if !clusters[uid] {
-			gone[uid] = k
+func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []types.UID) {
+	for cluster, k := range t.clusters.All(service) {
+		if clusters[cluster] {
+			continue
 		}
+		t.serves.Unobserve(cluster, string(service))
+		t.serves.Forget(cluster, commandDeploy)
+		if k.probed != nil {
+			t.probes.Unobserve(*k.probed, string(cluster))
+		}
+		t.clusters.Delete(service, cluster)
+		gone = append(gone, cluster)
 	}
-	for uid := range gone {
-		delete(t.services[service], uid)
-	}
-	t.mu.Unlock()
-	t.drop(service, gone)
-	return slices.Collect(maps.Keys(gone))
+	return gone
 }
 
 // forget drops all about a RayService.
-func (t *tracker) forget(service types.UID) {
-	t.mu.Lock()
-	gone := maps.Clone(t.services[service])
-	delete(t.services, service)
-	t.mu.Unlock()
-	t.drop(service, gone)
-}
-
-func (t *tracker) drop(service types.UID, gone map[types.UID]*tracked) {
-	for uid, k := range gone {
-		t.serves.Unobserve(uid, string(service))
-		t.serves.Remove(uid)
-		if k.probed != nil {
-			t.probes.Unobserve(*k.probed, string(uid))
-		}
-	}
-}
+func (t *tracker) forget(service types.UID) { t.keep(service, nil) }
 
 // Start implements manager.Runnable: it runs both pollers.
 func (t *tracker) Start(ctx context.Context) error {
-	var both sync.WaitGroup
-	var errs [2]error
-	both.Go(func() { errs[0] = t.serves.Start(ctx) })
-	both.Go(func() { errs[1] = t.probes.Start(ctx) })
-	both.Wait()
-	return errors.Join(errs[:]...)
+	var both errgroup.Group
+	both.Go(func() error { return t.serves.Start(ctx) })
+	both.Go(func() error { return t.probes.Start(ctx) })
+	return both.Wait()
 }

@@ -21,6 +21,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
@@ -97,13 +98,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 }
 
 // onlyHeads passes the Services by which the heads of clusters are found, when they are made: the dashboard is reached through them.
-var onlyHeads = predicate.And[client.Object](
-	predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode) }),
-	predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
+var onlyHeads = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool {
+		return e.Object.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode)
 	},
-)
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
 
 // ofCluster is the RayService of the cluster that the label of an object names.
 func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
@@ -127,7 +128,7 @@ func (r *Reconciler) ofOwner(ctx context.Context, namespace, cluster string) []c
 		return nil
 	}
 	rc := &rayv1.RayCluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
+	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
 		return nil
 	}
 	owner := owned.Controller(rc, kind)
@@ -144,6 +145,6 @@ func podChanged(e event.UpdateEvent) bool {
 	if !ok1 || !ok2 {
 		return true
 	}
-	return ready(before) != ready(after) || before.Status.PodIP != after.Status.PodIP ||
+	return podplan.Ready(before) != podplan.Ready(after) || before.Status.PodIP != after.Status.PodIP ||
 		before.Labels[rayv1.LabelServe] != after.Labels[rayv1.LabelServe] || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 }

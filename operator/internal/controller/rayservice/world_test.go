@@ -85,10 +85,7 @@ func (w *world) setIll(cluster string, ill bool) {
 }
 
 // fast is a pace for tests.
-var fast = Pace{
-	Changing: 200 * time.Millisecond, Steady: 400 * time.Millisecond, Both: 200 * time.Millisecond, Other: 400 * time.Millisecond,
-	Probe: 200 * time.Millisecond, Retry: 100 * time.Millisecond,
-}
+var fast = Pace{Changing: 200 * time.Millisecond, Steady: 400 * time.Millisecond}
 
 // startOperator starts the controller. The returned function ends it.
 func (w *world) startOperator(changes ...func(*Config)) {

@@ -36,14 +36,10 @@ const (
 
 // Config is what a Keeper needs. Client, Live and Clock are required.
 type Config struct {
-	// Client writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// Kinds are those that are served; nil says none is.
-	Kinds *served.Kinds
-	// Clock tells the time.
-	Clock clock.PassiveClock
+	Client client.Client      // writes
+	Live   client.Reader      // reads from the API server
+	Kinds  *served.Kinds      // those that are served; nil says none is
+	Clock  clock.PassiveClock // tells the time
 }
 
 // Keeper keeps the objects of one scheduler as wanted. It may be used from several goroutines, for one workload by one at
@@ -85,14 +81,10 @@ func (k *Keeper) Forget(owner types.UID) { k.children.Forget(owner) }
 
 // Report is what there is to tell about one workload.
 type Report struct {
-	// Problems are sentences without a full stop, sorted, the same in the next run if nothing changes.
-	Problems []string
-	// Hold is a sentence about why Pods must not be created yet; empty if they may.
-	Hold string
-	// LookAgain asks for another run after this time; zero asks for none.
-	LookAgain time.Duration
-	// Written are the objects that were created, changed or deleted, for the log.
-	Written []string
+	Problems  []string      // sentences without a full stop, sorted, the same in the next run if nothing changes
+	Hold      string        // a sentence about why Pods must not be created yet; empty if they may
+	LookAgain time.Duration // asks for another run after this time; zero asks for none
+	Written   []string      // the objects that were created, changed or deleted, for the log
 }
 
 // Keep makes the objects of the workload what the plan says.

@@ -360,7 +360,7 @@ func TestAPIThatIsInstalledLater(t *testing.T) {
 	}
 }
 
-// TestContendedObjectIsPutRightLessOften: objects of a scheduler have the brake of all children, which a changed wish releases.
+// TestContendedObjectIsPutRightLessOften: objects of a scheduler have the back-off of all children, which ends with a changed wish.
 func TestContendedObjectIsPutRightLessOften(t *testing.T) {
 	b := newBench(t, nil)
 	b.keep(groupObject(3, nil))

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/cert"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
@@ -75,4 +78,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		return nil, fmt.Errorf("adding the certificate rotator: %w", err)
 	}
 	return done, nil
+}
+
+// NewExpiryCollector returns a collector that tells when the certificate that is served from dir ends, so that an alert can come
+// before the day. It reads it at every scrape; without one it collects nothing.
+func NewExpiryCollector(dir string) prometheus.Collector {
+	desc := prometheus.NewDesc("raygate_webhook_certificate_expiry_timestamp_seconds",
+		"When the serving certificate of the webhooks ends, in seconds since the epoch.", nil, nil)
+	return prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
+		if chain, err := cert.CertsFromFile(filepath.Join(dir, "tls.crt")); err == nil {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(chain[0].NotAfter.Unix()))
+		}
+	})
 }

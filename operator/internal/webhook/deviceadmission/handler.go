@@ -1,8 +1,8 @@
 package deviceadmission
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-	"sigs.k8s.io/json"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
@@ -34,25 +34,86 @@ const (
 // answer is a response on its way to the metrics and the API server.
 type answer struct {
 	admission.Response
+	failure         error // why there is no response; nil if there is one
 	outcome, reason string
 	vendors         []string
 	pod             plan.Identity // for the log
 }
 
-// hook is one of the webhooks: what they have in common.
+// hook is one of the webhooks. It is no admission.Handler: their answers are well-formed, and thus final whatever the failure policy says.
+// Without a verdict the call has to fail.
 type hook struct {
 	name     string
 	registry Registry
 	metrics  *Metrics
+	ready    func() error // nil means always
 	handle   func(context.Context, admission.Request, *plan.Program) answer
 }
 
-// Handle implements admission.Handler.
-func (h *hook) Handle(ctx context.Context, req admission.Request) admission.Response {
-	start := h.metrics.clock.Now()
-	a := h.answer(ctx, req)
+// ServeHTTP implements http.Handler.
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.recovered(w, r)
+	if h.ready != nil {
+		if err := h.ready(); err != nil {
+			h.metrics.answered(h.name, &answer{outcome: outcomeFailed, reason: "not ready"}, 0)
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+	}
+	review, err := readReview(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	req, start := admission.Request{AdmissionRequest: *review.Request}, h.metrics.clock.Now()
+	a := h.answer(r.Context(), req)
 	h.metrics.answered(h.name, &a, h.metrics.clock.Since(start))
-	return a.Response
+	if a.failure == nil {
+		a.failure = a.Complete(req)
+	}
+	if a.failure != nil {
+		klog.FromContext(r.Context()).Error(a.failure, "Webhook has no answer", "webhook", h.name)
+		http.Error(w, "no answer: "+a.failure.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: &a.AdmissionResponse}); err != nil {
+		klog.FromContext(r.Context()).V(2).Info("The API server did not wait for the answer", "err", err)
+	}
+}
+
+// recovered makes a failed call of a panic.
+func (h *hook) recovered(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	id := uuid.NewUUID()
+	klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", p), "Webhook failed", "webhook", h.name, "correlationID", id, "stack", string(debug.Stack()))
+	h.metrics.panicked(h.name)
+	http.Error(w, "internal error, correlation id "+string(id), http.StatusInternalServerError)
+}
+
+// maxReview is above what the API server takes of a client, for an object and its predecessor.
+const maxReview = 8 << 20
+
+func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
+	if err != nil {
+		return nil, fmt.Errorf("reading the review: %w", err)
+	}
+	review := &admissionv1.AdmissionReview{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, review); err != nil {
+		return nil, fmt.Errorf("reading the review: %w", err)
+	}
+	want := admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
+	if got := review.GroupVersionKind(); got != want || review.Request == nil {
+		return nil, fmt.Errorf("this webhook answers requests in an AdmissionReview of %s, not %s of %s", want.GroupVersion(), got.Kind, got.GroupVersion())
+	}
+	return review, nil
 }
 
 func (h *hook) answer(ctx context.Context, req admission.Request) answer {
@@ -116,96 +177,7 @@ func denied(code int32, reason metav1.StatusReason, message string, r *plan.Resu
 // maxMessage bounds what a Pod of very many containers makes of itself in answers and in the log.
 const maxMessage = 16 << 10
 
-// outer makes a failed call of what is no answer. A well-formed answer would be final, whatever the failure policy says.
-type outer struct {
-	name    string
-	metrics *Metrics
-	ready   func() error // nil means always
-	inner   http.Handler
-}
-
-// ServeHTTP implements http.Handler.
-func (o *outer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(p)
-		}
-		id := uuid.NewUUID()
-		klog.FromContext(r.Context()).Error(fmt.Errorf("panic: %v", p), "Webhook failed", "webhook", o.name, "correlationID", id, "stack", string(debug.Stack()))
-		o.metrics.panicked(o.name)
-		http.Error(w, "internal error, correlation id "+string(id), http.StatusInternalServerError)
-	}()
-	if o.ready != nil {
-		if err := o.ready(); err != nil {
-			o.metrics.answered(o.name, &answer{outcome: outcomeFailed, reason: "not ready"}, 0)
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
-	if err != nil {
-		http.Error(w, "reading the review: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	if err := supported(body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	c := &call{ResponseWriter: w}
-	o.inner.ServeHTTP(c, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
-	if c.failure != nil {
-		klog.FromContext(r.Context()).Error(c.failure, "Webhook has no answer", "webhook", o.name)
-		http.Error(w, "no answer: "+c.failure.Error(), http.StatusServiceUnavailable)
-	}
-}
-
-// call is a response that is not written once there is no answer.
-type call struct {
-	http.ResponseWriter
-	failure error
-}
-
-type callKey struct{}
-
-// Write implements http.ResponseWriter.
-func (c *call) Write(data []byte) (int, error) {
-	if c.failure == nil {
-		return c.ResponseWriter.Write(data)
-	}
-	return len(data), nil
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (c *call) WriteHeader(code int) {
-	if c.failure == nil {
-		c.ResponseWriter.WriteHeader(code)
-	}
-}
-
 // unanswered makes a failed call of this one.
-func unanswered(ctx context.Context, err error) answer {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		c.failure = err
-	}
-	return answer{Response: admission.Errored(http.StatusServiceUnavailable, err), outcome: outcomeFailed, reason: "unavailable"}
-}
-
-// maxReview is above what the API server takes of a client, for an object and its predecessor.
-const maxReview = 8 << 20
-
-// supported looks at the version, which the decoder of the library does not.
-func supported(body []byte) error {
-	var t metav1.TypeMeta
-	if err := json.UnmarshalCaseSensitivePreserveInts(body, &t); err != nil {
-		return fmt.Errorf("reading the review: %w", err)
-	}
-	if t.APIVersion != admissionv1.SchemeGroupVersion.String() || t.Kind != "AdmissionReview" {
-		return fmt.Errorf("this webhook answers AdmissionReview of %s, not %s of %s", admissionv1.SchemeGroupVersion, t.Kind, t.APIVersion)
-	}
-	return nil
+func unanswered(err error) answer {
+	return answer{failure: err, outcome: outcomeFailed, reason: "unavailable"}
 }

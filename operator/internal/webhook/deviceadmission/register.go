@@ -3,8 +3,6 @@ package deviceadmission
 import (
 	"net/http"
 
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
@@ -24,12 +22,7 @@ type Registrar interface {
 
 // Register puts the webhooks on the server. Without a quota the second checks what must hold of every Pod, and nothing else.
 func Register(server Registrar, registry Registry, quota Quota, m *Metrics) {
-	add := func(path string, h *hook, ready func() error) {
-		h.registry, h.metrics = registry, m
-		inner := (&admission.Webhook{Handler: h}).WithRecoverPanic(false)
-		server.Register(path, &outer{name: h.name, metrics: m, ready: ready, inner: inner})
-	}
-	add(MutatePath, &hook{name: "mutate", handle: complete}, nil)
 	v := &validator{quota: quota, metrics: m}
-	add(ValidatePath, &hook{name: "validate", handle: v.handle}, v.ready)
+	server.Register(MutatePath, &hook{name: "mutate", registry: registry, metrics: m, handle: complete})
+	server.Register(ValidatePath, &hook{name: "validate", registry: registry, metrics: m, ready: v.ready, handle: v.handle})
 }
