@@ -2,7 +2,6 @@ package rayjob
 
 import (
 	"context"
-	"hash/crc32"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,7 +65,7 @@ func (a *act) ensureHeadService(ctx context.Context, s *scope) error {
 	if svc.Name == names.HeadService(s.cluster) {
 		return nil // the user gave this name to that of the cluster
 	}
-	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc, Variant: crc32.ChecksumIEEE([]byte(s.cluster.Name))})
+	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc})
 	if !s.took(a.said, whatService, r) {
 		s.warnings = append(s.warnings, r.Failure.Message)
 	}
