@@ -64,7 +64,7 @@ func (r *run) took(it *item, what string, result children.Result) bool {
 var past = map[children.Operation]string{children.Create: "created", children.Update: "updated", children.Delete: "deleted"}
 
 // owner is who children belong to. Its generation is that of the wish and not of the object, which may stay while the wish changes:
-// back-off and brake are for attempts at the same.
+// back-off is for attempts at the same.
 func (r *run) owner(it *item) client.Object {
 	wish := fnv.New64a()
 	if it.Spec != nil {
