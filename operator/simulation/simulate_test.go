@@ -68,6 +68,7 @@ func TestSimulate(t *testing.T) {
 func kindOfStep(step string) string {
 	_, what, _ := strings.Cut(step, "s  ")
 	what, _, _ = strings.Cut(what, " (")
+	what, _, _ = strings.Cut(what, " for ")
 	return strings.TrimRight(what, "0123456789")
 }
 
