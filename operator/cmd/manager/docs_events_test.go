@@ -21,6 +21,9 @@ var eventPages = map[string][]string{
 	"rayservice.md": {"controller/rayservice"},
 }
 
+// eventObject are the constants of which package children makes reasons.
+var eventObject = regexp.MustCompile(`\bwhat[A-Z]\w*\s+= "([A-Z][A-Za-z]+)"`)
+
 // TestEventsAreDocumented holds the tables of events to the controllers, both ways.
 func TestEventsAreDocumented(t *testing.T) {
 	for page, folders := range eventPages {
@@ -51,6 +54,11 @@ func eventsAreDocumented(t *testing.T, name string, folders []string) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, m := range eventObject.FindAllStringSubmatch(string(text), -1) {
+			for _, did := range []string{"FailedToCreate", "FailedToUpdate", "FailedToDelete"} {
+				sent[did+m[1]] = true
+			}
 		}
 		for _, m := range eventReason.FindAllStringSubmatchIndex(string(text), -1) {
 			reason := string(text[m[2]:m[3]])
