@@ -37,25 +37,30 @@ func (s *stage) stubborn(delay time.Duration) {
 	s.mu.Lock()
 	s.ownSubmitter = true
 	s.mu.Unlock()
+	check := func(err error) {
+		if err != nil {
+			s.t.Error(err)
+		}
+	}
 	go func() {
 		var id string
 		var lost, orphaned int // seconds
 		for s.t.Context().Err() == nil {
 			job, pod := &batchv1.Job{}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-pod"}}
 			hasJob := s.store.Get(context.Background(), demo, job) == nil
-			if hasJob && s.get() == nil {
-				s.must(s.store.Delete(context.Background(), job))
+			if hasJob && s.store.Get(context.Background(), demo, &rayv1.RayJob{}) != nil {
+				check(s.store.Delete(context.Background(), job))
 			}
 			if hasJob && id == "" {
 				id, pod.Labels = submits(job), job.Spec.Template.Labels
 				pod.Labels[batchv1.JobNameLabel], pod.Status.Phase = "demo", corev1.PodRunning
-				s.must(s.store.Create(context.Background(), pod))
+				check(s.store.Create(context.Background(), pod))
 			}
 			if !hasJob && id != "" {
 				orphaned++
 			}
 			if orphaned == 30 {
-				s.must(s.store.Delete(context.Background(), pod))
+				check(s.store.Delete(context.Background(), pod))
 				return
 			}
 			if _, err := s.dash.GetJob(context.Background(), id); id != "" && errors.Is(err, dashboard.ErrNotFound) {
