@@ -230,7 +230,7 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	if strings.HasPrefix(id, "user-") {
 		return
 	}
-	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil || w.orphaned(rc) {
+	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil || w.orphaned(rc) || h.orphaned() {
 		return // what begins there ends with its Pod
 	}
 	j := w.owner(id)
@@ -258,6 +258,16 @@ func (w *world) orphaned(o client.Object) bool {
 	w.must(err)
 	owner := w.store.Find(gv.WithKind(ref.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	return owner == nil || owner.GetUID() != ref.UID
+}
+
+// orphaned reports whether the head belongs to a cluster that is gone.
+func (h *ray) orphaned() bool {
+	for _, o := range h.world.store.All(kindPod) {
+		if o.GetUID() == h.pod {
+			return h.world.orphaned(o)
+		}
+	}
+	return true
 }
 
 // submits notes that a submitter submits.

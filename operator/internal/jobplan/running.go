@@ -3,6 +3,7 @@ package jobplan
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -109,7 +110,17 @@ func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter
 
 func loseHead(s *step) { s.giveUp(rayv1.AppFailed, "the head Pod, which holds the submitter, is gone") }
 
-func clusterLost(s *step) bool { return s.seen() && !s.in.Cluster.alive() }
+// clusterLost also holds for a sidecar that may have submitted the job before Ray was asked about it: a new head would submit it again.
+func clusterLost(s *step) bool {
+	unseen := s.mode(rayv1.SidecarMode) && s.status.JobStatus == rayv1.JobStatusNew && SidecarMayHaveSubmitted(&s.in.Job.Status)
+	return (s.seen() || unseen) && !s.in.Cluster.alive()
+}
+
+// SidecarMayHaveSubmitted reports whether the submitter in the head of the cluster has had a Ray to submit to.
+func SidecarMayHaveSubmitted(st *rayv1.RayJobStatus) bool {
+	return st.JobDeploymentStatus != initializing || st.JobStatus != rayv1.JobStatusNew ||
+		meta.IsStatusConditionTrue(st.RayClusterStatus.Conditions, rayv1.HeadPodReady)
+}
 
 func loseCluster(s *step) {
 	s.giveUp(rayv1.AppFailed, "RayCluster "+s.status.RayClusterName+" was deleted while the job ran")

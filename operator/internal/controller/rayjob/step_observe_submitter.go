@@ -137,12 +137,12 @@ func (s *scope) endedJob(j *batchv1.Job) (finished bool) {
 	return finished
 }
 
-// sidecar looks at the container in the head Pod. A head Pod that is not there counts as lost once the job runs.
+// sidecar looks at the container in the head Pod. A head Pod that is not there counts as lost once it may have submitted the job.
 func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.cluster == nil {
 		return false, nil
 	}
-	begun := s.state() != rayv1.JobDeploymentStatusInitializing || s.job.Status.JobStatus != rayv1.JobStatusNew
+	begun := jobplan.SidecarMayHaveSubmitted(&s.job.Status)
 	head, err := o.head(ctx, o.client, s.cluster)
 	if err == nil && head == nil && begun {
 		head, err = o.head(ctx, o.live, s.cluster) // the cache may be behind
