@@ -86,6 +86,8 @@ func (w *world) serviceUnfinished(rs *rayv1.RayService) string {
 			return fmt.Sprintf("is not suspended, with %d clusters", n)
 		}
 		return ""
+	case rs.Annotations[rayv1.AnnotationInitializingTimeout] != "" && isInitializing(rs):
+		return "is to give up after a while"
 	case broken(&rs.Spec.RayClusterSpec), timedOut(rs):
 		if c := meta.FindStatusCondition(st.Conditions, rayv1.RayServiceReady); c == nil || c.Message == "" {
 			return "cannot become ready and does not say why"
@@ -168,6 +170,11 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 func timedOut(rs *rayv1.RayService) bool {
 	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
 	return c != nil && c.Reason == rayv1.ReasonRayServiceInitializingTimeout
+}
+
+func isInitializing(rs *rayv1.RayService) bool {
+	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
+	return c == nil || c.Reason == rayv1.ReasonRayServiceInitializing
 }
 
 // never2 reports whether Pods of a cluster that ends with its job are of no more interest.
