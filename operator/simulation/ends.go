@@ -48,6 +48,8 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return ""
 	case j.Spec.ActiveDeadlineSeconds != nil && st.StartTime != nil && !j.Spec.Suspend && st.RayClusterName != "":
 		return "has a deadline, which ends it"
+	case state == rayv1.JobDeploymentStatusValidationFailed && st.JobStatus != "" && !st.JobStatus.IsTerminal():
+		return "is invalid, and its job goes on"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
 		if st.Reason == "" || st.Message == "" {
 			return "is invalid without a reason"

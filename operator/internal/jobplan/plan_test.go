@@ -34,7 +34,7 @@ func input(changes ...func(*Input)) Input {
 		},
 		Now:       at(10),
 		Suffix:    func() string { return "ccccc" },
-		Cluster:   Cluster{Found: true, Ready: true, Dashboard: "demo:8265"},
+		Cluster:   Cluster{Found: true, Ready: true, Provisioned: true, Dashboard: "demo:8265"},
 		Submitter: Submitter{Found: true},
 		Ray:       Ray{AskedAt: at(9), Status: rayv1.JobStatusRunning},
 		Limits:    DefaultLimits(),
@@ -295,6 +295,8 @@ func TestLifeCycle(t *testing.T) {
 		"the same, and the submitter has given up": {changes{spec(selects), unseen, cluster(Cluster{}), ray(Ray{}), broke(8)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
 		"the cluster is gone before it ran":        {changes{unseen, cluster(Cluster{}), ray(Ray{})}, want{"ClusterMissing", running, none, "", []Action{Reserve, EnsureCluster, Poll}}},
 		"the head Pod is gone, sidecar":            {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
+		"a head that is replaced is gone, sidecar": {changes{mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Ready: true}), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"the cluster is gone, sidecar unseen":      {changes{mode(rayv1.SidecarMode), cluster(Cluster{}), jobStatus(""), ray(Ray{})}, want{"ClusterLost", failed, none, rayv1.AppFailed, nil}},
 		"the head Pod is gone after":               {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
 
 		"past the deadline":                    {changes{active(10)}, want{"DeadlineExceeded", running, run, rayv1.DeadlineExceeded, poll}},

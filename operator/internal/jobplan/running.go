@@ -308,6 +308,9 @@ func watch(s *step) {
 func (s *step) lookAtLimits() {
 	s.lookAtDeadlines()
 	s.lookAt(s.submitterEnd())
+	if s.in.Ray.Unknown && s.submitterLives() {
+		s.lookAt(s.transitionEnd()) // a submitter that hangs submits nothing
+	}
 	if t := s.status.JobStatusCheckFailureStartTime; t != nil {
 		s.lookAt(t.Add(s.in.Limits.StatusCheck))
 		s.lookAt(s.in.Ray.FailingSince.Add(outage))

@@ -167,8 +167,8 @@ func (s *step) prepare() {
 	switch {
 	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // what changes in steps is a rollback first
 		return
-	case s.pendingName() != "" && a != nil && a.Match == rayservice.Same:
-		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec is that of the active cluster again
+	case s.pendingName() != "" && a != nil && (a.Match == rayservice.Same || s.strands()):
+		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec is that of the active cluster again, or may no longer be followed
 		return
 	case !s.needsCluster():
 		return
@@ -181,6 +181,12 @@ func (s *step) prepare() {
 		}
 	}
 	s.plan.After = soon
+}
+
+// strands reports whether the new cluster can never become what the spec asks for, since the strategy was changed to one that makes none.
+func (s *step) strands() bool {
+	p := s.pending()
+	return p != nil && p.Match == rayservice.Different && !s.in.Strategy.NewCluster
 }
 
 // needsCluster reports whether none of the clusters can become what the spec asks for.
