@@ -15,9 +15,9 @@ const (
 	logTime = 30 * time.Second
 )
 
-// giveUp ends the attempt for another reason than a result of Ray. What may still run or submit the job goes first; until then the RayJob stays
-// in its state, and reason and message say what it ends for. They are saved before Ray is asked to stop the job, since that may be all that an
-// operator does before it is killed.
+// giveUp ends the attempt for another reason than a result of Ray. The RayJob stays in its state until nothing can run or submit the job any more;
+// reason and message already say why it ends. They are saved before Ray is asked to stop the job: the operator may be killed after the request,
+// and the next one has to know that the job was stopped for this reason.
 func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 	s.status.Reason, s.status.Message = reason, clip(message)
 	if s.windDown() {
@@ -77,7 +77,7 @@ func (s *step) windDown() bool {
 	default:
 		return false
 	}
-	s.lookAt(s.in.Now.Add(2 * time.Second)) // nothing tells of Pods
+	s.lookAt(s.in.Now.Add(2 * time.Second)) // Pods are not watched
 	return true
 }
 

@@ -55,7 +55,7 @@ type Submitter struct {
 	Foreign bool
 	// HeadLost says that there is no head Pod any more, in SidecarMode.
 	HeadLost bool
-	// FinishedAt is since when this process knows that it ended for good; zero while it may go on.
+	// FinishedAt is since when this process knows that it ended for good; zero before that.
 	FinishedAt time.Time
 	// Failed says that it ended badly, and Message how.
 	Failed  bool

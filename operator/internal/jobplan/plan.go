@@ -126,7 +126,7 @@ func (s *step) mode(m rayv1.JobSubmissionMode) bool {
 
 // hasSubmitter reports whether something of ours in Kubernetes submits and follows the job.
 func (s *step) hasSubmitter() bool {
-	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.SidecarMode) || s.spec.SubmissionMode == ""
+	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.SidecarMode)
 }
 
 // seen reports whether Ray was ever known to have the job, and the job had not ended.

@@ -284,11 +284,7 @@ func watch(s *step) {
 		s.act(EnsureHeadService)
 	}
 	s.act(Poll)
-	switch end := s.submitterEnd(); {
-	case s.passed(end):
-		s.act(Refresh)
-		s.lookAt(s.in.Now.Add(time.Second))
-	case s.unsubmitted(), s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt):
+	if s.passed(s.submitterEnd()) || s.unsubmitted() || s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt) {
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
 	}

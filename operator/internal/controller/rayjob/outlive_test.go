@@ -31,8 +31,8 @@ func onSharedCluster(mode rayv1.JobSubmissionMode) []client.Object {
 	return []client.Object{j, rc, service.Head(rc, service.Options{})}
 }
 
-// stubborn plays the Pod of the submitter for as long as the test: it takes its time to submit, does so again when Ray has lost the job, and goes on
-// for the 30 seconds of grace after its Job is deleted, since bash ignores the signal. It also collects what a RayJob leaves behind that is gone.
+// stubborn plays the Pod of the submitter for as long as the test. The Pod takes its time to submit, does so again when Ray has lost the job, and lives
+// for 30 seconds after its Job is deleted, since bash ignores the signal. stubborn is also the garbage collector for the Job.
 func (s *stage) stubborn(delay time.Duration) {
 	s.mu.Lock()
 	s.ownSubmitter = true

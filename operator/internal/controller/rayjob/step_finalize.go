@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// finalize ends what of a RayJob that is being deleted would go on, and lets the RayJob go.
+// finalize ends the Ray job of a RayJob that is being deleted, and its submitter where that is needed, and removes the finalizer.
 type finalize struct {
 	client   client.Client
 	versions *reconcile.Versions
@@ -41,7 +41,7 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	if s.selects() && s.in.Stop.Failed && !s.in.Stop.Missing {
 		s.events = append(s.events, report.Warning("FailedToStopRayJob", actionFinish,
-			"job "+s.job.Status.JobId+" may go on on RayCluster "+s.cluster.Name+": "+s.in.Stop.Message))
+			"job "+s.job.Status.JobId+" may still run on RayCluster "+s.cluster.Name+": "+s.in.Stop.Message))
 	}
 	f.act.tracker.forget(s.job.UID)
 	return stop, nil
