@@ -17,6 +17,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 )
 
 // run serves until ctx ends, and then drains.
@@ -134,12 +135,12 @@ func (a *app) followReadiness(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		all := healthpb.HealthCheckResponse_SERVING
-		for i, served := range restServices {
+		for i, served := range restv2.Services {
 			state := healthpb.HealthCheckResponse_SERVING
 			if _, err := a.stores[i%len(a.stores)].check(); err != nil { // submissions, the last, go by the cache of clusters, the first
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
-			a.health.SetServingStatus(string(served.Descriptor.FullName()), state)
+			a.health.SetServingStatus(string(served.FullName()), state)
 		}
 		a.health.SetServingStatus("", all)
 		select {

@@ -69,7 +69,7 @@ func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
 }
 
 // newV1 registers V1 where it is served.
-func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, error) {
+func newV1(o *Options, access *access, p apiParts) (*v1, error) {
 	if !o.V1.Enabled {
 		return &v1{}, nil
 	}
@@ -97,10 +97,7 @@ func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, er
 			Templates: templates, Events: v.events,
 		})
 	}
-	api, err := restv1.New(ctx, restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
-	if err != nil {
-		return nil, err
-	}
+	api := restv1.New(restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
 	local := o.V1.Authentication == v1None && !o.InsecureAllowRemoteNone
 	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local}}
 	documents, err := fs.Sub(openapi.KubeRay, "kuberay")

@@ -29,7 +29,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
-	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -114,12 +113,12 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
 	parts := apiParts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
-	if a.v1, err = newV1(ctx, o, access, parts); err != nil {
+	if a.v1, err = newV1(o, access, parts); err != nil {
 		return nil, err
 	}
 	metrics.InitializeMetrics(a.grpc)
 
-	if err := a.newREST(ctx, access, parts); err != nil {
+	if err := a.newREST(access, parts); err != nil {
 		return nil, err
 	}
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
@@ -159,11 +158,8 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, restServices how REST serves them, and after them what is no kind.
-var (
-	kinds        = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
-	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}
-)
+// kinds are what is served, in the order of restv2.Services.
+var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 
 // chainOf is the way of every call behind the edge, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, timeout time.Duration) []interceptor.Interceptor {

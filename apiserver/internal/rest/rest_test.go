@@ -132,8 +132,8 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	service.RegisterAll(conn, service.Resources{
 		Clusters: resource.New(service.Clusters, options(s)), Jobs: empty(service.Jobs), Services: empty(service.Services), CronJobs: empty(service.CronJobs),
 	}, dashboards)
-	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}, Conn: conn, Table: table, Dashboard: dashboards.Serve,
+	api, err := restv2.New(restv2.Options{
+		Conn: conn, Table: table, Dashboard: dashboards.Serve,
 		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
