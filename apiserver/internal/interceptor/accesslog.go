@@ -1,6 +1,7 @@
 package interceptor
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -63,31 +64,28 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	log.Info(message, fields...)
 }
 
-// objectName returns the name in a request, or in the metadata of the object that it carries.
+// objectName returns the name of what a request is about.
 func objectName(req any) string {
-	switch r := req.(type) {
-	case interface{ GetName() string }:
-		return r.GetName()
-	case interface{ GetSubmissionId() string }:
-		return r.GetSubmissionId()
-	case interface{ GetSubmissionid() string }:
-		return r.GetSubmissionid()
-	}
 	m, ok := req.(proto.Message)
 	if !ok {
 		return ""
 	}
-	if meta := document.MetadataOf(m); meta != nil {
-		return meta.GetName()
-	}
 	name := ""
-	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool { // objects of V1 have their name in themselves
-		if f.Message() != nil && !f.IsList() && !f.IsMap() {
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Message() != nil && !f.IsList() && !f.IsMap() { // an object of V1 has its name in itself; it counts, and not the name of the path
 			if object, ok := v.Message().Interface().(interface{ GetName() string }); ok {
 				name = object.GetName()
 			}
 		}
 		return name == ""
 	})
-	return name
+	switch r := req.(type) {
+	case interface{ GetName() string }:
+		return cmp.Or(name, r.GetName())
+	case interface{ GetSubmissionId() string }:
+		return r.GetSubmissionId()
+	case interface{ GetSubmissionid() string }:
+		return r.GetSubmissionid()
+	}
+	return cmp.Or(name, document.MetadataOf(m).GetName())
 }
