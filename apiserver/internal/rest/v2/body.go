@@ -63,9 +63,9 @@ func check(m *rest.Route, r *http.Request) error {
 	if err := m.Query.Check(r.URL.RawQuery); err != nil {
 		return err
 	}
-	heeded := []string{"validateOnly", "validate_only", "etag", "If-Match"}
-	if m.Method == http.MethodPost && m.Verb() == "" { // what is created has no version yet
-		heeded = heeded[:3]
+	heeded := []string{"validateOnly", "validate_only", "etag"}
+	if m.Descriptor.Input().Fields().ByName("etag") != nil {
+		heeded = append(heeded, "If-Match")
 	}
 	return rest.Unheeded(r, heeded...)
 }
