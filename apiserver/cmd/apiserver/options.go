@@ -45,7 +45,7 @@ type Options struct {
 	MaxConnectionAge                         time.Duration
 	CallTimeout                              time.Duration
 	DrainDelay, DrainTimeout                 time.Duration
-	PageTokenKeyFile                         string
+	PageTokenKeyFiles                        []string
 
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
@@ -62,10 +62,11 @@ type Options struct {
 	FeatureGates   []string
 	Logging        *logsapi.LoggingConfiguration
 
-	restConfig   *rest.Config
-	pageTokenKey []byte
-	gates        map[validation.Gate]bool
-	devices      deviceRegistry
+	restConfig *rest.Config
+	// pageTokenKeys are the secrets of tokens: the first seals, all open.
+	pageTokenKeys [][]byte
+	gates         map[validation.Gate]bool
+	devices       deviceRegistry
 }
 
 // V1Options are about KubeRay's V1 API.
@@ -157,7 +158,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
-	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts. Without it the secret is made from the TLS key, if there is one.")
+	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	logsapi.AddFlags(o.Logging, fs)
@@ -176,26 +177,7 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 			}
 		}
 	}
-	if o.PageTokenKeyFile != "" {
-		key, err := os.ReadFile(o.PageTokenKeyFile)
-		if err != nil {
-			return fmt.Errorf("reading --page-token-key-file: %w", err)
-		}
-		if o.pageTokenKey = key; len(key) < 32 {
-			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
-		}
-	}
-	if o.PageTokenKeyFile == "" && o.TLSKeyFile != "" {
-		// What replicas have in common. That tokens end when the key is replaced and the process restarted is no loss: they live for minutes.
-		key, err := os.ReadFile(o.TLSKeyFile)
-		if err != nil {
-			return fmt.Errorf("reading --tls-private-key-file: %w", err)
-		}
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte("raygate page tokens"))
-		o.pageTokenKey = mac.Sum(nil)
-	}
-	err := o.V1.readToken()
+	err := errors.Join(o.readPageTokenKeys(), o.V1.readToken())
 	if err != nil {
 		return err
 	}
@@ -209,6 +191,32 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.UserAgent = "raygate-apiserver/" + version.Get().GitVersion
 	o.restConfig = config
+	return nil
+}
+
+// readPageTokenKeys reads the files with secrets of tokens.
+func (o *Options) readPageTokenKeys() error {
+	for _, file := range o.PageTokenKeyFiles {
+		key, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading --page-token-key-file: %w", err)
+		}
+		if len(key) < 32 {
+			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", file, len(key))
+		}
+		o.pageTokenKeys = append(o.pageTokenKeys, key)
+	}
+	if len(o.pageTokenKeys) > 0 || o.TLSKeyFile == "" {
+		return nil
+	}
+	// What replicas have in common, until the certificate is renewed and one of them restarts.
+	key, err := os.ReadFile(o.TLSKeyFile)
+	if err != nil {
+		return fmt.Errorf("reading --tls-private-key-file: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("raygate page tokens"))
+	o.pageTokenKeys = [][]byte{mac.Sum(nil)}
 	return nil
 }
 

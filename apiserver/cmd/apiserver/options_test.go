@@ -97,13 +97,13 @@ func TestPageTokenKeyComesFromTheTLSKey(t *testing.T) {
 		if err := o.Complete(fs); err != nil {
 			t.Fatal(err)
 		}
-		return o.pageTokenKey
+		return o.pageTokenKeys[0]
 	}
 	if one := key("one"); len(one) < 32 || !hmac.Equal(one, key("one")) || hmac.Equal(one, key("two")) || strings.Contains(string(one), "key one") {
 		t.Errorf("the key is %q", one)
 	}
 	o, fs := parse(t, "--kubeconfig="+kubeconfig)
-	if err := o.Complete(fs); err != nil || o.pageTokenKey != nil {
-		t.Errorf("without TLS the key is %q, %v", o.pageTokenKey, err)
+	if err := o.Complete(fs); err != nil || o.pageTokenKeys != nil {
+		t.Errorf("without TLS the key is %q, %v", o.pageTokenKeys, err)
 	}
 }

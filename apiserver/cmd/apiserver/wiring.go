@@ -78,8 +78,8 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	views := document.NewCache(0)
-	if a.stores, err = newAllStores(o, access, views); err != nil {
+	views, tokens := document.NewCache(0), store.NewTokens(o.pageTokenKeys, nil)
+	if a.stores, err = newAllStores(o, access, views, &tokens); err != nil {
 		return nil, err
 	}
 
@@ -108,11 +108,11 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		})
 	}
 	for _, server := range []grpc.ServiceRegistrar{services, inProcess} {
-		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards)
+		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards, tokens)
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := apiParts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
+	parts := apiParts{resources, dashboards, views, &tokens, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
 	if a.v1, err = newV1(o, access, parts); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 }
 
 // newAllStores returns the stores of all kinds, in their order.
-func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, error) {
+func newAllStores(o *Options, access *access, views *document.Cache, tokens *store.Tokens) ([]stores, error) {
 	gvks := make([]schema.GroupVersionKind, len(kinds))
 	for i := range kinds {
 		gvks[i] = kinds[i].GroupVersionKind
@@ -149,7 +149,7 @@ func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, 
 	}
 	all := make([]stores, len(kinds))
 	for i := range kinds {
-		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views})
+		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, Tokens: tokens, Views: views})
 	}
 	return all, nil
 }

@@ -97,10 +97,11 @@ func newWorld(t *testing.T) *world {
 	entry, channel := edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	of := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(kind)) }
+	tokens := store.NewTokens(nil, nil)
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
 		service.RegisterAll(s, service.Resources{
 			Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),
-		}, proxy)
+		}, proxy, tokens)
 	}
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
