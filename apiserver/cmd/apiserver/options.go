@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -46,6 +44,7 @@ type Options struct {
 	CallTimeout                              time.Duration
 	DrainDelay, DrainTimeout                 time.Duration
 	PageTokenKeyFiles                        []string
+	PageTokenSecret                          string
 
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
@@ -159,6 +158,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
 	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
+	fs.StringVar(&o.PageTokenSecret, "page-token-secret", o.PageTokenSecret, "namespace/name of a Secret with secrets as for --page-token-key-file, which the gateway needs the rights to get and update: that named key makes page tokens and tickets, and is made at random when there is none; those of the others are taken, too.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	logsapi.AddFlags(o.Logging, fs)
@@ -191,32 +191,6 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.UserAgent = "raygate-apiserver/" + version.Get().GitVersion
 	o.restConfig = config
-	return nil
-}
-
-// readPageTokenKeys reads the files with secrets of tokens.
-func (o *Options) readPageTokenKeys() error {
-	for _, file := range o.PageTokenKeyFiles {
-		key, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("reading --page-token-key-file: %w", err)
-		}
-		if len(key) < 32 {
-			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", file, len(key))
-		}
-		o.pageTokenKeys = append(o.pageTokenKeys, key)
-	}
-	if len(o.pageTokenKeys) > 0 || o.TLSKeyFile == "" {
-		return nil
-	}
-	// What replicas have in common, until the certificate is renewed and one of them restarts.
-	key, err := os.ReadFile(o.TLSKeyFile)
-	if err != nil {
-		return fmt.Errorf("reading --tls-private-key-file: %w", err)
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("raygate page tokens"))
-	o.pageTokenKeys = [][]byte{mac.Sum(nil)}
 	return nil
 }
 
@@ -263,6 +237,9 @@ func (o *Options) Validate() error {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
+	namespace, name, _ := strings.Cut(o.PageTokenSecret, "/")
+	check(o.PageTokenSecret != "" && (len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0),
+		"--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
 	check(o.CallTimeout <= 0, "--call-timeout must be positive")
 	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
 	check(o.GRPCAddress == "", "--grpc-address is required")

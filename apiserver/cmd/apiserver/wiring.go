@@ -78,6 +78,9 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
+	if err := o.addPageTokenSecret(ctx, access.own); err != nil {
+		return nil, err
+	}
 	views, tokens := document.NewCache(0), store.NewTokens(o.pageTokenKeys, nil)
 	if a.stores, err = newAllStores(o, access, views, &tokens); err != nil {
 		return nil, err
