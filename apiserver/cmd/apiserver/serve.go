@@ -66,7 +66,7 @@ func run(ctx context.Context, o *Options) error {
 			continue
 		}
 		if name == "http" && tls != nil {
-			l = cryptotls.NewListener(l, tls.config("http/1.1"))
+			l = cryptotls.NewListener(l, tls.config("h2", "http/1.1"))
 		}
 		serving.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
