@@ -35,7 +35,7 @@ func (a *app) newREST(access *access, p apiParts) error {
 	}
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
-			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Core: p.core,
+			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Rules: access.rules, Core: p.core,
 			Namespaces: o.Namespaces, Origins: o.CORSAllowedOrigins, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err
