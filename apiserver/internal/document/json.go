@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/clients/go/convert"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // JSON returns a message as Kubernetes writes JSON: absent fields are left out, 64-bit integers are numbers.
@@ -62,17 +61,4 @@ func JSONWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[]
 // AppendField appends an encoded message as a field of another.
 func AppendField(dst []byte, field protoreflect.FieldNumber, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), message)
-}
-
-// MetadataOf returns the metadata of the object that a request or a response holds; nil when it holds none.
-func MetadataOf(m proto.Message) (meta *raygatev2.ObjectMeta) {
-	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.Message() != nil && !f.IsList() && !f.IsMap() {
-			if object, ok := v.Message().Interface().(interface{ GetMetadata() *raygatev2.ObjectMeta }); ok {
-				meta = object.GetMetadata()
-			}
-		}
-		return meta == nil
-	})
-	return meta
 }

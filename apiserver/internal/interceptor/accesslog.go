@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // slowCall is from where on a unary call is worth a line at any verbosity.
@@ -70,22 +70,26 @@ func objectName(req any) string {
 	if !ok {
 		return ""
 	}
-	name := ""
+	v1, v2 := "", "" // those of an object in the request
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.Message() != nil && !f.IsList() && !f.IsMap() { // an object of V1 has its name in itself; it counts, and not the name of the path
-			if object, ok := v.Message().Interface().(interface{ GetName() string }); ok {
-				name = object.GetName()
-			}
+		if f.Message() == nil || f.IsList() || f.IsMap() {
+			return true
 		}
-		return name == ""
+		switch object := v.Message().Interface().(type) {
+		case interface{ GetName() string }:
+			v1 = object.GetName()
+		case interface{ GetMetadata() *raygatev2.ObjectMeta }:
+			v2 = object.GetMetadata().GetName()
+		}
+		return true
 	})
 	switch r := req.(type) {
 	case interface{ GetName() string }:
-		return cmp.Or(name, r.GetName())
+		return cmp.Or(v1, r.GetName()) // by V1 the object that is sent is the one that is changed, whatever the path says
 	case interface{ GetSubmissionId() string }:
 		return r.GetSubmissionId()
 	case interface{ GetSubmissionid() string }:
 		return r.GetSubmissionid()
 	}
-	return cmp.Or(name, document.MetadataOf(m).GetName())
+	return cmp.Or(v1, v2)
 }
