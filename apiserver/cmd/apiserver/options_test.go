@@ -121,7 +121,7 @@ func TestKeysInASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := kube.CoreV1().Secrets("default")
-	secret, err := secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "page-tokens"}}, metav1.CreateOptions{})
+	_, err = secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "page-tokens"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,8 @@ func TestKeysInASecret(t *testing.T) {
 			t.Fatalf("replicas have the keys %q", replicas)
 		}
 	}
-	if secret, err = secrets.Get(t.Context(), "page-tokens", metav1.GetOptions{}); err != nil {
+	secret, err := secrets.Get(t.Context(), "page-tokens", metav1.GetOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	added := strings.Repeat("n", 32)

@@ -69,8 +69,9 @@ func (o *Options) addPageTokenSecret(ctx context.Context, own *rest.Config) erro
 // secretKeys returns the secrets of tokens in a Secret. The first replica that finds it without one makes it.
 func secretKeys(ctx context.Context, c rest.Interface, secret string) (keys [][]byte, err error) {
 	namespace, name, _ := strings.Cut(secret, "/")
-	found := &corev1.Secret{}
+	var found *corev1.Secret
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		found = &corev1.Secret{} // what is read is put into what is there
 		if err := c.Get().Namespace(namespace).Resource("secrets").Name(name).Do(ctx).Into(found); err != nil || len(found.Data[tokenKey]) > 0 {
 			return err
 		}
