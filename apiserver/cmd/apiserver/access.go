@@ -26,6 +26,7 @@ import (
 type access struct {
 	identifier authn.Identifier
 	authorizer authz.Authorizer
+	rules      authz.RulesReview // nil with none
 	// caller acts as the caller of each request, own as the gateway.
 	caller, own *rest.Config
 }
@@ -48,6 +49,10 @@ func newAccess(o *Options, certificates *certificates) (*access, error) {
 		answer := &authorizationv1.SelfSubjectAccessReview{}
 		return answer, reviews.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
 	}, nil)
+	a.rules = func(ctx context.Context, namespace string) (*authorizationv1.SubjectRulesReviewStatus, error) {
+		review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
+		return &review.Status, reviews.Post().Resource("selfsubjectrulesreviews").Body(review).Do(ctx).Into(review)
+	}
 	if mode == authn.Impersonate {
 		a.identifier = proven(o, certificates)
 		return a, a.addV1(o)

@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/raygate/raygate/apiserver/internal/resource"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/test/controlplane"
@@ -194,7 +195,7 @@ type served struct {
 func allServed() []served {
 	var all []served
 	for i := range kinds {
-		sd := restServices[i].Descriptor
+		sd := restv2.Services[i]
 		name := strings.TrimPrefix(kinds[i].Checks.Kind, "Ray")
 		create := sd.Methods().ByName(protoreflect.Name("Create" + name))
 		body := proto.GetExtension(create.Options(), annotations.E_Http).(*annotations.HttpRule).GetBody()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
@@ -162,6 +163,44 @@ func TestTLSRotation(t *testing.T) {
 	}
 	if info := from.AuthInfo.(credentials.TLSInfo); info.State.Version < tls.VersionTLS12 || info.State.NegotiatedProtocol != "h2" {
 		t.Errorf("the connection speaks %x %q", info.State.Version, info.State.NegotiatedProtocol)
+	}
+}
+
+// A browser has one connection to the gateway for any number of streams; HTTP/1.1 lets it have six.
+func TestStreamsShareAConnection(t *testing.T) {
+	env := shared.Env(t)
+	kube, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, token := newAuthority(t, "http2"), userToken(t, kube, "http2", "list", "watch")
+	p := startProcess(t, env.Config, authn.Passthrough, files{t.TempDir()}.serving(t, serving))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: serving.client(t, serving, ""), ForceAttemptHTTP2: true, MaxConnsPerHost: 1}, Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	get := func(path, token string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.http+"/apis/v2/namespaces/default/"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	for range 8 {
+		resp := get("clusters:watch", token)
+		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); resp.ProtoMajor != 2 || err != nil {
+			t.Fatalf("a watch by %s begins with %q, %v", resp.Proto, line, err)
+		}
+	}
+	if resp := get("clusters", "nobody's"); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a token that is none: %s", resp.Status)
+	}
+	if resp := get("clusters", token); resp.StatusCode != http.StatusOK {
+		t.Errorf("a list beside watches: %s", resp.Status)
 	}
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -45,7 +43,8 @@ type Options struct {
 	MaxConnectionAge                         time.Duration
 	CallTimeout                              time.Duration
 	DrainDelay, DrainTimeout                 time.Duration
-	PageTokenKeyFile                         string
+	PageTokenKeyFiles                        []string
+	PageTokenSecret                          string
 
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
@@ -62,10 +61,11 @@ type Options struct {
 	FeatureGates   []string
 	Logging        *logsapi.LoggingConfiguration
 
-	restConfig   *rest.Config
-	pageTokenKey []byte
-	gates        map[validation.Gate]bool
-	devices      deviceRegistry
+	restConfig *rest.Config
+	// pageTokenKeys are the secrets of tokens: the first seals, all open.
+	pageTokenKeys [][]byte
+	gates         map[validation.Gate]bool
+	devices       deviceRegistry
 }
 
 // V1Options are about KubeRay's V1 API.
@@ -157,7 +157,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
 	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
-	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts. Without it the secret is made from the TLS key, if there is one.")
+	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
+	fs.StringVar(&o.PageTokenSecret, "page-token-secret", o.PageTokenSecret, "namespace/name of a Secret with secrets as for --page-token-key-file, which the gateway needs the rights to get and update: that named key makes page tokens and tickets, and is made at random when there is none; those of the others are taken, too.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	logsapi.AddFlags(o.Logging, fs)
@@ -176,26 +177,7 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 			}
 		}
 	}
-	if o.PageTokenKeyFile != "" {
-		key, err := os.ReadFile(o.PageTokenKeyFile)
-		if err != nil {
-			return fmt.Errorf("reading --page-token-key-file: %w", err)
-		}
-		if o.pageTokenKey = key; len(key) < 32 {
-			return fmt.Errorf("--page-token-key-file %s has %d bytes, want at least 32", o.PageTokenKeyFile, len(key))
-		}
-	}
-	if o.PageTokenKeyFile == "" && o.TLSKeyFile != "" {
-		// What replicas have in common. That tokens end when the key is replaced and the process restarted is no loss: they live for minutes.
-		key, err := os.ReadFile(o.TLSKeyFile)
-		if err != nil {
-			return fmt.Errorf("reading --tls-private-key-file: %w", err)
-		}
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte("raygate page tokens"))
-		o.pageTokenKey = mac.Sum(nil)
-	}
-	err := o.V1.readToken()
+	err := errors.Join(o.readPageTokenKeys(), o.V1.readToken())
 	if err != nil {
 		return err
 	}
@@ -255,6 +237,9 @@ func (o *Options) Validate() error {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
+	namespace, name, _ := strings.Cut(o.PageTokenSecret, "/")
+	check(o.PageTokenSecret != "" && (len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0),
+		"--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
 	check(o.CallTimeout <= 0, "--call-timeout must be positive")
 	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
 	check(o.GRPCAddress == "", "--grpc-address is required")

@@ -4,11 +4,16 @@ import (
 	"crypto/hmac"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 func parse(t *testing.T, args ...string) (*Options, *pflag.FlagSet) {
@@ -97,13 +102,69 @@ func TestPageTokenKeyComesFromTheTLSKey(t *testing.T) {
 		if err := o.Complete(fs); err != nil {
 			t.Fatal(err)
 		}
-		return o.pageTokenKey
+		return o.pageTokenKeys[0]
 	}
 	if one := key("one"); len(one) < 32 || !hmac.Equal(one, key("one")) || hmac.Equal(one, key("two")) || strings.Contains(string(one), "key one") {
 		t.Errorf("the key is %q", one)
 	}
 	o, fs := parse(t, "--kubeconfig="+kubeconfig)
-	if err := o.Complete(fs); err != nil || o.pageTokenKey != nil {
-		t.Errorf("without TLS the key is %q, %v", o.pageTokenKey, err)
+	if err := o.Complete(fs); err != nil || o.pageTokenKeys != nil {
+		t.Errorf("without TLS the key is %q, %v", o.pageTokenKeys, err)
+	}
+}
+
+// Replicas that start together get the same key, which the first of them makes; what a person adds is taken, too.
+func TestKeysInASecret(t *testing.T) {
+	env := shared.Env(t)
+	kube, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := kube.CoreV1().Secrets("default")
+	_, err = secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "page-tokens"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func() []string {
+		o := &Options{PageTokenSecret: "default/page-tokens", pageTokenKeys: [][]byte{[]byte("of a file")}}
+		if err := o.addPageTokenSecret(t.Context(), env.Config); err != nil {
+			t.Error(err)
+		}
+		var texts []string
+		for _, key := range o.pageTokenKeys {
+			texts = append(texts, string(key))
+		}
+		return texts
+	}
+	var replicas [4][]string
+	var all sync.WaitGroup
+	for i := range replicas {
+		all.Go(func() { replicas[i] = keys() })
+	}
+	all.Wait()
+	for _, got := range replicas {
+		if len(got) != 2 || len(got[0]) != 32 || !slices.Equal(got, replicas[0]) {
+			t.Fatalf("replicas have the keys %q", replicas)
+		}
+	}
+	secret, err := secrets.Get(t.Context(), "page-tokens", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := strings.Repeat("n", 32)
+	secret.Data["another"] = []byte(added)
+	if secret, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(); !slices.Equal(got, []string{replicas[0][0], added, "of a file"}) {
+		t.Errorf("with another key: %q", got)
+	}
+	secret.Data["another"] = []byte("short")
+	if _, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o := &Options{PageTokenSecret: "default/page-tokens"}
+	if err := o.addPageTokenSecret(t.Context(), env.Config); err == nil || !strings.Contains(err.Error(), "another has 5 bytes") {
+		t.Errorf("a short key: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 
 	"k8s.io/component-base/version"
@@ -14,14 +13,14 @@ import (
 )
 
 // newREST makes what answers by HTTP: the APIs, pages of dashboards and the console.
-func (a *app) newREST(ctx context.Context, access *access, p apiParts) error {
+func (a *app) newREST(access *access, p apiParts) error {
 	o := a.opts
 	pages, err := newPages(o, p.dashboards)
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(ctx, restv2.Options{
-		Services: restServices, Conn: p.conn, Edge: p.edge, Table: p.table, Dashboard: p.dashboards.Serve, Pages: pages,
+	api, err := restv2.New(restv2.Options{
+		Conn: p.conn, Edge: p.edge, Table: p.table, Dashboard: p.dashboards.Serve, Pages: pages,
 	})
 	if err != nil {
 		return err
@@ -36,7 +35,7 @@ func (a *app) newREST(ctx context.Context, access *access, p apiParts) error {
 	}
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
-			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Core: p.core,
+			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Rules: access.rules, Core: p.core,
 			Namespaces: o.Namespaces, Origins: o.CORSAllowedOrigins, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err

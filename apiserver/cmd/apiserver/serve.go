@@ -17,6 +17,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
+	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 )
 
 // run serves until ctx ends, and then drains.
@@ -65,7 +66,7 @@ func run(ctx context.Context, o *Options) error {
 			continue
 		}
 		if name == "http" && tls != nil {
-			l = cryptotls.NewListener(l, tls.config("http/1.1"))
+			l = cryptotls.NewListener(l, tls.config("h2", "http/1.1"))
 		}
 		serving.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -134,12 +135,12 @@ func (a *app) followReadiness(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		all := healthpb.HealthCheckResponse_SERVING
-		for i, served := range restServices {
+		for i, served := range restv2.Services {
 			state := healthpb.HealthCheckResponse_SERVING
 			if _, err := a.stores[i%len(a.stores)].check(); err != nil { // submissions, the last, go by the cache of clusters, the first
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
-			a.health.SetServingStatus(string(served.Descriptor.FullName()), state)
+			a.health.SetServingStatus(string(served.FullName()), state)
 		}
 		a.health.SetServingStatus("", all)
 		select {

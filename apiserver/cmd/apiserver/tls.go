@@ -39,12 +39,12 @@ func (c *certificates) follow(ctx context.Context, mode authn.Mode) (serverTLS, 
 	return controller.GetConfigForClient, nil
 }
 
-// config speaks one application protocol.
-func (s serverTLS) config(protocol string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{protocol}, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+// config speaks application protocols, the first of them that the client speaks, too.
+func (s serverTLS) config(protocols ...string) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		c, err := s(hello) // a copy
 		if err == nil {
-			c.NextProtos = []string{protocol}
+			c.NextProtos = protocols
 		}
 		return c, err
 	}}

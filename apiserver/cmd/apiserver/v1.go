@@ -51,6 +51,7 @@ type apiParts struct {
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
 	views      *document.Cache
+	tokens     *store.Tokens
 	core       *client.RESTClient
 	stop       <-chan struct{}
 	edge       *edge.Edge
@@ -69,7 +70,7 @@ func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
 }
 
 // newV1 registers V1 where it is served.
-func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, error) {
+func newV1(o *Options, access *access, p apiParts) (*v1, error) {
 	if !o.V1.Enabled {
 		return &v1{}, nil
 	}
@@ -83,7 +84,7 @@ func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, er
 		return nil, err
 	}
 	v := &v1{templates: newStores(servicev1.TemplateKind, o.Namespaces, store.Options{
-		Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: p.views, Selector: servicev1.TemplateSelector,
+		Reader: reader, Writer: writer, Tokens: p.tokens, Views: p.views, Selector: servicev1.TemplateSelector,
 	})}
 	templates := &servicev1.Templates{Authorizer: access.authorizer, In: v.templatesIn, Core: p.core}
 	own, err := store.NewClient(access.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
@@ -97,10 +98,7 @@ func newV1(ctx context.Context, o *Options, access *access, p apiParts) (*v1, er
 			Templates: templates, Events: v.events,
 		})
 	}
-	api, err := restv1.New(ctx, restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
-	if err != nil {
-		return nil, err
-	}
+	api := restv1.New(restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
 	local := o.V1.Authentication == v1None && !o.InsecureAllowRemoteNone
 	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local}}
 	documents, err := fs.Sub(openapi.KubeRay, "kuberay")

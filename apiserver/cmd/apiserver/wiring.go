@@ -29,7 +29,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
-	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -79,8 +78,11 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err != nil {
 		return nil, err
 	}
-	views := document.NewCache(0)
-	if a.stores, err = newAllStores(o, access, views); err != nil {
+	if err := o.addPageTokenSecret(ctx, access.own); err != nil {
+		return nil, err
+	}
+	views, tokens := document.NewCache(0), store.NewTokens(o.pageTokenKeys, nil)
+	if a.stores, err = newAllStores(o, access, views, &tokens); err != nil {
 		return nil, err
 	}
 
@@ -109,17 +111,17 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 		})
 	}
 	for _, server := range []grpc.ServiceRegistrar{services, inProcess} {
-		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards)
+		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards, tokens)
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := apiParts{resources, dashboards, views, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
-	if a.v1, err = newV1(ctx, o, access, parts); err != nil {
+	parts := apiParts{resources, dashboards, views, &tokens, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
+	if a.v1, err = newV1(o, access, parts); err != nil {
 		return nil, err
 	}
 	metrics.InitializeMetrics(a.grpc)
 
-	if err := a.newREST(ctx, access, parts); err != nil {
+	if err := a.newREST(access, parts); err != nil {
 		return nil, err
 	}
 	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
@@ -134,7 +136,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 }
 
 // newAllStores returns the stores of all kinds, in their order.
-func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, error) {
+func newAllStores(o *Options, access *access, views *document.Cache, tokens *store.Tokens) ([]stores, error) {
 	gvks := make([]schema.GroupVersionKind, len(kinds))
 	for i := range kinds {
 		gvks[i] = kinds[i].GroupVersionKind
@@ -150,7 +152,7 @@ func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, 
 	}
 	all := make([]stores, len(kinds))
 	for i := range kinds {
-		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, TokenKey: o.pageTokenKey, Views: views})
+		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, Tokens: tokens, Views: views})
 	}
 	return all, nil
 }
@@ -159,11 +161,8 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, restServices how REST serves them, and after them what is no kind.
-var (
-	kinds        = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
-	restServices = []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}
-)
+// kinds are what is served, in the order of restv2.Services.
+var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 
 // chainOf is the way of every call behind the edge, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, timeout time.Duration) []interceptor.Interceptor {

@@ -62,6 +62,13 @@ func (r *Reviews) Authorize(ctx context.Context, a Access) error {
 	if caller == nil {
 		return authn.ErrNoCredentials
 	}
+	if a.Name != "" { // most callers may do to all objects of a namespace what they may do to one, and then there is one question for all
+		wide := a
+		wide.Name = ""
+		if err := r.Authorize(ctx, wide); !apierrors.IsForbidden(err) {
+			return err
+		}
+	}
 	key := strings.Join([]string{caller.Key(), a.Verb, a.Group, a.Resource, a.Subresource, a.Namespace, a.Name}, "\x00")
 	_, err := r.verdicts.Get(ctx, key, func(ctx context.Context) (authn.Answer[struct{}], error) { return r.ask(ctx, a) })
 	return err

@@ -16,10 +16,11 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
-// kubernetes counts reviews and answers by the name asked for, or not at all.
+// kubernetes counts reviews and answers by the name asked for, or not at all. Nobody may do anything to all objects unless wide is set.
 type kubernetes struct {
 	asked atomic.Int32
 	away  atomic.Bool
+	wide  bool
 }
 
 func (k *kubernetes) review(_ context.Context, r *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error) {
@@ -34,6 +35,8 @@ func (k *kubernetes) review(_ context.Context, r *authorizationv1.SelfSubjectAcc
 		return nil, apierrors.NewUnauthorized("ended")
 	case "denied":
 		r.Status.Reason = "no rule"
+	case "":
+		r.Status.Allowed = k.wide
 	default:
 		r.Status.Allowed = true
 	}
@@ -58,21 +61,59 @@ func TestReviewsAreRemembered(t *testing.T) {
 		}
 	}
 	ok := func(err error) bool { return err == nil }
-	step("first", as(t, "a"), "x", ok, 1)
-	step("remembered", as(t, "a"), "x", ok, 1)
-	step("another caller", as(t, "b"), "x", ok, 2)
-	step("another object", as(t, "a"), "y", ok, 3)
+	// The first question is about all objects, and its answer is remembered, too.
+	step("first", as(t, "a"), "x", ok, 2)
+	step("remembered", as(t, "a"), "x", ok, 2)
+	step("another caller", as(t, "b"), "x", ok, 4)
+	step("another object", as(t, "a"), "y", ok, 5)
 	now.SetTime(now.Now().Add(allowedFresh + time.Second))
-	step("expired", as(t, "a"), "x", ok, 4)
-	step("denied", as(t, "a"), "denied", apierrors.IsForbidden, 5)
-	step("denial remembered", as(t, "a"), "denied", apierrors.IsForbidden, 5)
+	step("expired", as(t, "a"), "x", ok, 7)
+	step("denied", as(t, "a"), "denied", apierrors.IsForbidden, 8)
+	step("denial remembered", as(t, "a"), "denied", apierrors.IsForbidden, 8)
 	now.SetTime(now.Now().Add(deniedFresh + time.Second))
-	step("denial expired", as(t, "a"), "denied", apierrors.IsForbidden, 6)
-	step("the token ended", as(t, "a"), "ended", apierrors.IsUnauthorized, 7)
-	step("nobody", t.Context(), "x", func(err error) bool { return errors.Is(err, authn.ErrNoCredentials) }, 7)
-	step("failure", as(t, "a"), "broken", apierrors.IsServiceUnavailable, 8)
+	step("denial expired", as(t, "a"), "denied", apierrors.IsForbidden, 10)
+	step("the token ended", as(t, "a"), "ended", apierrors.IsUnauthorized, 11)
+	step("nobody", t.Context(), "x", func(err error) bool { return errors.Is(err, authn.ErrNoCredentials) }, 11)
+	step("failure", as(t, "a"), "broken", apierrors.IsServiceUnavailable, 12)
 	now.SetTime(now.Now().Add(time.Minute))
-	step("failure is not remembered", as(t, "a"), "broken", apierrors.IsServiceUnavailable, 9)
+	step("failure is not remembered", as(t, "a"), "broken", apierrors.IsServiceUnavailable, 14)
+}
+
+// A caller with a right on all objects of a namespace is asked about once, and not for each of their names.
+func TestRightOnAllObjects(t *testing.T) {
+	k := &kubernetes{wide: true}
+	r := NewReviews(k.review, nil)
+	for _, name := range []string{"x", "y", "", "z"} {
+		if err := r.Authorize(as(t, "a"), Access{Verb: "get", Namespace: "team", Name: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if got := k.asked.Load(); got != 1 {
+		t.Errorf("%d reviews, want 1", got)
+	}
+}
+
+func TestAllow(t *testing.T) {
+	rule := func(verbs, groups, resources string, names ...string) authorizationv1.ResourceRule {
+		return authorizationv1.ResourceRule{Verbs: strings.Fields(verbs), APIGroups: []string{groups}, Resources: strings.Fields(resources), ResourceNames: names}
+	}
+	rules := []authorizationv1.ResourceRule{rule("get list", "ray.io", "rayclusters"), rule("get", "ray.io", "rayjobs", "mine"), rule("create", "", "*/proxy"), rule("*", "batch", "*")}
+	for want, all := range map[bool][]Access{
+		true: {
+			{Verb: "get", Group: "ray.io", Resource: "rayclusters"}, {Verb: "list", Group: "ray.io", Resource: "rayclusters", Name: "x"}, {Verb: "get", Group: "ray.io", Resource: "rayjobs", Name: "mine"},
+			{Verb: "create", Resource: "services", Subresource: "proxy"}, {Verb: "x", Group: "batch", Resource: "jobs", Subresource: "status"},
+		},
+		false: {
+			{Verb: "watch", Group: "ray.io", Resource: "rayclusters"}, {Verb: "get", Resource: "rayclusters"}, {Verb: "get", Group: "ray.io", Resource: "rayjobs"},
+			{Verb: "get", Group: "ray.io", Resource: "rayjobs", Name: "other"}, {Verb: "create", Resource: "services"}, {Verb: "get", Group: "ray.io", Resource: "rayclusters", Subresource: "status"},
+		},
+	} {
+		for _, a := range all {
+			if got := Allow(rules, a); got != want {
+				t.Errorf("%+v: %t", a, got)
+			}
+		}
+	}
 }
 
 // Reads and watches ended 10 s after the API server did, because their access review had expired.

@@ -17,7 +17,7 @@ import (
 // Prefix of the paths of the console.
 const Prefix = "/ui/"
 
-// Options of New. All are required but the last three.
+// Options of New. All are required but Rules and the last three.
 type Options struct {
 	// Mode is how callers are identified. With Passthrough there is a login; in the other modes there is nothing to log in with.
 	Mode authn.Mode
@@ -29,6 +29,8 @@ type Options struct {
 	WriteError func(w http.ResponseWriter, err error)
 	// Authorizer says what callers may do.
 	Authorizer authz.Authorizer
+	// Rules are all that a caller may do in a namespace. Nil means that Authorizer is asked about each access.
+	Rules authz.RulesReview
 	// Core reads Pods and namespaces with the caller's credentials.
 	Core rest.Interface
 	// Namespaces are those that the gateway serves. Empty means all.

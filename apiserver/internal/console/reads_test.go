@@ -1,10 +1,13 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,6 +39,30 @@ func TestRights(t *testing.T) {
 	if w := call(c, "POST", "/ui/api/rights", "", auth); w.Code != http.StatusNotFound {
 		t.Errorf("a write: HTTP %d", w.Code)
 	}
+}
+
+// Kubernetes is asked once, unless it cannot list all rules or there is no namespace.
+func TestRightsByRules(t *testing.T) {
+	c := newConsole(t, authn.Passthrough, grants{"list pods": true})
+	rules := &authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{{Verbs: []string{"get"}, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}}}}
+	var failure error
+	c.Rules = func(context.Context, string) (*authorizationv1.SubjectRulesReviewStatus, error) {
+		return rules, failure
+	}
+	byRules, byReviews := map[string][]string{"rayclusters": {"get"}}, map[string][]string{"pods": {"list"}}
+	check := func(query string, want map[string][]string) {
+		t.Helper()
+		got := decode[rightsAnswer](t, call(c, "GET", "/ui/api/rights"+query, "", map[string]string{"Authorization": "Bearer " + token}))
+		if diff := cmp.Diff(want, got.Allowed); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", query, diff)
+		}
+	}
+	check("?namespace=team", byRules)
+	check("", byReviews)
+	failure = errors.New("away")
+	check("?namespace=team", byReviews)
+	failure, rules.Incomplete = nil, true
+	check("?namespace=team", byReviews)
 }
 
 func TestPodOf(t *testing.T) {

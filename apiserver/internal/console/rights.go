@@ -64,7 +64,7 @@ func (c *Console) rights(r *http.Request) (any, error) {
 		return nil, rpcstatus.BadField("resource", "not a resource of Ray: use rayclusters, rayjobs, rayservices or raycronjobs")
 	}
 	answer := rightsAnswer{Namespace: query.Get("namespace"), Allowed: map[string][]string{}}
-	allowed, err := c.allowed(r.Context(), accesses(answer.Namespace, resource, query.Get("name")))
+	allowed, err := c.allowed(r.Context(), answer.Namespace, accesses(answer.Namespace, resource, query.Get("name")))
 	for _, a := range allowed {
 		key := a.Resource
 		if a.Subresource != "" {
@@ -75,8 +75,14 @@ func (c *Console) rights(r *http.Request) (any, error) {
 	return answer, err
 }
 
-// allowed returns those of all that the context's caller may do, in their order.
-func (c *Console) allowed(ctx context.Context, all []authz.Access) ([]authz.Access, error) {
+// allowed returns those of all, in one namespace or in every, that the context's caller may do, in their order. One review has the rules of a namespace, unless
+// not all of those who decide have rules that can be listed.
+func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Access) ([]authz.Access, error) {
+	if c.Rules != nil && namespace != "" {
+		if rules, err := c.Rules(ctx, namespace); err == nil && !rules.Incomplete {
+			return slices.DeleteFunc(all, func(a authz.Access) bool { return !authz.Allow(rules.ResourceRules, a) }), nil
+		}
+	}
 	var mu sync.Mutex
 	var granted []int
 	group, ctx := errgroup.WithContext(ctx)

@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -77,27 +76,13 @@ func TestCacheByManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestCarry(t *testing.T) {
-	m := &structpb.ListValue{}
-	if Carried(m.ProtoReflect()) != nil {
-		t.Error("an empty message carries something")
-	}
-	for _, data := range []string{"", "{}", strings.Repeat("x", 1<<16)} {
-		Carry(m, Frame([]byte(data)))
-		if got := Carried(m.ProtoReflect()); string(got) != data {
-			t.Errorf("carried %d bytes, got %d", len(data), len(got))
-		}
-	}
-	// A field that a newer client sent is not taken for it.
-	m.ProtoReflect().SetUnknown(AppendField(nil, 77, []byte("x")))
-	if got := Carried(m.ProtoReflect()); got != nil {
-		t.Errorf("carried %q", got)
-	}
-	// An object as a field that was not parsed is an ordinary message to the client.
+// An object as a field that was not parsed is an ordinary message to the client.
+func TestAppendField(t *testing.T) {
 	inner, err := proto.Marshal(structpb.NewStringValue("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := &structpb.ListValue{}
 	m.ProtoReflect().SetUnknown(AppendField(AppendField(nil, 1, inner), 1, inner))
 	wire, err := proto.Marshal(m)
 	if err != nil {
@@ -126,19 +111,17 @@ func TestJSON(t *testing.T) {
 		"page of two":      {page, "items", []string{`{"a":1}`, `{"b":2}`}, head + `,"items":[{"a":1},{"b":2}]}`},
 		"message of watch": {event, "cluster", []string{`{"a":1}`}, `{"type":"ADDED","resumeToken":"t","cluster":{"a":1}}`},
 	} {
+		got, err := JSON(tc.message)
 		if tc.field != "" {
 			objects := make([][]byte, len(tc.objects))
 			for n, text := range tc.objects {
 				objects[n] = []byte(text)
 			}
-			frame, err := FrameWith(tc.message, tc.message.ProtoReflect().Descriptor().Fields().ByName(tc.field), objects...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tc.message = proto.Clone(tc.message)
-			Carry(tc.message, frame)
+			var parts [][]byte
+			parts, err = JSONWith(tc.message, tc.message.ProtoReflect().Descriptor().Fields().ByName(tc.field), objects...)
+			got = bytes.Join(parts, nil)
 		}
-		if got, err := JSON(tc.message); err != nil || string(got) != tc.want {
+		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, tc.want)
 		}
 	}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,4 +164,33 @@ func FuzzParse(f *testing.F) {
 		parsed.Matches([]byte(object))
 		parsed.Matches(nil)
 	})
+}
+
+// What is in lists and documents is looked for by each comparison anew, so that there is a bound to these.
+func TestCostIsBounded(t *testing.T) {
+	for comparison, most := range map[string]int{"spec.workerGroupSpecs.groupName=a": 30, "spec.headGroupSpec.template.a.b=a": 30, "name=a": 300} {
+		text := strings.Repeat(comparison+" OR ", most-1) + comparison
+		if _, err := parse(text); err != nil {
+			t.Errorf("%d of %s: %v", most, comparison, err)
+		}
+		var syntax *SyntaxError
+		if _, err := parse(text + " " + comparison); most == 30 && (!errors.As(err, &syntax) || syntax.Position != len(text)+2) {
+			t.Errorf("%d of %s: %v", most+1, comparison, err)
+		}
+	}
+}
+
+// BenchmarkMatches is the longest filter on an object of 30 KB.
+func BenchmarkMatches(b *testing.B) {
+	large := []byte(`{"metadata":{"name":"a"},"spec":{"headGroupSpec":{"template":{"a":"` + strings.Repeat("x", 30<<10) + `"}}},"status":{"state":"ready"}}`)
+	f, err := parse(strings.Repeat("state=a OR ", 299) + "state=b")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if f.Matches(large) {
+			b.Fatal("matches")
+		}
+	}
 }

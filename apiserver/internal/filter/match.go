@@ -9,24 +9,85 @@ import (
 
 // Matches tells whether an object, given as JSON, fulfils the filter.
 func (f *Filter) Matches(object []byte) bool {
-	return f == nil || f.root == nil || f.root(gjson.ParseBytes(object))
+	if f == nil || f.root == nil {
+		return true
+	}
+	places := make([]place, f.paths)
+	f.tree.find(gjson.ParseBytes(object), 0, places)
+	return f.root(places)
 }
 
-// test tells whether an object fulfils a part of the filter.
-type test func(object gjson.Result) bool
+// place is where the path of a comparison leads to in an object: its end, or a list on the way, after depth parts. It is zero if there is no such place.
+type place struct {
+	value gjson.Result
+	depth int
+}
+
+// node is a part of the paths of a filter. All are followed in one pass over an object, which may be long.
+type node struct {
+	// path is the index of the path that ends here; -1 for none. through are those that go on, too.
+	path    int
+	through []int
+	below   map[string]*node
+}
+
+func newNode() *node { return &node{path: -1, below: map[string]*node{}} }
+
+// add returns the index of a path, which is next if it is new.
+func (n *node) add(path []string, next int) int {
+	if len(path) == 0 {
+		if n.path < 0 {
+			n.path = next
+		}
+		return n.path
+	}
+	if n.below[path[0]] == nil {
+		n.below[path[0]] = newNode()
+	}
+	index := n.below[path[0]].add(path[1:], next)
+	if index == next {
+		n.through = append(n.through, index)
+	}
+	return index
+}
+
+// find fills in the places of the paths through a node whose value is at depth.
+func (n *node) find(value gjson.Result, depth int, places []place) {
+	if n.path >= 0 {
+		places[n.path] = place{value, depth}
+	}
+	switch {
+	case value.IsArray():
+		for _, path := range n.through {
+			places[path] = place{value, depth}
+		}
+	case value.IsObject() && len(n.below) > 0:
+		value.ForEach(func(key, member gjson.Result) bool {
+			if next := n.below[key.Str]; next != nil {
+				next.find(member, depth+1, places)
+			}
+			return true
+		})
+	}
+}
+
+// test tells whether an object fulfils a part of the filter, by the places of all paths.
+type test func(places []place) bool
 
 // join asks tests until one of them is decisive: a yes for alternatives, a no for a sequence.
 func join(tests []test, decisive bool) test {
 	if len(tests) == 1 {
 		return tests[0]
 	}
-	return func(object gjson.Result) bool {
-		return slices.ContainsFunc(tests, func(t test) bool { return t(object) == decisive }) == decisive
+	return func(places []place) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(places) == decisive }) == decisive
 	}
 }
 
 type comparison struct {
 	path []string
+	// index is that of its place.
+	index int
 	// list is the index of the first field of the path that is a list; -1 for none. Without items nothing is compared.
 	list int
 	typ  valueType
@@ -34,11 +95,19 @@ type comparison struct {
 	literal
 }
 
-func (c *comparison) matches(object gjson.Result) bool {
-	if c.op == "!=" {
-		return !c.holds(object, 0, "=")
+func (c *comparison) matches(places []place) bool {
+	at, op := places[c.index], c.op
+	if op == "!=" {
+		op = "="
 	}
-	return c.holds(object, 0, c.op)
+	var holds bool
+	switch {
+	case at.value.Exists():
+		holds = c.holds(at.value, at.depth, op)
+	case c.list < 0: // what is not set has a value, too, but no elements
+		holds = c.holds(at.value, len(c.path), op)
+	}
+	return holds != (c.op == "!=")
 }
 
 // holds walks down the path; through a list, any element will do.

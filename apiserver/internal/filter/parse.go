@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -16,6 +15,7 @@ import (
 const (
 	maxLength = 4 << 10
 	maxDepth  = 50
+	maxCostly = 30 // comparisons with what is in lists or documents, through which each goes anew
 )
 
 // SyntaxError says where a filter went wrong.
@@ -29,7 +29,11 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("position %d: %s", e.Position, e.Message) }
 
 // Filter is a parsed filter. The zero value matches everything.
-type Filter struct{ root test }
+type Filter struct {
+	root  test
+	tree  *node
+	paths int // how many
+}
 
 // aliases are the short names of what people filter by most, besides state.
 var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
@@ -43,7 +47,7 @@ func Parse(text string, message protoreflect.MessageDescriptor, state string) (*
 	if !utf8.ValidString(text) {
 		return nil, &SyntaxError{Position: 1, Message: "the filter is not valid UTF-8"}
 	}
-	p := &parser{text: text, message: message, state: state}
+	p := &parser{text: text, message: message, state: state, Filter: Filter{tree: newNode()}}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,8 @@ func Parse(text string, message protoreflect.MessageDescriptor, state string) (*
 	if p.tok.kind != tokEnd {
 		return nil, p.fail("unexpected %s", p.tok)
 	}
-	return &Filter{root: root}, nil
+	p.root = root
+	return &p.Filter, nil
 }
 
 type tokenKind int
@@ -102,6 +107,8 @@ func (t token) String() string {
 }
 
 type parser struct {
+	Filter
+	costly  int
 	text    string
 	pos     int
 	tok     token
@@ -196,7 +203,7 @@ func (p *parser) term(depth int) (test, error) {
 		if err != nil {
 			return nil, err
 		}
-		return func(object gjson.Result) bool { return !inner(object) }, nil
+		return func(places []place) bool { return !inner(places) }, nil
 	case p.is(tokBracket, "("):
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -227,6 +234,14 @@ func (p *parser) comparison() (test, error) {
 	var problem string
 	if c.typ, c.list, problem = p.resolve(path); problem != "" {
 		return nil, p.failAt(start, "%s", problem)
+	}
+	if c.typ == untyped || c.list >= 0 {
+		if p.costly++; p.costly > maxCostly {
+			return nil, p.failAt(start, "more than %d comparisons with what is in lists or documents", maxCostly)
+		}
+	}
+	if c.index = p.tree.add(path, p.paths); c.index == p.paths {
+		p.paths++
 	}
 	if p.tok.kind != tokOperator {
 		return nil, p.fail("expected one of = != < <= > >= : but found %s", p.tok)

@@ -1,6 +1,7 @@
 package interceptor
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // slowCall is from where on a unary call is worth a line at any verbosity.
@@ -63,31 +64,32 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	log.Info(message, fields...)
 }
 
-// objectName returns the name in a request, or in the metadata of the object that it carries.
+// objectName returns the name of what a request is about.
 func objectName(req any) string {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return ""
+	}
+	v1, v2 := "", "" // those of an object in the request
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Message() == nil || f.IsList() || f.IsMap() {
+			return true
+		}
+		switch object := v.Message().Interface().(type) {
+		case interface{ GetName() string }:
+			v1 = object.GetName()
+		case interface{ GetMetadata() *raygatev2.ObjectMeta }:
+			v2 = object.GetMetadata().GetName()
+		}
+		return true
+	})
 	switch r := req.(type) {
 	case interface{ GetName() string }:
-		return r.GetName()
+		return cmp.Or(v1, r.GetName()) // by V1 the object that is sent is the one that is changed, whatever the path says
 	case interface{ GetSubmissionId() string }:
 		return r.GetSubmissionId()
 	case interface{ GetSubmissionid() string }:
 		return r.GetSubmissionid()
 	}
-	m, ok := req.(proto.Message)
-	if !ok {
-		return ""
-	}
-	if meta := document.MetadataOf(m); meta != nil {
-		return meta.GetName()
-	}
-	name := ""
-	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool { // objects of V1 have their name in themselves
-		if f.Message() != nil && !f.IsList() && !f.IsMap() {
-			if object, ok := v.Message().Interface().(interface{ GetName() string }); ok {
-				name = object.GetName()
-			}
-		}
-		return name == ""
-	})
-	return name
+	return cmp.Or(v1, v2)
 }

@@ -26,6 +26,8 @@ func TestNameInTheLog(t *testing.T) {
 		"b": &kuberay.DeleteClusterRequest{Name: "b"},
 		"c": &kuberay.StopRayJobSubmissionRequest{Clustername: "x", Submissionid: "c"},
 		"d": &raygatev2.CreateClusterRequest{Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: "d"}}},
+		"e": &kuberay.UpdateRayServiceRequest{Name: "of the path", Service: &kuberay.RayService{Name: "e"}}, // the one that is changed
+		"f": &raygatev2.UpdateClusterRequest{Name: "f", Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: ""}}},
 		"":  &kuberay.ListAllClustersRequest{},
 	} {
 		if got := objectName(req); got != want {

@@ -2,6 +2,7 @@ package interceptor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
@@ -28,29 +29,12 @@ type Interceptor func(ctx context.Context, c *Call, next func(context.Context) e
 // Chain makes one step of a list, outermost first.
 func Chain(list []Interceptor) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
-		w := &walk{rest: list, call: c, end: next}
-		w.next = w.step // once, and not for each step
-		return w.step(ctx)
+		for _, step := range slices.Backward(list) {
+			inner := next
+			next = func(ctx context.Context) error { return step(ctx, c, inner) }
+		}
+		return next(ctx)
 	}
-}
-
-// walk is a call on its way through a chain, which one goroutine goes at a time.
-type walk struct {
-	rest []Interceptor
-	call *Call
-	end  func(context.Context) error
-	next func(context.Context) error
-}
-
-func (w *walk) step(ctx context.Context) error {
-	if len(w.rest) == 0 {
-		return w.end(ctx)
-	}
-	here := w.rest
-	w.rest = here[1:]
-	err := here[0](ctx, w.call, w.next)
-	w.rest = here
-	return err
 }
 
 // Unary is a grpc.UnaryServerInterceptor.

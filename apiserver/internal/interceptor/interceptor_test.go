@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -59,16 +61,28 @@ func start(t *testing.T, stop context.Context) (raygatev2.ClusterServiceClient, 
 	var lines []string
 	log := funcr.New(func(prefix, args string) { lines = append(lines, prefix+" "+args) }, funcr.Options{})
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: interceptor.ErrDraining, Code: codes.Unavailable, Reason: "DRAINING"})
+	caller := authn.NewCaller(user.DefaultInfo{Name: "ada", Groups: []string{"team"}}, "the-token")
 	withLog := func(ctx context.Context, _ *interceptor.Call, next func(context.Context) error) error {
-		return next(klog.NewContext(ctx, log))
+		return next(klog.NewContext(authn.WithCaller(ctx, caller), log))
 	}
-	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
+	chain := interceptor.Chain([]interceptor.Interceptor{
 		withLog, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(time.Minute, long), interceptor.Errors(table.Status), interceptor.Drain(stop, long), interceptor.Recovery(),
-	}))
-	raygatev2.RegisterClusterServiceServer(conn, service{})
-	ctx := authn.WithCaller(t.Context(), authn.NewCaller(user.DefaultInfo{Name: "ada", Groups: []string{"team"}}, "the-token"))
-	return raygatev2.NewClusterServiceClient(conn), ctx, &lines
+	})
+	server := grpc.NewServer(grpc.UnaryInterceptor(chain.Unary), grpc.StreamInterceptor(chain.Stream))
+	raygatev2.RegisterClusterServiceServer(server, service{})
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return raygatev2.NewClusterServiceClient(conn), t.Context(), &lines
 }
 
 func TestAuditLine(t *testing.T) {
@@ -165,24 +179,49 @@ func TestDeadlineIsForShortCalls(t *testing.T) {
 	})
 }
 
-// A unary call is made by the goroutine of its caller, which sees what the service sends besides its answer.
-func TestChannelUnary(t *testing.T) {
+// A call is made by the goroutine of its caller, which sees what the service sends besides its answer.
+func TestChannel(t *testing.T) {
 	conn := interceptor.NewChannel(interceptor.Chain(nil))
 	raygatev2.RegisterClusterServiceServer(conn, sender{})
 	ctx := metadata.NewIncomingContext(context.WithValue(t.Context(), senderKey{}, "value"), metadata.Pairs("key", "metadata"))
-	var header, trailer metadata.MD
-	got, err := raygatev2.NewClusterServiceClient(conn).GetCluster(ctx, &raygatev2.GetClusterRequest{Name: "demo"}, grpc.Header(&header), grpc.Trailer(&trailer))
+	got, header, err := conn.Call(ctx, raygatev2.ClusterService_GetCluster_FullMethodName, func(request any) error {
+		request.(*raygatev2.GetClusterRequest).Name = "demo"
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "demo value metadata"; got.GetCluster().GetMetadata().GetName() != want {
-		t.Errorf("the service saw %q, want %q", got.GetCluster().GetMetadata().GetName(), want)
+	const want = "demo value metadata"
+	if name := got.(*raygatev2.GetClusterResponse).GetCluster().GetMetadata().GetName(); name != want {
+		t.Errorf("the service saw %q, want %q", name, want)
 	}
-	if h, tr := header.Get("sent"), trailer.Get("sent"); !slices.Equal(h, []string{"header"}) || !slices.Equal(tr, []string{"trailer"}) {
-		t.Errorf("header %q, trailer %q", h, tr)
+	if h := header.Get("sent"); !slices.Equal(h, []string{"header"}) {
+		t.Errorf("header %q", h)
 	}
-	if err := conn.Invoke(ctx, "/raygate.v2.ClusterService/Nothing", nil, nil); status.Code(err) != codes.Unimplemented {
+	var events []string
+	err = conn.Stream(ctx, raygatev2.ClusterService_WatchClusters_FullMethodName, func(request any) error {
+		request.(*raygatev2.WatchClustersRequest).Filter = "demo"
+		return nil
+	}, func(message any) error {
+		events = append(events, message.(*raygatev2.WatchClustersResponse).GetType())
+		if len(events) == 2 {
+			return errors.New("enough")
+		}
+		return nil
+	})
+	if err == nil || err.Error() != "enough" || !slices.Equal(events, []string{want, want}) {
+		t.Errorf("events %q, %v", events, err)
+	}
+	nothing := func(any) error { return nil }
+	if _, _, err := conn.Call(ctx, raygatev2.ClusterService_WatchClusters_FullMethodName, nothing); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a stream as a call: %v", err)
+	}
+	if err := conn.Stream(ctx, "/raygate.v2.ClusterService/Nothing", nothing, nothing); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a method that is not there: %v", err)
+	}
+	bad := errors.New("no request")
+	if err := conn.Stream(ctx, raygatev2.ClusterService_WatchClusters_FullMethodName, func(any) error { return bad }, nothing); !errors.Is(err, bad) {
+		t.Errorf("a request that cannot be read: %v", err)
 	}
 }
 
@@ -198,4 +237,15 @@ func (sender) GetCluster(ctx context.Context, req *raygatev2.GetClusterRequest) 
 	sent := errors.Join(grpc.SetHeader(ctx, metadata.Pairs("sent", "header")), grpc.SetTrailer(ctx, metadata.Pairs("sent", "trailer")))
 	seen := fmt.Sprint(req.GetName(), " ", ctx.Value(senderKey{}), " ", strings.Join(md.Get("key"), ","))
 	return &raygatev2.GetClusterResponse{Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: seen}}}, sent
+}
+
+func (sender) WatchClusters(req *raygatev2.WatchClustersRequest, s grpc.ServerStreamingServer[raygatev2.WatchClustersResponse]) error {
+	ctx := s.Context()
+	md, _ := metadata.FromIncomingContext(ctx)
+	seen := fmt.Sprint(req.GetFilter(), " ", ctx.Value(senderKey{}), " ", strings.Join(md.Get("key"), ","))
+	for {
+		if err := s.Send(&raygatev2.WatchClustersResponse{Type: seen}); err != nil {
+			return err
+		}
+	}
 }

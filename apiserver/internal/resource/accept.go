@@ -54,11 +54,11 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 	if !body.IsValid() {
 		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
-	return r.accept(document.BodyOf(ctx), body.Interface(), namespace, name), nil
+	return r.accept(document.ExchangeOf(ctx), body.Interface(), namespace, name), nil
 }
 
 // accept is read for an object that came by REST, or else in a message.
-func (r *Resource) accept(rest *document.Body, message proto.Message, namespace, name string) *input {
+func (r *Resource) accept(rest *document.Exchange, message proto.Message, namespace, name string) *input {
 	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
 	if rest != nil && rest.Tree != nil {
 		in.tree, in.form = rest.Tree, rest.Mistakes

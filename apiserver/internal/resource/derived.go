@@ -16,17 +16,8 @@ func (r *Resource) Find(ctx context.Context, namespace, name string) (*store.Ite
 	return r.find(ctx, &raygatev2.GetClusterRequest{Namespace: namespace, Name: name}, "get")
 }
 
-// Answer fills in resp with an object that was found.
+// Answer fills in resp with an object that was found or made.
 func (r *Resource) Answer(ctx context.Context, resp proto.Message, item *store.Item) error {
-	return r.answer(ctx, resp, true, item)
-}
-
-// CreateMade creates an object that the gateway has made for the caller, and fills in resp.
-func (r *Resource) CreateMade(ctx context.Context, tree map[string]any, dryRun bool, resp proto.Message) error {
-	item, err := r.Make(ctx, tree, dryRun)
-	if err != nil {
-		return err
-	}
 	return r.answer(ctx, resp, true, item)
 }
 

@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/pager"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -92,6 +94,9 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 			break
 		}
 	}
+	if o.Continue != "" { // Kubernetes has them in the order of their names
+		r.Warn(ctx, fmt.Sprintf("namespace %s has more than %d events: the others were not looked at, and may be newer", namespace, maxEvents))
+	}
 	slices.SortStableFunc(all, func(a, b corev1.Event) int {
 		return cmp.Or(lastTime(&b).Compare(lastTime(&a)), cmp.Compare(b.ResourceVersion, a.ResourceVersion))
 	})
@@ -113,14 +118,23 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 	if item.Kind != clusterKind {
 		selector = labels.Set{rayv1.LabelOriginatedFromCRName: item.Name, rayv1.LabelOriginatedFromCRD: item.Kind}
 	}
-	var list corev1.PodList
-	o := metav1.ListOptions{LabelSelector: selector.String()}
-	err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&list)
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		page := &corev1.PodList{}
+		return page, r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(page)
+	})
+	pages.PageBufferSize = 1
+	var all []corev1.Pod
+	err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
+		pod := o.(*corev1.Pod)
+		pod.ManagedFields = nil
+		all = append(all, *pod)
+		return nil
+	})
 	if apierrors.IsForbidden(err) {
 		r.Warn(ctx, fmt.Sprintf("Pods are left out: %v", err))
 		return nil, nil
 	}
-	return list.Items, err
+	return all, err
 }
 
 const clusterKind = "RayCluster"

@@ -174,9 +174,7 @@ type ReplaceRequest interface {
 	GetAllowOverwrite() bool
 }
 
-// Replace replaces an object by that of the request and fills in resp. An object that carries the resourceVersion that it was read with says all
-// there is to say; one that does not leaves finalizers and owners alone when it does not name any: they mostly belong to controllers, and losing
-// them leaks what those would have cleaned up.
+// Replace replaces an object by that of the request and fills in resp.
 func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.Message) error {
 	in, err := r.beginWith(ctx, req, true)
 	if err != nil {
@@ -211,11 +209,9 @@ func (r *Resource) replace(stored map[string]any, in *input) {
 	tree := runtime.DeepCopyJSON(in.tree)
 	before, meta := nested(stored, "metadata"), nested(tree, "metadata")
 	meta["resourceVersion"] = before["resourceVersion"]
-	if in.typed.GetResourceVersion() == "" {
-		for _, name := range []string{"finalizers", "ownerReferences"} {
-			if given, _ := meta[name].([]any); len(given) == 0 && before[name] != nil {
-				meta[name] = before[name]
-			}
+	for _, name := range changeable {
+		if in.leaves(name) && before[name] != nil {
+			meta[name] = before[name]
 		}
 	}
 	status, hasStatus := stored["status"]

@@ -105,6 +105,9 @@ func (r *Resource) listOptions(ctx context.Context, req ListRequest) (o store.Li
 	return o, full, err
 }
 
+// maxSelector is the longest label selector in bytes. Each of its terms is asked of each object.
+const maxSelector = 4 << 10
+
 // selector is what requests about many objects choose them by.
 type selector interface {
 	GetNamespace() string
@@ -121,6 +124,9 @@ func (r *Resource) selection(ctx context.Context, req selector) (s store.Selecti
 		if err := checkNamespace(s.Namespace); err != nil {
 			return s, err
 		}
+	}
+	if len(req.GetLabelSelector()) > maxSelector {
+		return s, rpcstatus.BadField("label_selector", "is longer than %d bytes", maxSelector)
 	}
 	if s.Selector, err = labels.Parse(req.GetLabelSelector()); err != nil {
 		return s, rpcstatus.BadField("label_selector", "%v", err)

@@ -71,16 +71,18 @@ func TestParseMask(t *testing.T) {
 		"spec.workerGroupSpecs.replicas": "!is a list",
 		"spec.workerGroupSpecs[0]":       "!is a list",
 	} {
-		paths, err := r.parseMask([]string{text})
+		paths, err := r.parseMask(nil, []string{text})
 		got := fmt.Sprint(err)
 		if err == nil {
-			got = strings.Join(paths[0], "|")
+			got = strings.Join(paths[0].parts, "|")
 		}
 		if problem, bad := strings.CutPrefix(want, "!"); bad != (err != nil) || bad && !strings.Contains(got, problem) || !bad && got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
-	all, err := r.parseMask([]string{"*"})
+	in := &input{typed: r.Checks.New(), tree: map[string]any{}}
+	in.typed.SetResourceVersion("7")
+	all, err := r.parseMask(in, []string{"*"})
 	if err != nil || len(all) != 1+len(changeable) {
 		t.Errorf("* is %v, %v", all, err)
 	}
@@ -92,14 +94,20 @@ func TestMergeAndMove(t *testing.T) {
 		change func(map[string]any)
 		want   string
 	}{
-		"merge":           {func(m map[string]any) { merge(m, treeOf(t, `{"spec":{"a":null,"b":{"c":5},"l":[9]}}`)) }, `{"spec":{"b":{"c":5,"d":3},"l":[9]},"metadata":{"labels":{"x":"y"}}}`},
-		"merge of nulls":  {func(m map[string]any) { merge(m, treeOf(t, `{"spec":{"n":{"x":null,"y":1},"l":[{"z":null}]}}`)) }, `{"spec":{"a":1,"b":{"c":2,"d":3},"l":[{}],"n":{"y":1}},"metadata":{"labels":{"x":"y"}}}`},
-		"move":            {func(m map[string]any) { move(m, treeOf(t, `{"spec":{"b":{"c":7}}}`), []string{"spec", "b"}) }, `{"spec":{"a":1,"b":{"c":7},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
-		"move of nothing": {func(m map[string]any) { move(m, treeOf(t, `{}`), []string{"spec", "b", "c"}) }, `{"spec":{"a":1,"b":{"d":3},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
+		"merge":          {func(m map[string]any) { merge(m, treeOf(t, `{"spec":{"a":null,"b":{"c":5},"l":[9]}}`)) }, `{"spec":{"b":{"c":5,"d":3},"l":[9]},"metadata":{"labels":{"x":"y"}}}`},
+		"merge of nulls": {func(m map[string]any) { merge(m, treeOf(t, `{"spec":{"n":{"x":null,"y":1},"l":[{"z":null}]}}`)) }, `{"spec":{"a":1,"b":{"c":2,"d":3},"l":[{}],"n":{"y":1}},"metadata":{"labels":{"x":"y"}}}`},
+		"move": {func(m map[string]any) {
+			maskPath{parts: []string{"spec", "b"}, fields: 2}.move(m, treeOf(t, `{"spec":{"b":{"c":7}}}`))
+		}, `{"spec":{"a":1,"b":{"c":7},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
+		"move of nothing": {func(m map[string]any) {
+			maskPath{parts: []string{"spec", "b", "c"}, fields: 2}.move(m, treeOf(t, `{}`))
+		}, `{"spec":{"a":1,"b":{"d":3},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
 		"move into new": {func(m map[string]any) {
-			move(m, treeOf(t, `{"metadata":{"annotations":{"k":"v"}}}`), []string{"metadata", "annotations", "k"})
+			maskPath{parts: []string{"metadata", "annotations", "k"}, fields: 2}.move(m, treeOf(t, `{"metadata":{"annotations":{"k":"v"}}}`))
 		}, `{"spec":{"a":1,"b":{"c":2,"d":3},"l":[1,2]},"metadata":{"labels":{"x":"y"},"annotations":{"k":"v"}}}`},
-		"move from null": {func(m map[string]any) { move(m, treeOf(t, `{"spec":null}`), []string{"spec", "a"}) }, `{"spec":{"b":{"c":2,"d":3},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
+		"move from null": {func(m map[string]any) {
+			maskPath{parts: []string{"spec", "a"}, fields: 2}.move(m, treeOf(t, `{"spec":null}`))
+		}, `{"spec":{"b":{"c":2,"d":3},"l":[1,2]},"metadata":{"labels":{"x":"y"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := treeOf(t, before)
@@ -135,13 +143,13 @@ func FuzzMask(f *testing.F) {
 	r := clusters(Options{})
 	f.Add("spec.`a`[b].c", []byte(`{"spec":{"a":1}}`))
 	f.Fuzz(func(_ *testing.T, mask string, body []byte) {
-		paths, err := r.parseMask([]string{mask})
+		paths, err := r.parseMask(&input{typed: r.Checks.New(), tree: map[string]any{}}, []string{mask})
 		tree, errTree := kubedoc.ParseTree(body)
 		if err != nil || errTree != nil {
 			return
 		}
 		for _, path := range paths {
-			move(map[string]any{"spec": map[string]any{"suspend": true}}, tree, path)
+			path.move(map[string]any{"spec": map[string]any{"suspend": true}}, tree)
 		}
 	})
 }
@@ -171,7 +179,7 @@ func TestCanonicalProtobufJSONIsTaken(t *testing.T) {
 	if !strings.Contains(string(data), `"9007199254740993"`) || !strings.Contains(string(data), `"3"`) {
 		t.Fatalf("protojson has changed: %s", data)
 	}
-	in := clusters(Options{}).accept(&document.Body{Tree: treeOf(t, string(data))}, &raygatev2.RayCluster{}, "default", "a")
+	in := clusters(Options{}).accept(&document.Exchange{Tree: treeOf(t, string(data))}, &raygatev2.RayCluster{}, "default", "a")
 	if err != nil || len(in.form) > 0 || in.typed.GetName() != "a" {
 		t.Errorf("got %v, %v", in, err)
 	}

@@ -31,7 +31,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 	if err != nil {
 		return err
 	}
-	paths, err := r.parseMask(req.GetUpdateMask().GetPaths())
+	paths, err := r.parseMask(in, req.GetUpdateMask().GetPaths())
 	if err != nil {
 		return err
 	}
@@ -41,10 +41,19 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 			merge(tree, given)
 		}
 		for _, path := range paths {
-			move(tree, given, path)
+			if !path.move(tree, given) {
+				return rpcstatus.BadField("update_mask", "%s: is neither in the object that is sent nor in the stored one; elements of lists are changed by replacing the list", path.text)
+			}
 		}
 		return nil
 	})
+}
+
+// leaves tells whether a write of the whole object leaves a member of metadata alone: finalizers and owners that an object does not name, unless it carries
+// the version that it was read with. They mostly belong to controllers, and losing them leaks what those would have cleaned up.
+func (in *input) leaves(name string) bool {
+	given, _ := nested(in.tree, "metadata")[name].([]any)
+	return len(given) == 0 && (name == "finalizers" || name == "ownerReferences") && in.typed.GetResourceVersion() == ""
 }
 
 // given is what the object of the request says of what clients may change.
@@ -81,41 +90,69 @@ func merge(tree, patch map[string]any) {
 	}
 }
 
-// move sets the value at path to the one that from has there, or removes it when from has none.
-func move(tree, from map[string]any, path []string) {
-	name := path[0]
+// maskPath is a path of a mask.
+type maskPath struct {
+	text  string
+	parts []string
+	// fields is how many of the parts, the first ones, are fields of messages. The others are keys of maps and members of documents.
+	fields int
+}
+
+// move sets the value at the path to the one that from has there, or removes it when from has none. False means that the path leads to nothing: that a
+// field is unset on both sides is no mistake, but for all else it is the only sign of one.
+func (p maskPath) move(tree, from map[string]any) bool {
+	name, n := p.parts[0], 1
+	if p.fields <= 0 {
+		if name, n = p.longestKey(tree, from); n == 0 {
+			return false
+		}
+	}
 	value, given := from[name]
-	if len(path) == 1 {
+	if n == len(p.parts) {
 		if !given || value == nil {
 			delete(tree, name)
-			return
+			return true
 		}
 		kubedoc.DropNulls(value)
 		tree[name] = value
-		return
+		return true
 	}
 	below, _ := value.(map[string]any)
 	to, ok := tree[name].(map[string]any)
 	if !ok {
 		if below == nil {
-			return
+			return p.fields == len(p.parts)
 		}
 		to = map[string]any{}
 		tree[name] = to
 	}
-	move(to, below, path[1:])
+	return maskPath{p.text, p.parts[n:], p.fields - n}.move(to, below)
 }
 
-// parseMask reads the paths of a mask: names of fields as in JSON or in the proto, joined by dots, and keys of maps, which are put in brackets or
-// backticks when they have dots themselves. "*" is everything that can be changed.
-func (r *Resource) parseMask(paths []string) ([][]string, error) {
-	var all [][]string
+// longestKey is the longest key of either map that the path begins with, and how many parts it has: keys such as app.kubernetes.io/name have dots themselves.
+func (p maskPath) longestKey(tree, from map[string]any) (key string, parts int) {
+	for n := len(p.parts); n > 0; n-- {
+		key := strings.Join(p.parts[:n], ".")
+		_, stored := tree[key]
+		if _, given := from[key]; given || stored {
+			return key, n
+		}
+	}
+	return "", 0
+}
+
+// parseMask reads the paths of a mask: names of fields as in JSON or in the proto, joined by dots, and keys of maps, which may be put in brackets or
+// backticks. "*" is everything that can be changed, but for what in leaves alone.
+func (r *Resource) parseMask(in *input, paths []string) ([]maskPath, error) {
+	var all []maskPath
 	bad := &rpcstatus.InvalidError{Reason: "INVALID_ARGUMENT"}
 	for _, text := range paths {
 		if text == "*" {
-			all = append(all, []string{"spec"})
+			all = append(all, maskPath{text, []string{"spec"}, 1})
 			for _, name := range changeable {
-				all = append(all, []string{"metadata", name})
+				if !in.leaves(name) {
+					all = append(all, maskPath{text, []string{"metadata", name}, 2})
+				}
 			}
 			continue
 		}
@@ -131,14 +168,14 @@ func (r *Resource) parseMask(paths []string) ([][]string, error) {
 	return all, nil
 }
 
-func (r *Resource) parsePath(text string) (path []string, problem string) {
+func (r *Resource) parsePath(text string) (path maskPath, problem string) {
+	path = maskPath{text: strings.ToValidUTF8(text, "?"), parts: splitPath(text)}
 	md := r.message.Descriptor()
-	for _, part := range splitPath(text) {
+	for i, part := range path.parts {
 		if part == "" {
-			return nil, "has an empty part"
+			return path, "has an empty part"
 		}
 		if md == nil { // within a map or a document of Kubernetes
-			path = append(path, part)
 			continue
 		}
 		fd := md.Fields().ByJSONName(part)
@@ -146,22 +183,21 @@ func (r *Resource) parsePath(text string) (path []string, problem string) {
 			fd = md.Fields().ByName(protoreflect.Name(part))
 		}
 		if fd == nil {
-			return nil, part + " is no field of " + string(md.Name())
+			return path, part + " is no field of " + string(md.Name())
 		}
-		path = append(path, fd.JSONName())
-		md = nil
+		path.parts[i], path.fields, md = fd.JSONName(), i+1, nil
 		switch {
 		case isOurs(fd) && !fd.IsList():
 			md = fd.Message()
-		case fd.IsList() && len(path) < len(splitPath(text)):
-			return nil, fd.JSONName() + " is a list, which is replaced as a whole: name it without what follows, or use :apply"
+		case fd.IsList() && i+1 < len(path.parts):
+			return path, fd.JSONName() + " is a list, which is replaced as a whole: name it without what follows, or use :apply"
 		}
 	}
-	switch {
-	case path[0] == "spec":
-	case path[0] == "metadata" && len(path) > 1 && slices.Contains(changeable, path[1]):
+	switch parts := path.parts; {
+	case parts[0] == "spec":
+	case parts[0] == "metadata" && len(parts) > 1 && slices.Contains(changeable, parts[1]):
 	default:
-		return nil, "cannot be changed: use spec and metadata." + strings.Join(changeable, ", metadata.")
+		return path, "cannot be changed: use spec and metadata." + strings.Join(changeable, ", metadata.")
 	}
 	return path, ""
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // maxBasicAnnotation is the size in bytes up to which the BASIC view keeps the value of an annotation.
@@ -19,53 +18,23 @@ const maxBasicAnnotation = 1024
 
 // answer puts items into the field of a response that is meant for objects of the kind, in the form in which the caller will read them.
 func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
-	m := resp.ProtoReflect()
-	field := r.objectField(m.Descriptor())
-	body := document.BodyOf(ctx)
-	if body == nil || field.IsList() {
-		return r.embed(ctx, resp, full, items...)
-	}
-	// By REST the object is all there is to see. What stands for it has what headers are made of.
-	data, err := r.encoded(items[0], formOf(true, full))
-	if err != nil {
-		return err
-	}
-	object := r.message.New()
-	meta := &raygatev2.ObjectMeta{Namespace: items[0].Namespace, Name: items[0].Name, ResourceVersion: items[0].ResourceVersion}
-	object.Set(object.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
-	if body.InParts {
-		body.Object = data
-	} else {
-		document.Carry(object.Interface(), document.Frame(data))
-	}
-	m.Set(field, protoreflect.ValueOfMessage(object))
-	return nil
-}
-
-// embed is answer for a response of which other fields are seen, too.
-func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
 	field := r.objectField(resp.ProtoReflect().Descriptor())
-	body := document.BodyOf(ctx)
-	byREST := body != nil
+	rest := document.ExchangeOf(ctx)
 	encoded, size := make([][]byte, len(items)), 0
 	for n, item := range items {
 		var err error
-		if encoded[n], err = r.encoded(item, formOf(byREST, full)); err != nil {
+		if encoded[n], err = r.encoded(item, formOf(rest != nil, full)); err != nil {
 			return err
 		}
 		size += len(encoded[n]) + 16
 	}
-	if byREST && body.InParts && field.IsList() {
-		body.Tail = document.Tail(field, encoded...)
+	if rest != nil {
+		rest.Field, rest.Objects = field, encoded
+		rest.Name, rest.Version = items[0].Name, items[0].ResourceVersion
 		return nil
-	}
-	if byREST {
-		frame, err := document.FrameWith(resp, field, encoded...)
-		document.Carry(resp, frame)
-		return err
 	}
 	all := make([]byte, 0, size)
 	for _, data := range encoded {

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -22,7 +23,7 @@ type WatchRequest interface {
 }
 
 // Watch sends a message of message's type for every event until the client goes, or loses the right to watch. By gRPC the most frequent are encoded
-// already, as a *mem.BufferSlice.
+// already, as a *mem.BufferSlice; by REST all are, as a *document.Event.
 func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(any) error) error {
 	o := store.WatchOptions{
 		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
@@ -43,19 +44,22 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 	if err != nil {
 		return err
 	}
-	byREST := document.BodyOf(ctx) != nil
+	if document.ExchangeOf(ctx) != nil {
+		return st.Watch(ctx, o, func(e store.Event) error {
+			data, err := r.eventJSON(message, e, full)
+			if err != nil {
+				return err
+			}
+			return send(&document.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data})
+		})
+	}
 	encode := func(e store.Event) (proto.Message, error) {
-		m := message.ProtoReflect().New().Interface()
-		set(m, "type", eventTypes[e.Type])
-		set(m, "resume_token", e.Token)
-		set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
+		m := eventOf(message, e)
 		if e.Item == nil {
 			return m, nil
 		}
-		return m, r.embed(ctx, m, full, e.Item)
+		return m, r.answer(ctx, m, full, e.Item)
 	}
-	form := document.Modified + formOf(byREST, full)
-	ready := message.ProtoReflect().New() // copied before send returns, so that one is enough
 	return st.Watch(ctx, o, func(e store.Event) error {
 		if e.Type != store.Modified {
 			m, err := encode(e)
@@ -65,29 +69,46 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 			return send(m)
 		}
 		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
-		whole := func() ([]byte, error) {
+		parts, err := r.Views.Parts(&e.Item.Views, document.Modified+formOf(false, full), func() ([]byte, error) {
 			m, err := encode(e)
-			if err != nil || byREST {
-				return m.ProtoReflect().GetUnknown(), err
+			if err != nil {
+				return nil, err
 			}
 			return proto.Marshal(m)
-		}
-		if !byREST {
-			parts, err := r.Views.Parts(&e.Item.Views, form, whole)
-			if err != nil {
-				return err
-			}
-			return send(parts)
-		}
-		data, err := r.Views.Get(&e.Item.Views, form, whole)
+		})
 		if err != nil {
 			return err
 		}
-		set(ready.Interface(), "type", eventTypes[e.Type]) // headers of an event
-		set(ready.Interface(), "resume_token", e.Token)
-		ready.SetUnknown(data)
-		return send(ready.Interface())
+		return send(parts)
 	})
+}
+
+// eventOf returns the message of an event, without its object.
+func eventOf(message proto.Message, e store.Event) proto.Message {
+	m := message.ProtoReflect().New().Interface()
+	set(m, "type", eventTypes[e.Type])
+	set(m, "resume_token", e.Token)
+	set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
+	return m
+}
+
+// eventJSON is the JSON of an event, which is kept when it is the same for all watchers.
+func (r *Resource) eventJSON(message proto.Message, e store.Event, full bool) ([]byte, error) {
+	if e.Item == nil {
+		return document.JSON(eventOf(message, e))
+	}
+	whole := func() ([]byte, error) {
+		object, err := r.encoded(e.Item, formOf(true, full))
+		if err != nil {
+			return nil, err
+		}
+		parts, err := document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
+		return bytes.Join(parts, nil), err
+	}
+	if e.Type != store.Modified {
+		return whole()
+	}
+	return r.Views.Get(&e.Item.Views, document.Modified+formOf(true, full), whole)
 }
 
 var eventTypes = map[store.EventType]string{

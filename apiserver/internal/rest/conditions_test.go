@@ -16,6 +16,10 @@ func TestConditionsThatAreNotHeeded(t *testing.T) {
 		{"POST", clusters + "/demo:suspend", "", "If-None-Match", 400},
 		{"DELETE", clusters + "/demo", "", "If-Match", 200},
 		{"GET", clusters, "", "If-None-Match", 200},
+		{"POST", "/apis/v2/namespaces/default/jobs/demo:stop", "", "If-Match", 400},
+		{"POST", "/apis/v2/namespaces/default/cronjobs/demo:trigger", "", "If-Match", 400},
+		{"POST", clusters + "/demo/submissions/x:stop", "", "If-Match", 400},
+		{"DELETE", clusters + "/demo/submissions/x", "", "If-Match", 400},
 	} {
 		if w := call(h, tc.method, tc.target, tc.body, tc.header, `"1"`); w.Code != tc.want {
 			t.Errorf("%s %s with %s: %d, want %d: %s", tc.method, tc.target, tc.header, w.Code, tc.want, w.Body)

@@ -131,9 +131,9 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	empty := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(stub{})) }
 	service.RegisterAll(conn, service.Resources{
 		Clusters: resource.New(service.Clusters, options(s)), Jobs: empty(service.Jobs), Services: empty(service.Services), CronJobs: empty(service.CronJobs),
-	}, dashboards)
-	api, err := restv2.New(context.Background(), restv2.Options{
-		Services: []restv2.Service{restv2.Clusters, restv2.Jobs, restv2.RayServices, restv2.CronJobs, restv2.Submissions}, Conn: conn, Table: table, Dashboard: dashboards.Serve,
+	}, dashboards, store.NewTokens(nil, nil))
+	api, err := restv2.New(restv2.Options{
+		Conn: conn, Table: table, Dashboard: dashboards.Serve,
 		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
@@ -248,6 +248,8 @@ func TestNonsenseGetsAClearAnswer(t *testing.T) {
 		"seen no version":    {"GET", clusters + "/demo", "", []string{"X-Min-Resource-Version", "new"}, want{400, "INVALID_ARGUMENT", []string{"x-min-resource-version"}}},
 		"negative page":      {"GET", clusters + "?pageSize=-1", "", nil, want{400, "INVALID_ARGUMENT", []string{"page_size"}}},
 		"bad selector":       {"GET", clusters + "?labelSelector=%21%21", "", nil, want{400, "INVALID_ARGUMENT", []string{"label_selector"}}},
+		"long selector":      {"GET", clusters + "?labelSelector=" + strings.Repeat("a,", 3<<10), "", nil, want{400, "INVALID_ARGUMENT", []string{"label_selector"}}},
+		"costly filter":      {"GET", clusters + "?filter=" + strings.Repeat("status.conditions.type%3Da%20", 31), "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
 		"bad filter":         {"GET", clusters + "?filter=state", "", nil, want{400, "INVALID_ARGUMENT", []string{"filter"}}},
 		"bad order":          {"GET", clusters + "?orderBy=color", "", nil, want{400, "INVALID_ARGUMENT", []string{"order_by"}}},
 		"bad view":           {"GET", clusters + "?view=ALL", "", nil, want{400, "INVALID_ARGUMENT", []string{"view"}}},

@@ -21,6 +21,13 @@ import (
 // backendRetry is the hint when the API server gives none.
 const backendRetry = time.Second
 
+var (
+	// admissionDenial is how the API server begins a refusal by a webhook or a policy, whatever its HTTP status.
+	admissionDenial = regexp.MustCompile(`^admission webhook ".*" denied the request|is forbidden: ValidatingAdmissionPolicy '.*' with binding '.*' denied request`)
+	// failedWebhook is what it says of a webhook that does not answer.
+	failedWebhook = regexp.MustCompile(`failed calling webhook "[^"]*"`)
+)
+
 // kubernetesProblem translates what the API server says; nil when err is not its word.
 func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one case per row
 	var api apierrors.APIStatus
@@ -43,6 +50,8 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.Code, p.Reason = codes.ResourceExhausted, "QUOTA_EXCEEDED"
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Code, p.Reason = codes.FailedPrecondition, "NAMESPACE_TERMINATING"
+	case apierrors.IsForbidden(err) && admissionDenial.MatchString(st.Message): // the object is at fault and not the caller
+		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
 	case apierrors.IsForbidden(err):
 		p.Code, p.Reason = codes.PermissionDenied, "FORBIDDEN"
 	case apierrors.IsNotFound(err) && st.Details != nil && st.Details.Kind == "namespaces":
@@ -62,6 +71,9 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		// A failing webhook is a 500 as well; it is nothing that the client can mend, and may pass.
 		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
+		if webhook := failedWebhook.FindString(st.Message); webhook != "" {
+			p.Message = "Kubernetes has " + webhook // what follows has addresses
+		}
 	case apierrors.IsBadRequest(err), st.Code == http.StatusUnprocessableEntity, st.Code == http.StatusUnsupportedMediaType:
 		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
 	case st.Code == http.StatusMethodNotAllowed:

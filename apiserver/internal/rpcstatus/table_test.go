@@ -52,6 +52,10 @@ func TestStatus(t *testing.T) {
 		"kube exists":          {apierrors.NewAlreadyExists(gr, "x"), want{codes.AlreadyExists, "ALREADY_EXISTS", nil, false}},
 		"kube conflict":        {apierrors.NewConflict(gr, "x", errors.New("changed")), want{codes.Aborted, "CONFLICT", nil, false}},
 		"kube forbidden":       {apierrors.NewForbidden(gr, "x", errors.New("no")), want{codes.PermissionDenied, "FORBIDDEN", nil, false}},
+		"webhook denies":       {denied(403, metav1.StatusReasonForbidden, `admission webhook "v.example.org" denied the request: no GPUs on Fridays`), want{codes.InvalidArgument, "INVALID_SPEC", nil, false}},
+		"policy denies":        {apierrors.NewForbidden(gr, "x", errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no")), want{codes.InvalidArgument, "INVALID_SPEC", nil, false}},
+		"quota by a webhook":   {denied(403, metav1.StatusReasonForbidden, `admission webhook "v.example.org" denied the request: exceeded quota: q`), want{codes.ResourceExhausted, "QUOTA_EXCEEDED", nil, false}},
+		"webhook unreachable":  {apierrors.NewInternalError(errors.New(`failed calling webhook "v.example.org": failed to call webhook: Post "https://hook.secret-ns.svc:443/x?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`)), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
 		"quota":                {apierrors.NewForbidden(gr, "x", errors.New("exceeded quota: q, requested: 1")), want{codes.ResourceExhausted, "QUOTA_EXCEEDED", nil, false}},
 		"kube unauthorized":    {apierrors.NewUnauthorized("x"), want{codes.Unauthenticated, "UNAUTHENTICATED", nil, false}},
 		"kube too many":        {apierrors.NewTooManyRequests("slow down", 3), want{codes.ResourceExhausted, "TOO_MANY_REQUESTS", nil, true}},
@@ -100,11 +104,16 @@ func TestStatus(t *testing.T) {
 			if requestID != "id-1" {
 				t.Errorf("request id %q", requestID)
 			}
-			if masked != (tc.want.Code == codes.Internal) || strings.Contains(st.Message(), "10.0.0.1") {
+			if masked != (tc.want.Code == codes.Internal) || strings.Contains(st.Message(), "10.0.0.1") || strings.Contains(st.Message(), "secret-ns") {
 				t.Errorf("masked = %v, message %q", masked, st.Message())
 			}
 		})
 	}
+}
+
+// denied is what the API server answers for a webhook.
+func denied(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}}
 }
 
 // refused is what the API server answers for objects that break rules of a CRD.

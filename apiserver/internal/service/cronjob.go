@@ -48,10 +48,13 @@ func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.Trigg
 	if err != nil {
 		return nil, fmt.Errorf("encoding metadata: %w", err)
 	}
-	resp := &raygatev2.TriggerCronJobResponse{}
-	err = s.jobs.CreateMade(ctx, map[string]any{"apiVersion": rayv1.GroupVersion.String(), "kind": s.jobs.Checks.Kind, "metadata": meta, "spec": spec}, req.GetValidateOnly(), resp)
+	made, err := s.jobs.Make(ctx, map[string]any{"apiVersion": rayv1.GroupVersion.String(), "kind": s.jobs.Checks.Kind, "metadata": meta, "spec": spec}, req.GetValidateOnly())
 	if apierrors.IsAlreadyExists(err) {
 		return nil, &rpcstatus.Error{Code: codes.AlreadyExists, Reason: "ALREADY_EXISTS", Message: fmt.Sprintf("RayJob %s has been made for this minute already: trigger again in the next", meta["name"])}
 	}
-	return resp, err
+	if err != nil {
+		return nil, err
+	}
+	resp := &raygatev2.TriggerCronJobResponse{}
+	return resp, s.jobs.Answer(ctx, resp, made)
 }

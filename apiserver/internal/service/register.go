@@ -43,13 +43,13 @@ func standardOf(noun string) map[string]method {
 // Resources are the kinds that are served.
 type Resources struct{ Clusters, Jobs, Services, CronJobs *resource.Resource }
 
-// RegisterAll registers the services of all kinds, and that of submissions.
-func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy) {
+// RegisterAll registers the services of all kinds, and that of submissions, whose pages have tokens.
+func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
 	Register(server, r.Clusters, nil)
 	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
 	Register(server, r.Services, &serveServer{Resource: r.Services, clusters: r.Clusters})
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards})
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards, tokens: tokens})
 }
 
 // method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.

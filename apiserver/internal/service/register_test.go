@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/raygate/raygate/apiserver/internal/resource"
+	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -24,7 +25,7 @@ func TestRegisterServesEveryMethod(t *testing.T) {
 		all = append(all, resource.New(kind, resource.Options{}))
 	}
 	server := registered{}
-	RegisterAll(server, Resources{Clusters: all[0], Jobs: all[1], Services: all[2], CronJobs: all[3]}, nil)
+	RegisterAll(server, Resources{Clusters: all[0], Jobs: all[1], Services: all[2], CronJobs: all[3]}, nil, store.NewTokens(nil, nil))
 	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc}
 	for _, kind := range kinds {
 		services = append(services, kind.Service)

@@ -3,12 +3,10 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +30,7 @@ type submissionServer struct {
 	raygatev2.UnsafeSubmissionServiceServer // so that a new method in the proto is a compile error here
 	clusters                                *resource.Resource
 	proxy                                   *dashboardproxy.Proxy
+	tokens                                  store.Tokens
 }
 
 var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)
@@ -127,9 +126,12 @@ func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.L
 		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
 	}
 	size = min(cmp.Or(size, store.DefaultPageSize), store.MaxPageSize)
-	after, err := parseSubmissionToken(req.GetPageToken())
-	if err != nil {
-		return nil, err
+	query := strings.Join([]string{"submissions", req.GetNamespace(), req.GetCluster()}, "\x00")
+	var after *place
+	if token := req.GetPageToken(); token != "" {
+		if err := s.tokens.Open(token, query, &after); err != nil {
+			return nil, err
+		}
 	}
 	_, c, err := s.open(ctx, req, "get")
 	if err != nil {
@@ -148,7 +150,7 @@ func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.L
 		resp.Submissions = append(resp.Submissions, submissionFromRay(&jobs[i]))
 	}
 	if len(jobs) > size {
-		resp.NextPageToken = placeOf(&jobs[size-1]).token()
+		resp.NextPageToken = s.tokens.Seal(placeOf(&jobs[size-1]), query)
 	}
 	return resp, nil
 }
@@ -272,8 +274,8 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 
 // place is where a job stands in a list: the newest first.
 type place struct {
-	started int64
-	id      string
+	Started int64  `json:"s"` // in milliseconds since 1970
+	ID      string `json:"i"`
 }
 
 func placeOf(j *dashboard.Job) place {
@@ -281,26 +283,5 @@ func placeOf(j *dashboard.Job) place {
 }
 
 func (p place) compare(other place) int {
-	return cmp.Or(cmp.Compare(other.started, p.started), cmp.Compare(p.id, other.id))
-}
-
-func (p place) token() string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", p.started, p.id))
-}
-
-// parseSubmissionToken returns nil for no token.
-func parseSubmissionToken(token string) (*place, error) {
-	if token == "" {
-		return nil, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(token)
-	started, id, found := strings.Cut(string(text), "/")
-	p := &place{id: id}
-	if err == nil {
-		p.started, err = strconv.ParseInt(started, 10, 64)
-	}
-	if err != nil || !found {
-		return nil, store.ErrPageToken
-	}
-	return p, nil
+	return cmp.Or(cmp.Compare(other.Started, p.Started), cmp.Compare(p.ID, other.ID))
 }

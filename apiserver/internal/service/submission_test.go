@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/raysim"
 )
@@ -154,7 +156,17 @@ func TestListSubmissions(t *testing.T) {
 	if want := []string{"s6", "s4", "s5", "03000000", "s2", "s0", "s1"}; !slices.Equal(got, want) {
 		t.Errorf("the list is %v, want %v", got, want)
 	}
-	for _, token := range []string{"x", "%%", "bm9udW1iZXIvYQ"} {
+	req.PageToken, req.Cluster = "", "demo"
+	first, err := w.submissions.ListSubmissions(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := raytest.RayCluster("default/other")
+	other.Status = rayv1.RayClusterStatus{State: rayv1.ClusterStateReady, Head: rayv1.HeadInfo{ServiceName: "demo-head-svc"}, ObservedGeneration: other.Generation}
+	w.put("RayCluster", other)
+	_, err = w.submissions.ListSubmissions(t.Context(), &raygatev2.ListSubmissionsRequest{Namespace: "default", Cluster: "other", PageSize: 2, PageToken: first.GetNextPageToken()})
+	wantCode(t, "the token of another cluster", err, codes.InvalidArgument)
+	for _, token := range []string{"x", "%%", "bm9udW1iZXIvYQ", base64.RawURLEncoding.EncodeToString([]byte("1000/s4"))} {
 		req.PageToken = token
 		_, err := w.submissions.ListSubmissions(t.Context(), req)
 		wantCode(t, "token "+token, err, codes.InvalidArgument)

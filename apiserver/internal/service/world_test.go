@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,17 +93,20 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()}))
+	chain := interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()})
+	entry, channel := edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
+	server := grpc.NewServer(entry.ServerOptions()...)
 	of := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(kind)) }
-	service.RegisterAll(conn, service.Resources{
-		Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),
-	}, proxy)
+	tokens := store.NewTokens(nil, nil)
+	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
+		service.RegisterAll(s, service.Resources{
+			Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),
+		}, proxy, tokens)
+	}
+	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
 	w.services = raygatev2.NewServeServiceClient(conn)
-	api, err := restv2.New(t.Context(), restv2.Options{
-		Services: []restv2.Service{restv2.Jobs, restv2.CronJobs, restv2.Submissions}, Conn: conn, Table: table, Dashboard: proxy.Serve,
-		Edge: edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table}),
-	})
+	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Edge: entry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +116,23 @@ func newWorld(t *testing.T) *world {
 	rc.Status.State, rc.Status.Head.ServiceName, rc.Status.ObservedGeneration = rayv1.ClusterStateReady, "demo-head-svc", rc.Generation
 	w.put("RayCluster", rc)
 	return w
+}
+
+// connect serves server and returns a connection to it.
+func connect(t *testing.T, server *grpc.Server) *grpc.ClientConn {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
 
 // put stores an object.

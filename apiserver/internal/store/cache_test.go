@@ -130,6 +130,55 @@ func TestPageTokenIsBoundToItsQuery(t *testing.T) {
 	}
 }
 
+// A watch from the version of any page sees all that has changed since the first.
+func TestPagesHaveTheVersionOfTheFirst(t *testing.T) {
+	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "2", 2))
+	first, err := s.List(t.Context(), ListOptions{PageSize: 1})
+	must(t, err)
+	must(t, s.cache.Update(configMap("a", "1", 105)))
+	second, err := s.List(t.Context(), ListOptions{PageSize: 1, PageToken: first.NextPageToken})
+	must(t, err)
+	if second.Version != first.Version || len(second.Items) != 1 {
+		t.Errorf("the second page has version %q, the first %q", second.Version, first.Version)
+	}
+}
+
+// A key that is replaced opens the tokens that it has sealed, as long as it is among the others.
+func TestPageTokensAfterTheirKeyWasReplaced(t *testing.T) {
+	of := func(keys ...string) Tokens {
+		var all [][]byte
+		for _, key := range keys {
+			all = append(all, []byte(key))
+		}
+		return NewTokens(all, testingclock.NewFakeClock(time.Now()))
+	}
+	token, got := of("old").Seal("cursor", "query"), ""
+	for name, want := range map[string]error{"new old": nil, "old new": nil, "new": ErrPageToken, "": ErrPageToken} {
+		if err := of(strings.Fields(name)...).Open(token, "query", &got); !errors.Is(err, want) {
+			t.Errorf("keys %q: %v, want %v", name, err, want)
+		}
+	}
+}
+
+// A filter that takes long ends with its call.
+func TestSelectionEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	objects := make([]any, 2000)
+	for n := range objects {
+		objects[n] = configMap("a", fmt.Sprint(n), n)
+	}
+	s := newTestStore(t, Options{}, objects...)
+	_, err := s.List(ctx, ListOptions{Selection: Selection{Match: func(*Item) bool {
+		cancel()
+		asked++
+		return true
+	}}})
+	if !errors.Is(err, context.Canceled) || asked == 2000 {
+		t.Errorf("%v after %d objects", err, asked)
+	}
+}
+
 // collect runs a watch until n events came.
 func collect(t *testing.T, s *Store, o WatchOptions, n int, during func(sofar int)) ([]string, string, error) {
 	t.Helper()
@@ -518,7 +567,7 @@ func FuzzTokens(f *testing.F) {
 	f.Add(resumePrefix, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 	s := New(configMaps, Options{})
 	f.Fuzz(func(t *testing.T, resume, page string) {
-		if _, err := s.tokens.open(page, "query"); err == nil {
+		if err := s.opts.Tokens.Open(page, "query", new(pageCursor)); err == nil {
 			t.Errorf("page token %q was accepted", page)
 		}
 		if v, err := parseResumeToken(resume); err == nil && v > 0 && !errors.Is(err, ErrResumeToken) {

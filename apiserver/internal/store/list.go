@@ -33,8 +33,9 @@ func (o *Selection) has(item *Item) bool {
 }
 
 // of returns the chosen ones of items, in which it does so.
-func (o *Selection) of(items []*Item) []*Item {
-	return slices.DeleteFunc(items, func(item *Item) bool { return !o.has(item) })
+func (o *Selection) of(ctx context.Context, items []*Item) ([]*Item, error) {
+	chosen := slices.DeleteFunc(items, func(item *Item) bool { return ctx.Err() != nil || !o.has(item) })
+	return chosen, ctx.Err()
 }
 
 // ListOptions of List.
@@ -59,7 +60,7 @@ type Page struct {
 	NextPageToken string
 	// Total counts all matching objects, on all pages, at the time of this answer.
 	Total int
-	// Version is the resourceVersion of the collection that the page was read at.
+	// Version is the resourceVersion of the collection that the first page was read at: a watch from there misses nothing.
 	Version string
 }
 
@@ -68,8 +69,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	query := strings.Join([]string{s.kind.Resource, o.Namespace, selectorText(o.Selector), o.FilterText, o.OrderBy.String(), o.View}, "\x00")
 	var after pageCursor
 	if o.PageToken != "" {
-		var err error
-		if after, err = s.tokens.open(o.PageToken, query); err != nil {
+		if err := s.opts.Tokens.Open(o.PageToken, query, &after); err != nil {
 			return nil, err
 		}
 	}
@@ -77,8 +77,10 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	items = o.of(items)
-	page := &Page{Total: len(items), Version: version}
+	if items, err = o.of(ctx, items); err != nil {
+		return nil, err
+	}
+	page := &Page{Total: len(items), Version: cmp.Or(after.Version, version)}
 	places := s.places(items, o.OrderBy)
 	if o.PageToken != "" {
 		from, found := slices.BinarySearchFunc(places, after, func(p place, c pageCursor) int { return o.OrderBy.compare(p.pageCursor, c) })
@@ -96,7 +98,9 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	}
 	if len(places) > size {
 		places = places[:size]
-		page.NextPageToken = s.tokens.seal(places[size-1].pageCursor, query)
+		last := places[size-1].pageCursor
+		last.Version = page.Version
+		page.NextPageToken = s.opts.Tokens.Seal(last, query)
 	}
 	page.Items = make([]*Item, len(places))
 	for n, p := range places {

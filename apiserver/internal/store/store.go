@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -39,9 +38,8 @@ type Options struct {
 	Selector string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
-	// TokenKey authenticates page tokens; replicas must share it for tokens to work on all of them. Empty means a random
-	// one, so that tokens end with the process.
-	TokenKey []byte
+	// Tokens are those of pages. Nil means some that end with the process.
+	Tokens *Tokens
 	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects. Zero means 4096 and 64 MiB.
 	LogLength int
 	LogBytes  int
@@ -62,9 +60,8 @@ func (o *Options) setDefaults() {
 	if o.Views == nil {
 		o.Views = document.NewCache(0)
 	}
-	if len(o.TokenKey) == 0 {
-		o.TokenKey = make([]byte, 32)
-		_, _ = rand.Read(o.TokenKey) // never fails since Go 1.24
+	if o.Tokens == nil {
+		o.Tokens = new(NewTokens(nil, o.Clock))
 	}
 }
 
@@ -75,7 +72,6 @@ type Store struct {
 	cache   *watchCache
 	pending *pendingWrites
 	creates keymutex.KeyMutex
-	tokens  tokenSealer
 	asking  singleflight.Group
 }
 
@@ -85,7 +81,7 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12)}
 	s.cache = newWatchCache(&s.kind, s.opts)
 	return s
 }

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,49 +23,62 @@ const pageTokenLife = time.Hour
 
 // pageCursor is the last item of a page: its values in the order asked for, then its key.
 type pageCursor struct {
+	// Version of the first page.
+	Version   string   `json:"r,omitempty"`
 	Values    []string `json:"v,omitempty"`
 	Namespace string   `json:"n,omitempty"`
 	Name      string   `json:"o"`
 }
 
-// tokenSealer makes and reads page tokens: expiry, cursor, and a MAC over both and the query.
-type tokenSealer struct {
-	key   []byte
+// Tokens makes and reads page tokens: expiry, content, and a MAC over both and the query.
+type Tokens struct {
+	keys  [][]byte
 	clock clock.PassiveClock
 }
 
-func (t tokenSealer) mac(body []byte, query string) []byte {
-	h := hmac.New(sha256.New, t.key)
+// NewTokens returns Tokens of keys that replicas share: the first seals, all open, so that a key can be replaced. Without any it makes one, so that tokens end
+// with the process. A nil clock means the real one.
+func NewTokens(keys [][]byte, c clock.PassiveClock) Tokens {
+	if len(keys) == 0 {
+		keys = [][]byte{make([]byte, sha256.Size)}
+		_, _ = rand.Read(keys[0]) // never fails since Go 1.24
+	}
+	return Tokens{keys, cmp.Or[clock.PassiveClock](c, clock.RealClock{})}
+}
+
+func macOf(key, body []byte, query string) []byte {
+	h := hmac.New(sha256.New, key)
 	h.Write(body)
 	h.Write([]byte{0})
 	h.Write([]byte(query))
 	return h.Sum(nil)[:16]
 }
 
-func (t tokenSealer) seal(c pageCursor, query string) string {
+// Seal returns the token of content, which JSON can hold, for a query.
+func (t Tokens) Seal(content any, query string) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(t.clock.Now().Add(pageTokenLife).Unix()))
-	cursor, _ := json.Marshal(c) // strings only: cannot fail
-	body = append(body, cursor...)
-	return base64.RawURLEncoding.EncodeToString(append(t.mac(body, query), body...))
+	text, _ := json.Marshal(content) // texts and numbers: cannot fail
+	body = append(body, text...)
+	return base64.RawURLEncoding.EncodeToString(append(macOf(t.keys[0], body, query), body...))
 }
 
-func (t tokenSealer) open(token, query string) (pageCursor, error) {
-	var c pageCursor
+// Open reads the content of a token for a query, or returns ErrPageToken or ErrPageTokenExpired.
+func (t Tokens) Open(token, query string, content any) error {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(raw) < 24 {
-		return c, ErrPageToken
+		return ErrPageToken
 	}
 	mac, body := raw[:16], raw[16:]
-	if !hmac.Equal(mac, t.mac(body, query)) {
-		return c, ErrPageToken
+	if !slices.ContainsFunc(t.keys, func(key []byte) bool { return hmac.Equal(mac, macOf(key, body, query)) }) {
+		return ErrPageToken
 	}
 	if t.clock.Now().Unix() > int64(binary.BigEndian.Uint64(body)) {
-		return c, ErrPageTokenExpired
+		return ErrPageTokenExpired
 	}
-	if err := json.Unmarshal(body[8:], &c); err != nil {
-		return c, ErrPageToken
+	if json.Unmarshal(body[8:], content) != nil {
+		return ErrPageToken
 	}
-	return c, nil
+	return nil
 }
 
 // A resume token is only a resourceVersion behind a prefix: forging one gains nothing that a fresh watch would not show, and any

@@ -110,7 +110,11 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 		}
 	}
 	if !w.o.SkipInitial || w.o.ResumeToken != "" {
-		for _, item := range w.o.of(items) {
+		items, err := w.o.of(ctx, items)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
 			if err := w.send(Event{Type: Added, Item: item, Token: resumeToken(0)}); err != nil {
 				return err
 			}

@@ -45,6 +45,7 @@ func run(root, out string) error {
 	g.objects("certificates", "raygate.certificates.self-managed", filepath.Join(operator, "components/self-managed/role.yaml"))
 	g.objects("certificates", "raygate.certificates.cert-manager", filepath.Join(operator, "components/cert-manager/issuer.yaml"), filepath.Join(operator, "components/cert-manager/certificate.yaml"))
 	g.objects("certificates", "raygate.certificates.gateway", filepath.Join(gateway, "components/cert-manager/certificate.yaml"))
+	g.objects("pagetokens", "raygate.pageTokens", filepath.Join(gateway, "deployment/page_tokens.yaml"))
 	g.objects("users", "raygate.userRoles", filepath.Join(operator, "rbac/user_roles.yaml"))
 	if g.err != nil {
 		return g.err
@@ -134,6 +135,7 @@ func templated(s string) string {
 	return strings.NewReplacer(
 		"system:serviceaccount:raygate-system:raygate-operator", `system:serviceaccount:{{ .Release.Namespace }}:{{ include "raygate.serviceAccountName" . }}`,
 		"- kind: ServiceAccount\n  name: raygate-operator\n", "- kind: ServiceAccount\n  name: {{ include \"raygate.serviceAccountName\" . }}\n",
+		"- kind: ServiceAccount\n  name: raygate-apiserver\n", "- kind: ServiceAccount\n  name: {{ .Values.gateway.serviceAccount.name }}\n",
 		"raygate-system", "{{ .Release.Namespace }}",
 	).Replace(s)
 }

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,8 +12,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
 // always are the fields that are written even when they are empty, because KubeRay's Python client demands them. protojson writes all of these or none.
@@ -23,32 +22,34 @@ var always = map[protoreflect.FullName]bool{
 }
 
 // AppendJSON appends the JSON of a message to dst, as KubeRay's API server writes it: lowerCamelCase names in the order of the declaration, enums as
-// numbers, 64-bit integers as text, without what is empty but for the fields above. A message that carries JSON stands for that JSON and the fields that
-// are set besides. It fails for a Timestamp out of range.
+// numbers, 64-bit integers as text, without what is empty but for the fields above. It fails for a Timestamp out of range.
 func AppendJSON(dst []byte, m proto.Message) ([]byte, error) {
 	return appendMessage(dst, m.ProtoReflect())
 }
 
+// AppendList is AppendJSON for a message with one list, of which objects are the JSON.
+func AppendList(dst []byte, m proto.Message, objects [][]byte) ([]byte, error) {
+	return appendFields(dst, m.ProtoReflect(), objects)
+}
+
 func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
-	md := m.Descriptor()
-	if md.FullName() == "google.protobuf.Timestamp" {
+	if m.Descriptor().FullName() == "google.protobuf.Timestamp" {
 		data, err := protojson.Marshal(m.Interface())
 		if err != nil {
 			return nil, fmt.Errorf("encoding a time: %w", err)
 		}
 		return append(dst, data...), nil
 	}
-	carried := document.Carried(m)
-	if carried == nil {
-		dst = append(dst, '{')
-	} else {
-		dst = append(dst, carried[:len(carried)-1]...)
-	}
-	first := len(carried) <= len("{}")
+	return appendFields(dst, m, nil)
+}
+
+func appendFields(dst []byte, m protoreflect.Message, objects [][]byte) ([]byte, error) {
+	md, first := m.Descriptor(), true
+	dst = append(dst, '{')
 	var err error
 	for i := range md.Fields().Len() {
 		f := md.Fields().Get(i)
-		if !m.Has(f) && (carried != nil || !always[f.FullName()]) {
+		if !m.Has(f) && !always[f.FullName()] {
 			continue
 		}
 		if !first {
@@ -57,6 +58,8 @@ func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
 		first = false
 		dst = append(append(append(dst, '"'), f.JSONName()...), `":`...)
 		switch v := m.Get(f); {
+		case f.IsList() && objects != nil:
+			dst = append(append(append(dst, '['), bytes.Join(objects, []byte(","))...), ']')
 		case f.IsMap():
 			dst, err = appendMap(dst, f, v.Map())
 		case f.IsList():

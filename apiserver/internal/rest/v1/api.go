@@ -4,33 +4,44 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"path"
 	"strings"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// Prefix of the paths of this version.
-const Prefix = "/apis/v1/"
+const (
+	// Prefix of the paths of this version.
+	Prefix   = "/apis/v1/"
+	typeJSON = "application/json"
+)
+
+// services are those that KubeRay's server has.
+var services = []protoreflect.ServiceDescriptor{
+	kuberay.File_kuberay_cluster_proto.Services().Get(0),
+	kuberay.File_kuberay_config_proto.Services().Get(0),
+	kuberay.File_kuberay_job_proto.Services().Get(0),
+	kuberay.File_kuberay_serve_proto.Services().Get(0),
+	kuberay.File_kuberay_job_submission_proto.Services().Get(0),
+}
 
 // Options of New. All are required.
 type Options struct {
 	// Conn reaches the services.
-	Conn grpc.ClientConnInterface
+	Conn *interceptor.Channel
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
@@ -40,50 +51,14 @@ type Options struct {
 // API is the HTTP handler of this version.
 type API struct {
 	Options
-	mux    *runtime.ServeMux // of what has no route: it says why
-	routes routes
+	routes rest.Routes
 }
 
-// New returns the handler. ctx ends the registrations.
-func New(ctx context.Context, o Options) (*API, error) {
-	a := &API{Options: o}
-	a.mux = a.newMux()
-	for _, s := range services {
-		mux := a.newMux() // of its own: a mux tries one pattern after the other
-		for _, m := range []*runtime.ServeMux{mux, a.mux} {
-			if err := s.register(ctx, m, o.Conn); err != nil {
-				return nil, fmt.Errorf("registering %s: %w", s.descriptor.Name(), err)
-			}
-		}
-		a.routes = append(a.routes, routesOf(s.descriptor, mux)...)
-	}
-	return a, nil
-}
-
-func (a *API) newMux() *runtime.ServeMux {
-	return runtime.NewServeMux(
-		runtime.WithMarshalerOption(runtime.MIMEWildcard, newMarshaler()),
-		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }), // see rest.Metadata
-		runtime.WithOutgoingHeaderMatcher(outgoingHeader),
-		runtime.WithOutgoingTrailerMatcher(func(string) (string, bool) { return "", false }),
-		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
-			a.WriteError(w, err)
-		}),
-		runtime.WithRoutingErrorHandler(a.routingError),
-		runtime.WithDisablePathLengthFallback(),
-		runtime.WithDisableHTTPMethodOverride(),
-	)
-}
+// New returns the handler.
+func New(o Options) *API { return &API{Options: o, routes: rest.RoutesOf(services...)} }
 
 // passedHeaders are those that reach the services, and under which names.
 var passedHeaders = map[string]string{"X-Request-Id": "x-request-id", "Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent"}
-
-func outgoingHeader(name string) (string, bool) {
-	if name == interceptor.WarningKey {
-		return "Warning", true
-	}
-	return "", false
-}
 
 // ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,9 +68,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.RequestURI(), http.StatusTemporaryRedirect)
 		return
 	}
-	matched := a.routes.match(r.Method, r.URL.Path)
-	if matched != nil {
-		rest.SetRoute(w, matched.pattern)
+	parts := strings.Split(r.URL.Path, "/")
+	route := a.routes.Match(r.Method, parts)
+	if route != nil {
+		rest.SetRoute(w, route.Pattern)
 	}
 	ctx, visit, err := a.Edge.Enter(r.Context(), r, false)
 	if err != nil {
@@ -109,20 +85,53 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.WriteError(w, err)
 		return
 	}
-	if matched != nil && matched.body != nil {
-		warnOfUnknown(w.Header(), data, matched.body)
-	}
-	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		ctx = peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(addr)})
-	}
-	ctx = metadata.NewIncomingContext(ctx, rest.Metadata(r.Header, passedHeaders))
-	r = r.WithContext(document.WithBody(ctx, &document.Body{}))
-	r.Body = io.NopCloser(bytes.NewReader(data))
-	if matched != nil {
-		matched.mux.ServeHTTP(w, r)
+	if route == nil {
+		a.noRoute(w, r)
 		return
 	}
-	a.mux.ServeHTTP(w, r)
+	ctx, cancel, err := rest.CallContext(ctx, r, passedHeaders)
+	if err != nil {
+		a.WriteError(w, err)
+		return
+	}
+	defer cancel()
+	decode := func(into proto.Message) error {
+		warnOfUnknown(w.Header(), data, into.ProtoReflect().Descriptor())
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, into); err != nil {
+			return status.Error(codes.InvalidArgument, err.Error())
+		}
+		return nil
+	}
+	if text := string(bytes.TrimSpace(data)); text == "" || text == "null" {
+		decode = nil
+	}
+	a.serve(ctx, w, route, func(request any) error { return route.Fill(request.(proto.Message), parts, r.URL.RawQuery, decode) })
+}
+
+// serve calls the method of a route, whose request fill makes, and sends its answer.
+func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Route, fill func(any) error) {
+	x := &document.Exchange{}
+	answer, header, err := a.Conn.Call(document.WithExchange(ctx, x), route.RPC, fill)
+	for _, text := range header[interceptor.WarningKey] {
+		w.Header().Add("Warning", text)
+	}
+	var data []byte
+	_, isObject := answer.(interface{ GetName() string })
+	switch {
+	case err != nil:
+	case len(x.Objects) == 0:
+		data, err = modelv1.AppendJSON(nil, answer.(proto.Message))
+	case isObject:
+		data = x.Objects[0]
+	default:
+		data, err = modelv1.AppendList(nil, answer.(proto.Message), x.Objects)
+	}
+	if err != nil {
+		a.WriteError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	_, _ = w.Write(data)
 }
 
 // read returns the body of a request that asks for nothing that would be ignored while something is written.

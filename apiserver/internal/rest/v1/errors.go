@@ -2,12 +2,10 @@ package v1
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"net/http"
 	"strings"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
@@ -41,18 +39,13 @@ func (a *API) WriteError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(data)
 }
 
-// routingError answers requests that no route fits: 404, or 405 with the methods that do fit.
-func (a *API) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	var allow []string
-	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost, http.MethodPut} {
-		if a.routes.match(method, r.URL.Path) != nil {
-			allow = append(allow, method)
-		}
-	}
-	if code == http.StatusMethodNotAllowed && len(allow) > 0 {
-		w.Header().Set("Allow", strings.Join(allow, ", "))
-		a.WriteError(w, rpcstatus.MethodNotAllowed("Method Not Allowed: use "+strings.Join(allow, ", ")))
+// noRoute answers a request that no route fits: 404, or 405 with the methods that do fit.
+func (a *API) noRoute(w http.ResponseWriter, r *http.Request) {
+	allow := strings.Join(a.routes.Allowed(r.URL.Path), ", ")
+	if allow == "" {
+		a.WriteError(w, rpcstatus.PathNotFound("Not Found"))
 		return
 	}
-	a.WriteError(w, rpcstatus.PathNotFound("Not Found"))
+	w.Header().Set("Allow", allow)
+	a.WriteError(w, rpcstatus.MethodNotAllowed("Method Not Allowed: use "+allow))
 }

@@ -10,32 +10,33 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/pkg/kubedoc"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // body is a request body that was read already.
 type body struct {
 	data        []byte
 	contentType string
-	// document is what the service sees of the body.
-	document document.Body
 }
 
 // prepare checks what the handlers would not, and reads the body, for which there must be room.
-func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *route, visit *edge.Visit) (*body, error) {
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *edge.Visit) (*body, error) {
 	lastEventID(r, matched)
 	// An empty variable in a shell must not turn the list of one namespace into the list of all.
 	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
 		return nil, rpcstatus.BadField("namespace", "required")
 	}
 	if matched != nil {
-		if err := matched.check(r); err != nil {
+		if err := check(matched, r); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +48,7 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 		return nil, err
 	}
 	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}: who sends one must not believe that it was heeded here.
-	if said := string(bytes.TrimSpace(data)); matched != nil && matched.body == "" && matched.method != http.MethodGet && said != "" && said != "{}" {
+	if said := string(bytes.TrimSpace(data)); matched != nil && matched.Body == "" && matched.Method != http.MethodGet && said != "" && said != "{}" {
 		return nil, malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
 	}
 	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
@@ -58,13 +59,13 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 }
 
 // check refuses parameters and conditions that the method does not heed.
-func (m *route) check(r *http.Request) error {
-	if err := m.query.check(r.URL.RawQuery); err != nil {
+func check(m *rest.Route, r *http.Request) error {
+	if err := m.Query.Check(r.URL.RawQuery); err != nil {
 		return err
 	}
-	heeded := []string{"validateOnly", "validate_only", "etag", "If-Match"}
-	if m.method == http.MethodPost && m.verb == "" { // what is created has no version yet
-		heeded = heeded[:3]
+	heeded := []string{"validateOnly", "validate_only", "etag"}
+	if m.Descriptor.Input().Fields().ByName("etag") != nil {
+		heeded = append(heeded, "If-Match")
 	}
 	return rest.Unheeded(r, heeded...)
 }
@@ -104,18 +105,18 @@ func unsupportedType(header string) error {
 }
 
 // accepted are the types by which clients ask for ours.
-var accepted = map[string]string{
+var accepted = map[string]format{
 	typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
 	typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
 }
 
 // settleAccept reduces the Accept header to one of our types.
-func settleAccept(r *http.Request) string {
+func settleAccept(r *http.Request) format {
 	chosen := acceptedType(r.Header.Values("Accept"))
 	if r.URL.RawQuery == "" {
 		return chosen
 	}
-	if query, err := url.ParseQuery(r.URL.RawQuery); err == nil && query.Has("pretty") { // one that is broken is left for parameters.check
+	if query, err := url.ParseQuery(r.URL.RawQuery); err == nil && query.Has("pretty") { // one that is broken is left for Parameters.Check
 		if chosen == typeJSON && query.Get("pretty") != "false" {
 			chosen = typePretty
 		}
@@ -126,8 +127,8 @@ func settleAccept(r *http.Request) string {
 }
 
 // acceptedType returns the type with the highest weight, the first of several.
-func acceptedType(header []string) string {
-	chosen, highest := typeJSON, 0.0
+func acceptedType(header []string) format {
+	chosen, highest := format(typeJSON), 0.0
 	all := strings.Join(header, ",")
 	if t := accepted[all]; t != "" {
 		return t
@@ -150,14 +151,44 @@ func acceptedType(header []string) string {
 
 // lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first
 // attempt, so that it is newer than the query.
-func lastEventID(r *http.Request, matched *route) {
+func lastEventID(r *http.Request, matched *rest.Route) {
 	if matched == nil || r.Header.Get("Last-Event-ID") == "" {
 		return
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if _, takes := matched.query["resumeToken"]; takes && err == nil { // a broken one is left for parameters.check
+	if _, takes := matched.Query["resumeToken"]; takes && err == nil { // a broken one is left for Parameters.Check
 		query.Del("resume_token")
 		query.Set("resumeToken", r.Header.Get("Last-Event-ID"))
 		r.URL.RawQuery = query.Encode()
 	}
+}
+
+// decode reads a body. An object goes to the service as the document that it is: only there all its mistakes can be named together with what rules say,
+// and only the API server knows whether it has the fields that its message does not have.
+func (b *body) decode(msg proto.Message, x *document.Exchange) error {
+	if len(bytes.TrimSpace(b.data)) == 0 {
+		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
+	}
+	tree, mistakes := kubedoc.Read(b.data, b.contentType == typeYAML)
+	if tree == nil {
+		return malformed(mistakes)
+	}
+	if _, isObject := msg.(interface{ GetMetadata() *raygatev2.ObjectMeta }); isObject {
+		convert.FillKnown(msg, map[string]any{"metadata": tree["metadata"]}) // for the log, which wants its name
+		x.Tree, x.Mistakes = tree, mistakes
+		return nil
+	}
+	return malformed(append(mistakes, kubedoc.Decode(tree, msg, nil)...))
+}
+
+// malformed returns nil when there are no mistakes.
+func malformed(mistakes field.ErrorList) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+	invalid := &rpcstatus.InvalidError{Reason: "MALFORMED_BODY"}
+	for _, m := range mistakes {
+		invalid.Violations = append(invalid.Violations, rpcstatus.Violation{Field: m.Field, Description: m.Detail, Reason: m.Origin})
+	}
+	return invalid
 }

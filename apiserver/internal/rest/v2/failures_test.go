@@ -32,7 +32,7 @@ func TestFailuresAreThoseDocumented(t *testing.T) {
 			e.RetryAfter = time.Second
 		}
 		w := httptest.NewRecorder()
-		a.writeError(w, marshaler{typeJSON}, e)
+		a.writeError(w, typeJSON, e)
 		want := fmt.Sprint(f.HTTP(), f.Retry, f.Code == codes.Unauthenticated)
 		if got := fmt.Sprint(w.Code, w.Header().Get("Retry-After") != "", w.Header().Get("WWW-Authenticate") != ""); got != want {
 			t.Errorf("%s: status, Retry-After, WWW-Authenticate are %s, documented are %s", f.Reason, got, want)

@@ -1,130 +1,138 @@
 package v2
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// headerTimeout is the header with the time that a client gives a call.
-const headerTimeout = "Grpc-Timeout"
-
-// serveUnary calls the method of a route as a server of gRPC does: the request is decoded into the message of the service, which then passes the
-// interceptors.
-func (a *API) serveUnary(ctx context.Context, c *call, b *body, m marshaler, parts []string) {
-	if timeout := c.request.Header[headerTimeout]; timeout != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		var err error
-		if ctx, err = runtime.AnnotateContext(ctx, a.mux, &http.Request{Header: http.Header{headerTimeout: timeout}}, c.route.rpc); err != nil {
-			a.writeError(c, m, err)
-			return
-		}
-	}
-	answer, header, err := a.Conn.Call(ctx, c.route.rpc, func(request any) error { return c.fill(request.(proto.Message), b, parts) })
+// serveUnary calls the method of a route, whose request fill makes, and sends its answer.
+func (c *call) serveUnary(ctx context.Context, fill func(any) error) {
+	answer, header, err := c.Conn.Call(ctx, c.route.RPC, fill)
 	for _, text := range header[interceptor.WarningKey] {
-		c.Header().Add("Warning", text)
+		c.w.Header().Add("Warning", text)
 	}
+	var parts [][]byte
 	if err == nil {
-		err = c.answer(ctx, m, answer.(proto.Message))
+		parts, err = c.parts(ctx, answer.(proto.Message))
 	}
 	if err != nil {
-		a.writeError(c, m, err)
+		c.writeError(c.w, c.form, err)
+		return
 	}
+	c.send(parts, c.headers(answer.(proto.Message)))
 }
 
-// fill makes the request of a call: its body, then the variables of the path, then the query.
-func (c *call) fill(request proto.Message, b *body, parts []string) error {
-	m := request.ProtoReflect()
-	if c.route.body != "" {
-		into := m
-		if c.route.body != "*" {
-			into = m.Mutable(m.Descriptor().Fields().ByName(c.route.body)).Message()
-		}
-		if err := b.decode(into.Interface()); err != nil {
-			return err
-		}
+// parts is the answer: a page of a thousand objects is never put together in memory, unless the client wants another form than JSON. One that has objects
+// waits until there is room for their bytes.
+func (c *call) parts(ctx context.Context, answer proto.Message) (parts [][]byte, err error) {
+	size := 0
+	for _, object := range c.exchange.Objects {
+		size += len(object)
 	}
-	for i, name := range c.route.variables {
-		if name != "" {
-			value := parts[i]
-			if i == len(parts)-1 {
-				value = strings.TrimSuffix(value, c.route.verb)
-			}
-			m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOfString(value))
+	if size > 0 {
+		if err := c.visit.Body(ctx, int64(size)); err != nil {
+			return nil, err
 		}
 	}
-	if c.request.URL.RawQuery == "" {
-		return nil
+	switch {
+	case size == 0:
+		parts = make([][]byte, 1)
+		parts[0], err = document.JSON(c.shown(answer))
+	case c.route.Shown != "":
+		parts = c.exchange.Objects
+	default:
+		parts, err = document.JSONWith(answer, c.exchange.Field, c.exchange.Objects...)
 	}
-	query, err := url.ParseQuery(c.request.URL.RawQuery)
-	if err == nil {
-		err = runtime.PopulateQueryParameters(request, query, everyField)
+	if err == nil && (c.form == typeYAML || c.form == typePretty) {
+		parts = [][]byte{bytes.Join(parts, nil)}
+		parts[0], err = c.form.encode(parts[0])
 	}
 	if err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
+		return nil, fmt.Errorf("encoding an answer: %w", err)
 	}
-	return nil
-}
-
-// everyField leaves out none: a query with others than the parameters of the route has been refused.
-var everyField = utilities.NewDoubleArray(nil)
-
-// answer sends the answer of a call.
-func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message) error {
-	if err := c.takeRoom(ctx, answer); err != nil {
-		return err
-	}
-	data := c.document.Object
-	if data == nil {
-		var err error
-		if data, err = m.marshalMessage(c.shown(answer)); err != nil {
-			return fmt.Errorf("encoding an answer: %w", err)
-		}
-	}
-	c.headers(answer) // with a code that an error before this must not get
-	c.Header().Set("Content-Type", m.ContentType(nil))
-	c.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = c.Write(data) // that the client is gone is nobody's error
-	return nil
+	return parts, nil
 }
 
 // shown is the part of an answer that is sent.
 func (c *call) shown(answer proto.Message) proto.Message {
-	if c.route.shown == "" {
+	if c.route.Shown == "" {
 		return answer
 	}
 	m := answer.ProtoReflect()
-	return m.Get(m.Descriptor().Fields().ByName(c.route.shown)).Message().Interface()
+	return m.Get(m.Descriptor().Fields().ByName(c.route.Shown)).Message().Interface()
 }
 
-// headers sets what HTTP clients look for besides the body.
-func (c *call) headers(answer proto.Message) {
-	meta := document.MetadataOf(answer)
-	if rv := meta.GetResourceVersion(); rv != "" {
-		c.Header().Set("ETag", `"`+rv+`"`)
+// headers sets what HTTP clients look for besides the body, and returns the status.
+func (c *call) headers(answer proto.Message) int {
+	name := ""
+	if x := c.exchange; c.route.Shown != "" {
+		if name = x.Name; x.Version != "" {
+			c.w.Header().Set("ETag", `"`+x.Version+`"`)
+		}
 	}
-	name := meta.GetName()
 	if s, ok := answer.(interface{ GetSubmission() *raygatev2.Submission }); ok {
 		name = url.PathEscape(s.GetSubmission().GetSubmissionId())
 	}
-	if name != "" && c.route.method == http.MethodPost && c.route.verb == "" {
-		c.Header().Set("Location", strings.TrimSuffix(c.path, "/")+"/"+name)
-		c.WriteHeader(http.StatusCreated)
+	if name == "" || c.route.Method != http.MethodPost || c.route.Verb() != "" {
+		return http.StatusOK
+	}
+	c.w.Header().Set("Location", strings.TrimSuffix(c.request.URL.Path, "/")+"/"+name)
+	return http.StatusCreated
+}
+
+// buffers are those of answers.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+
+// buffered is a response whose bytes are collected: parts are often short, and compression writes a few bytes at a time.
+type buffered struct {
+	http.ResponseWriter
+	out *bufio.Writer
+}
+
+// Write implements http.ResponseWriter.
+func (w buffered) Write(p []byte) (int, error) { return w.out.Write(p) }
+
+// send writes an answer. A long one is compressed for clients that ask for it. That the client is gone is nobody's error.
+func (c *call) send(parts [][]byte, code int) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	c.w.Header().Set("Content-Type", c.form.contentType())
+	c.w.Header().Set("Content-Length", strconv.Itoa(size))
+	if len(parts) == 1 && size < minGzip {
+		c.w.Header().Add("Vary", "Accept-Encoding")
+		write(c.w, parts, code)
+		return
+	}
+	w := buffered{c.w, buffers.Get().(*bufio.Writer)}
+	w.out.Reset(c.w)
+	defer func() {
+		w.out.Reset(nil)
+		buffers.Put(w.out)
+	}()
+	c.zip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, parts, code) })).ServeHTTP(w, c.request)
+	_ = w.out.Flush()
+}
+
+func write(w http.ResponseWriter, parts [][]byte, code int) {
+	w.WriteHeader(code)
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
+			return
+		}
 	}
 }

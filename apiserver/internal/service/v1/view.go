@@ -43,17 +43,13 @@ var (
 	}
 )
 
-// of returns a message that stands for an item: encoded, in the form in which the caller reads it, once per version of the object.
+// of returns a message that stands for an item: encoded, in the form in which the caller reads it, once per version of the object. By REST the JSON is
+// beside the message.
 func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
 	m := v.new()
-	if document.BodyOf(ctx) != nil { // by REST
-		frame, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) {
-			data, err := modelv1.AppendJSON(nil, v.convert(ctx, item))
-			return document.Frame(data), err
-		})
-		if err == nil {
-			document.Carry(m, frame)
-		}
+	if rest := document.ExchangeOf(ctx); rest != nil {
+		data, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) { return modelv1.AppendJSON(nil, v.convert(ctx, item)) })
+		rest.Objects = append(rest.Objects, data)
 		return m, err
 	}
 	data, err := views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })

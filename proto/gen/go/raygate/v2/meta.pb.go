@@ -363,7 +363,7 @@ func (x *Condition) GetMessage() string {
 // ListMeta mirrors the metadata of a Kubernetes list.
 type ListMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// resource_version of the collection when the list was made. Pass it as `X-Min-Resource-Version` to see nothing older.
+	// resource_version of the collection when the first page of the list was made. Pass it as `X-Min-Resource-Version` to see nothing older.
 	ResourceVersion string `protobuf:"bytes,1,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -453,7 +453,7 @@ type UpdateServiceRequest struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// service holds the new values. `metadata.resourceVersion`, when given, must still be that of the object.
 	Service *RayService `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`
-	// update_mask names the fields to change, such as `spec.suspend` or `metadata.labels.team`; a named field that is not given is removed, a list is replaced. Empty means the fields that are given, and on REST those given as null are removed.
+	// update_mask names the fields to change, such as `spec.suspend` or `metadata.labels.team`; a named field that is not given is removed, a list is replaced. Empty means the fields that are given, and on REST those given as null are removed. `*` is all that can be changed, but for finalizers and owners that are not given. A key of a map may have dots; a path into a map or a document that leads to nothing is an error.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// validate_only does everything but the write.
 	ValidateOnly bool `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`

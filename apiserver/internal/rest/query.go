@@ -1,4 +1,4 @@
-package v2
+package rest
 
 import (
 	"fmt"
@@ -16,12 +16,12 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// parameters are the query parameters that a route takes: the fields of its request that are neither in the path nor the body.
-type parameters map[string]protoreflect.FieldDescriptor
+// Parameters are the query parameters that a route takes: the fields of its request that are neither in the path nor the body.
+type Parameters map[string]protoreflect.FieldDescriptor
 
 // parametersOf lists each field under both of its names.
-func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.HttpRule, path string) parameters {
-	p := parameters{}
+func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.HttpRule, path string) Parameters {
+	p := Parameters{}
 	for i := range request.Fields().Len() {
 		f := request.Fields().Get(i)
 		name := string(f.Name())
@@ -39,13 +39,13 @@ func isText(md protoreflect.MessageDescriptor) bool {
 }
 
 // names are those by which the parameters are documented.
-func (p parameters) names() string {
+func (p Parameters) names() string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return strings.Contains(name, "_") })
 	return strings.Join(names, ", ")
 }
 
-// check refuses what the mux would ignore: a misspelt validateOnly that is ignored creates an object.
-func (p parameters) check(query string) error {
+// Check refuses what would be ignored: a misspelt validateOnly that is ignored creates an object.
+func (p Parameters) Check(query string) error {
 	if query == "" {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (p parameters) check(query string) error {
 }
 
 // problem returns what is wrong with one parameter, or nothing.
-func (p parameters) problem(key string, values []string) string {
+func (p Parameters) problem(key string, values []string) string {
 	f, known := p[key]
 	switch {
 	case !known && len(p) == 0:

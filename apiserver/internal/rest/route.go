@@ -1,0 +1,160 @@
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raygate/raygate/apiserver/internal/edge"
+)
+
+// Route is an HTTP method with a path, and the method of a service that it calls, as the annotations of the protos say.
+type Route struct {
+	Method string
+	// Pattern is the path as annotated, for metrics.
+	Pattern string
+	// RPC is the full name of the method, Descriptor the rest that is known of it.
+	RPC        string
+	Descriptor protoreflect.MethodDescriptor
+	// Long says that the call stays open.
+	Long bool
+	// Query are the query parameters that the method takes.
+	Query Parameters
+	// Body is the field of the request that a body holds: * is all of it, and nothing none. Shown is the field of the response that is the answer:
+	// nothing is all of it.
+	Body, Shown protoreflect.Name
+
+	segments []string
+	verb     string // with its colon
+	// variables are the fields that the parts of a path are for; empty for the others.
+	variables []protoreflect.Name
+}
+
+// Verb is what follows the name of an object after a colon, such as suspend. Empty for the standard methods.
+func (r *Route) Verb() string { return strings.TrimPrefix(r.verb, ":") }
+
+// Routes are those of one API.
+type Routes []*Route
+
+// RoutesOf returns the routes of services.
+func RoutesOf(services ...protoreflect.ServiceDescriptor) Routes {
+	var all Routes
+	for _, service := range services {
+		for i := range service.Methods().Len() {
+			rpc := service.Methods().Get(i)
+			rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule)
+			if !ok || rule == nil {
+				continue
+			}
+			for _, rule := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+				all = append(all, routeOf(rpc, rule))
+			}
+		}
+	}
+	return all
+}
+
+func routeOf(rpc protoreflect.MethodDescriptor, rule *annotations.HttpRule) *Route {
+	method, pattern := edge.HTTPRule(rule)
+	path, _, _ := strings.Cut(pattern, ":")
+	r := &Route{
+		Method: method, Pattern: pattern, RPC: "/" + string(rpc.Parent().FullName()) + "/" + string(rpc.Name()), Descriptor: rpc,
+		Query: parametersOf(rpc.Input(), rule, pattern), Body: protoreflect.Name(rule.GetBody()), Shown: protoreflect.Name(rule.GetResponseBody()),
+		segments: strings.Split(path, "/"), verb: pattern[len(path):],
+	}
+	r.Long = edge.MethodOf(r.RPC).Long
+	for _, s := range r.segments {
+		name, ok := strings.CutPrefix(s, "{")
+		if !ok {
+			name = ""
+		}
+		r.variables = append(r.variables, protoreflect.Name(strings.TrimSuffix(name, "}")))
+	}
+	return r
+}
+
+// Match returns the route of a request by the parts of its path, nil if there is none. A variable may be empty: that of a path that ends with a slash is.
+func (all Routes) Match(method string, parts []string) *Route {
+	for _, r := range all {
+		if r.Method == method && len(r.segments) == len(parts) && r.matches(parts) {
+			return r
+		}
+	}
+	return nil
+}
+
+// matches compares the parts of a path with as many segments.
+func (r *Route) matches(parts []string) bool {
+	last := len(parts) - 1
+	name, ok := strings.CutSuffix(parts[last], r.verb)
+	// In what names an object a colon begins a verb. The id of a submission may have one.
+	if !ok || r.verb == "" && strings.Contains(name, ":") && !strings.HasPrefix(r.segments[last], "{submission") || r.verb != "" && name == "" {
+		return false
+	}
+	for i, s := range r.segments[:last] {
+		if r.variables[i] == "" && s != parts[i] {
+			return false
+		}
+	}
+	return r.variables[last] != "" || r.segments[last] == name
+}
+
+// Allowed returns the methods that there are on a path.
+func (all Routes) Allowed(path string) []string {
+	parts := strings.Split(path, "/")
+	return slices.DeleteFunc([]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}, func(method string) bool {
+		return all.Match(method, parts) == nil
+	})
+}
+
+// Fill makes the request of a call: its body, which decode reads into the message that it is given, or nil for none; then the variables of the path; then the
+// query, of which other parameters than those of the route are left out.
+func (r *Route) Fill(request proto.Message, parts []string, query string, decode func(proto.Message) error) error {
+	m := request.ProtoReflect()
+	if r.Body != "" && decode != nil {
+		into := m
+		if r.Body != "*" {
+			into = m.Mutable(m.Descriptor().Fields().ByName(r.Body)).Message()
+		}
+		if err := decode(into.Interface()); err != nil {
+			return err
+		}
+	}
+	for i, name := range r.variables {
+		if name != "" {
+			value := parts[i]
+			if i == len(parts)-1 {
+				value = strings.TrimSuffix(value, r.verb)
+			}
+			m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOfString(value))
+		}
+	}
+	if query == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(query)
+	if err == nil {
+		for name := range values {
+			if r.Query[name] == nil {
+				delete(values, name)
+			}
+		}
+		err = runtime.PopulateQueryParameters(request, values, everyField)
+	}
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return nil
+}
+
+// everyField leaves out none.
+var everyField = utilities.NewDoubleArray(nil)
