@@ -138,7 +138,7 @@ func (s *step) stopped() bool {
 // sidecarWaits is about a cluster that was never complete, with the submitter in its head: it may submit later, and is replaced with a head that is
 // lost. So the cluster goes with the attempt.
 func (s *step) sidecarWaits() bool {
-	return s.mode(rayv1.SidecarMode) && !s.in.Cluster.Provisioned && !s.selects()
+	return s.mode(rayv1.SidecarMode) && s.in.Cluster.alive() && !s.in.Cluster.Provisioned && !s.selects()
 }
 
 // Finalize is what to do before the finalizer of a RayJob that is being deleted can go: without actions, nothing. A cluster of its own goes with
