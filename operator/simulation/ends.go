@@ -48,7 +48,7 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return ""
 	case j.Spec.ActiveDeadlineSeconds != nil && st.StartTime != nil && !j.Spec.Suspend && st.RayClusterName != "":
 		return "has a deadline, which ends it"
-	case state == rayv1.JobDeploymentStatusValidationFailed && st.JobStatus != "" && !st.JobStatus.IsTerminal():
+	case state == rayv1.JobDeploymentStatusValidationFailed && w.runs(st.RayClusterName, st.JobId):
 		return "is invalid, and its job goes on"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
 		if st.Reason == "" || st.Message == "" {
@@ -60,16 +60,22 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 			return fmt.Sprintf("is %s and not Suspended", state)
 		}
 		return ""
+	case len(j.Spec.ClusterSelector) > 0 && w.clusterObject(j.Spec.ClusterSelector[rayv1.LabelCluster]).Name == "" && st.Message != "":
+		return "" // it says that there is no such cluster
 	case j.Spec.SubmissionMode == rayv1.InteractiveMode && j.Spec.PreRunningDeadlineSeconds == nil:
 		if state != rayv1.JobDeploymentStatusWaiting {
 			return fmt.Sprintf("is %s and not Waiting", state)
 		}
 		return ""
-	case len(j.Spec.ClusterSelector) > 0 && w.clusterObject(j.Spec.ClusterSelector[rayv1.LabelCluster]).Name == "" && st.Message != "":
-		return "" // it says that there is no such cluster
 	default:
 		return fmt.Sprintf("is %s, Ray says %q: %s", state, st.JobStatus, st.Message)
 	}
+}
+
+// runs reports whether Ray on a cluster has a job that has not ended.
+func (w *world) runs(cluster, id string) bool {
+	head := w.rays.of(cluster)
+	return head != nil && !head.final(id)
 }
 
 func (w *world) serviceUnfinished(rs *rayv1.RayService) string {

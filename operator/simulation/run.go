@@ -47,12 +47,11 @@ const (
 func Run(t *testing.T, seed uint64, o Options) Result {
 	t.Helper()
 	var result Result
-	synctest.Test(t, func(*testing.T) { result = run(seed, o) })
+	synctest.Test(t, func(*testing.T) { result = run(seed, newScenario(seed), o) })
 	return result
 }
 
-func run(seed uint64, o Options) Result {
-	s := newScenario(seed)
+func run(seed uint64, s *scenario, o Options) Result {
 	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
 	w.store = apiserver.NewStore(scheme(), time.Now)
 	w.rays = &rays{world: w, heads: map[types.UID]*ray{}, lost: map[string]time.Time{}}

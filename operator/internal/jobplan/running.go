@@ -3,7 +3,6 @@ package jobplan
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -116,10 +115,9 @@ func clusterLost(s *step) bool {
 	return (s.seen() || unseen) && !s.in.Cluster.alive()
 }
 
-// SidecarMayHaveSubmitted reports whether the submitter in the head of the cluster has had a Ray to submit to.
+// SidecarMayHaveSubmitted reports whether the head Pod, which holds the submitter, was on a node. Ray may have had the job before anybody asked.
 func SidecarMayHaveSubmitted(st *rayv1.RayJobStatus) bool {
-	return st.JobDeploymentStatus != initializing || st.JobStatus != rayv1.JobStatusNew ||
-		meta.IsStatusConditionTrue(st.RayClusterStatus.Conditions, rayv1.HeadPodReady)
+	return st.JobDeploymentStatus != initializing || st.JobStatus != rayv1.JobStatusNew || st.RayClusterStatus.Head.PodIP != ""
 }
 
 func loseCluster(s *step) {

@@ -25,6 +25,7 @@ func (a *act) ensureCluster(ctx context.Context, s *scope) error {
 		s.hold(err.Error())
 		return nil // only another spec helps
 	}
+	a.tracker.known.Delete(s.job.UID, absent(rc))
 	r := a.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})
 	if !s.took(a.said, "RayCluster", r) {
 		s.hold(r.Failure.Message)

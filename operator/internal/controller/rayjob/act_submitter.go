@@ -34,6 +34,7 @@ func (a *act) ensureSubmitter(ctx context.Context, s *scope) error {
 		return nil //nolint:nilerr // only another spec helps
 	}
 	a.gangs.decorateSubmitter(j, desired)
+	a.tracker.known.Delete(s.job.UID, absent(desired))
 	r := a.children.Ensure(ctx, s.job, children.Child{Desired: desired, AsFound: true})
 	if !s.took(a.said, whatSubmitter, r) {
 		s.hold(r.Failure.Message)

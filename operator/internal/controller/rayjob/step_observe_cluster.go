@@ -74,6 +74,9 @@ func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (s
 	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
 }
 
+// absent is the sighting that there is no object of a kind. It ends with the first attempt to create one, whose outcome may stay unknown.
+func absent(o client.Object) string { return fmt.Sprintf("no %T", o) }
+
 // reader reads from the cache. Before it says that there is nothing it asks the API server, once: decisions that cannot be taken back follow from that.
 type reader struct {
 	cache, live client.Reader
@@ -81,7 +84,7 @@ type reader struct {
 }
 
 func (r reader) find(ctx context.Context, s *scope, name string, o client.Object) (bool, error) {
-	key, what := client.ObjectKey{Namespace: s.job.Namespace, Name: name}, fmt.Sprintf("no %T", o)
+	key, what := client.ObjectKey{Namespace: s.job.Namespace, Name: name}, absent(o)
 	err := r.cache.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) {
 		if old, _ := r.known.Get(s.job.UID, what); s.state().IsTerminal() || old.says == name {
