@@ -39,6 +39,8 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 	switch {
 	case j.DeletionTimestamp != nil:
 		return "is being deleted"
+	case state.IsTerminal() && j.Spec.DeletionStrategy != nil && st.EndTime != nil && time.Since(st.EndTime.Time) < time.Minute:
+		return "has ended, and what its strategy deletes may be due later"
 	case state.IsTerminal():
 		own := len(j.Spec.ClusterSelector) == 0
 		due := st.EndTime != nil && time.Since(st.EndTime.Time) > time.Duration(j.Spec.TTLSecondsAfterFinished)*time.Second
@@ -48,6 +50,8 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return ""
 	case j.Spec.ActiveDeadlineSeconds != nil && st.StartTime != nil && !j.Spec.Suspend && st.RayClusterName != "":
 		return "has a deadline, which ends it"
+	case state == rayv1.JobDeploymentStatusValidationFailed && strings.Contains(st.Message, "backoffLimit: Invalid value: -1") && (j.Spec.BackoffLimit == nil || *j.Spec.BackoffLimit >= 0):
+		return "is valid and was not looked at"
 	case state == rayv1.JobDeploymentStatusValidationFailed && w.runs(st.RayClusterName, st.JobId):
 		return "is invalid, and its job goes on"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
@@ -62,6 +66,8 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return ""
 	case len(j.Spec.ClusterSelector) > 0 && w.clusterObject(j.Spec.ClusterSelector[rayv1.LabelCluster]).Name == "" && st.Message != "":
 		return "" // it says that there is no such cluster
+	case j.Spec.SubmissionMode == rayv1.InteractiveMode && state == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && st.Message != "":
+		return "" // it waits for the job that the user has named
 	case j.Spec.SubmissionMode == rayv1.InteractiveMode && j.Spec.PreRunningDeadlineSeconds == nil:
 		if state != rayv1.JobDeploymentStatusWaiting {
 			return fmt.Sprintf("is %s and not Waiting", state)

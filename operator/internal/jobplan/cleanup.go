@@ -23,6 +23,9 @@ type deletion struct {
 // cleanUp deletes what is due after the end. Of several deletions that are due it asks for the one that deletes most.
 func cleanUp(s *step) {
 	s.act(Release)
+	if s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && !s.in.Cluster.Provisioned {
+		s.act(ForbidHeadRestart) // the next head would run the job again
+	}
 	if s.status.EndTime == nil { // made by hand, or by an operator that was killed: it ends now
 		s.status.EndTime = s.now()
 	}

@@ -135,10 +135,13 @@ func (s *step) stopped() bool {
 	}
 }
 
-// sidecarWaits is about a cluster that was never complete, with the submitter in its head: it may submit later, and is replaced with a head that is
-// lost. So the cluster goes with the attempt.
+// sidecarWaits is about a cluster whose head holds a submitter that may submit later: one that has not submitted yet, or, while the cluster was never
+// complete, that of the head which replaces this one. So the cluster goes with the attempt.
 func (s *step) sidecarWaits() bool {
-	return s.mode(rayv1.SidecarMode) && s.in.Cluster.alive() && !s.in.Cluster.Provisioned && !s.selects()
+	if !s.mode(rayv1.SidecarMode) || s.selects() || !s.in.Cluster.alive() {
+		return false
+	}
+	return !s.in.Cluster.Provisioned || s.status.JobStatus == rayv1.JobStatusNew && !s.in.Submitter.finished() && !s.in.Submitter.HeadLost
 }
 
 // Finalize is what to do before the finalizer of a RayJob that is being deleted can go: without actions, nothing. A cluster of its own goes with

@@ -182,8 +182,9 @@ func suspending(rc *rayv1.RayCluster) bool {
 
 // headRestartDisabled reports whether a head that is gone stays gone: the RayJob that runs in it must not start again.
 func headRestartDisabled(rc *rayv1.RayCluster) bool {
-	return rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] == "true" &&
-		meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
+	return rc.Annotations[rayv1.AnnotationHeadRestart] == rayv1.HeadRestartNever ||
+		rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] == "true" &&
+			meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
 }
 
 // head plans the head Pod. A head that is leaving is waited for: two of them would share the Service, and the stored

@@ -153,6 +153,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.after(progress.After)
+	if !s.held || s.plan.After > reconcile.Soon { // the next state is not entered: what held it says when to try again
+		s.after(s.plan.After)
+	}
 	var saveErr error
 	switch {
 	case progress.Done("act"):
@@ -171,7 +174,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // plan decides.
 func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = jobplan.Next(s.in)
-	return reconcile.Outcome{After: s.plan.After}, nil
+	return reconcile.Outcome{}, nil
 }
 
 // wake has a RayJob looked at. It may be called from any goroutine.
