@@ -103,7 +103,8 @@ func (n *nodes) start(key types.NamespacedName, uid types.UID) {
 		}
 	})
 	if p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
-		w.after(w.between("ray "+p.Name, 500*time.Millisecond, 8*time.Second), "ray "+p.Name, func() { n.rayStarts(key, uid) })
+		const restarts = 0
+		w.after(w.between("ray "+p.Name, 500*time.Millisecond, 8*time.Second), "ray "+p.Name, func() { n.rayStarts(key, uid, restarts) })
 	}
 	n.refreshSoon(p.Labels[rayv1.LabelCluster])
 	for i := range p.Spec.Containers {
@@ -114,10 +115,18 @@ func (n *nodes) start(key types.NamespacedName, uid types.UID) {
 	}
 }
 
+// restartsOf is how often the containers of a Pod were started anew.
+func restartsOf(p *corev1.Pod) int32 {
+	if p == nil || len(p.Status.ContainerStatuses) == 0 {
+		return 0
+	}
+	return p.Status.ContainerStatuses[0].RestartCount
+}
+
 // rayStarts has Ray come up on a head.
-func (n *nodes) rayStarts(key types.NamespacedName, uid types.UID) {
+func (n *nodes) rayStarts(key types.NamespacedName, uid types.UID, restarts int32) {
 	p := n.pod(key, uid)
-	if p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+	if p == nil || restartsOf(p) != restarts || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
 		return
 	}
 	n.world.rays.headStarts(p)
@@ -182,7 +191,8 @@ func (n *nodes) kill(p *corev1.Pod) {
 				p.Status.ContainerStatuses[i].Ready = false
 			}
 		})
-		w.after(w.between("restart "+p.Name, 2*time.Second, 30*time.Second), "restart "+p.Name, func() { n.rayStarts(key, uid) })
+		restarts := restartsOf(n.pod(key, uid))
+		w.after(w.between("restart "+p.Name, 2*time.Second, 30*time.Second), "restart "+p.Name, func() { n.rayStarts(key, uid, restarts) })
 	}
 	n.refreshSoon(p.Labels[rayv1.LabelCluster])
 }

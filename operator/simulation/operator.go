@@ -107,7 +107,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	return errors.Join(
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true,
-			ReplicaIndices: w.setting("replica indices", 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
+			ReplicaIndices: w.setting("replica indices "+o.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
@@ -266,7 +266,7 @@ func (w *world) refuse(r apiserver.Request, name string) error {
 		gr := schema.GroupResource{Group: r.Kind.Group, Resource: strings.ToLower(r.Kind.Kind) + "s"}
 		return apierrors.NewForbidden(gr, r.Key.Name, fmt.Errorf("admission webhook \"policy.example.com\" denied the request: request %d", w.number("denial")))
 	}
-	if r.Verb == "create" && r.Kind.Kind == "Pod" && w.fault(faultQuota, "Pod") > 0 {
+	if r.Verb == "create" && r.Kind.Kind == "Pod" && w.chance("quota "+name, w.fault(faultQuota, "Pod")) {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, r.Key.Name, errors.New("exceeded quota: compute"))
 	}
 	return nil

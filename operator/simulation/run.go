@@ -97,7 +97,7 @@ func (w *world) must(err error) {
 // play runs to the end of all disturbances, then until everything is at its end, then at rest.
 func (w *world) play(last time.Duration) {
 	w.run(last + time.Second)
-	if wait := w.undisturbed(); wait > 0 {
+	for wait := w.undisturbed(); wait > 0 && !w.watch.broken(); wait = w.undisturbed() {
 		w.run(wait)
 	}
 	why := w.unfinished()

@@ -51,10 +51,10 @@ func newScenario(seed uint64) *scenario {
 	case n < 44:
 		s.topic = "job"
 		s.job(r)
-	case n < 88:
+	case n < 84:
 		s.topic = "service"
 		s.service(r)
-	case n < 96:
+	case n < 94:
 		s.topic = "cluster"
 		s.cluster(r)
 	default:
@@ -125,12 +125,14 @@ func recreate(gk schema.GroupKind, name string, o client.Object) func(*world) {
 		remove(gk, name)(w)
 		var again func()
 		again = func() {
+			w.begins("a name is awaited", name, 1, 3*time.Second)
 			if w.store.Find(gk, types.NamespacedName{Namespace: namespace, Name: name}) != nil {
 				w.after(time.Second, "recreate", again)
 				return
 			}
 			_ = w.store.Create(actorUser, o.DeepCopyObject().(client.Object))
 		}
+		w.begins("a name is awaited", name, 1, 3*time.Second)
 		w.after(100*time.Millisecond, "recreate", again)
 	}
 }
@@ -164,7 +166,7 @@ func (s *scenario) fault(r *rand.Rand) {
 		kind  string
 		rates []float64
 	}{
-		{faultRequests, []float64{0.2, 0.6, 1}}, {faultLost, []float64{0.2, 0.6, 1}}, {faultAdmission, []float64{0.3, 1}}, {faultQuota, []float64{1}},
+		{faultRequests, []float64{0.2, 0.6, 1}}, {faultLost, []float64{0.2, 0.6, 1}}, {faultAdmission, []float64{0.3, 1}}, {faultQuota, []float64{0.5, 1}},
 		{faultWatch, []float64{1}}, {faultNodes, []float64{1}}, {faultDashboard, []float64{1}}, {faultHang, []float64{0.3, 1}}, {faultPosts, []float64{1}},
 		{faultAnswers, []float64{0.5, 1}}, {faultUnreach, []float64{1}}, {faultGateway, []float64{1}},
 	}

@@ -17,8 +17,9 @@ func (s *scenario) cluster(r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		rc.Spec.UpgradeStrategy = &rayv1.RayClusterUpgradeStrategy{Type: new(rayv1.RayClusterRecreate)}
 	}
-	if r.IntN(3) == 0 {
-		rc.Spec.WorkerGroupSpecs[0].NumOfHosts = 2
+	if r.IntN(2) == 0 {
+		rc.Spec.WorkerGroupSpecs[0].NumOfHosts = int32(2 + r.IntN(2))
+		s.add(r, "a quota refuses some Pods", func(w *world) { w.begins(faultQuota, "Pod", 0.5, 20*time.Second) })
 	}
 	if r.IntN(3) == 0 {
 		more := rc.Spec.WorkerGroupSpecs[0].DeepCopy()
@@ -74,7 +75,8 @@ func (s *scenario) cron(r *rand.Rand) {
 		Schedule: []string{"*/2 * * * *", "* * * * *", "@every 90s", "0 0 31 2 *", "@every 20s"}[r.IntN(5)], JobTemplate: jobSpec(r),
 	}}
 	if r.IntN(3) == 0 {
-		s.add(r, "the operator is away for ten minutes", absent(10*time.Minute))
+		away := []time.Duration{10 * time.Minute, 4 * time.Hour}[r.IntN(2)]
+		s.add(r, fmt.Sprintf("the operator is away for %s", away), absent(away))
 	}
 	if r.IntN(4) == 0 {
 		cj.Spec.Schedule, cj.Spec.TimeZone = "*/2 * * * *", new([]string{"Europe/Vienna", "Nowhere"}[r.IntN(2)])

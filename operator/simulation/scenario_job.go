@@ -149,7 +149,9 @@ func (s *scenario) interact(r *rand.Rand) {
 			if head == nil || o.(*rayv1.RayJob).Spec.SubmissionMode != rayv1.InteractiveMode {
 				continue
 			}
-			w.after(w.between("hand", 0, 30*time.Second), "hand", func() {
+			hesitates := w.between("hand", 0, 30*time.Second)
+			w.begins("a user hesitates", "", 1, hesitates)
+			w.after(hesitates, "hand", func() {
 				_, _ = head.submit(context.Background(), dashboard.Submission{Entrypoint: "x", SubmissionID: id})
 			})
 			edit(kindRayJob, o.GetName(), func(j *rayv1.RayJob) { j.Spec.JobId = id })(w)

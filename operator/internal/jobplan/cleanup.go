@@ -23,9 +23,6 @@ type deletion struct {
 // cleanUp deletes what is due after the end. Of several deletions that are due it asks for the one that deletes most.
 func cleanUp(s *step) {
 	s.act(Release)
-	if s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && !s.in.Cluster.Provisioned {
-		s.act(ForbidHeadRestart) // the next head would run the job again
-	}
 	if s.status.EndTime == nil { // made by hand, or by an operator that was killed: it ends now
 		s.status.EndTime = s.now()
 	}
@@ -38,6 +35,9 @@ func cleanUp(s *step) {
 		case !s.achieved(d.policy) && severity[d.policy] > severity[worst]:
 			worst, due = d.policy, true
 		}
+	}
+	if sidecar := s.mode(rayv1.SidecarMode) && !s.selects(); sidecar && s.in.Cluster.alive() && !s.in.Cluster.Provisioned && severity[worst] < severity[rayv1.DeleteCluster] {
+		s.act(ForbidHeadRestart) // the next head would run the job again
 	}
 	if !due {
 		return

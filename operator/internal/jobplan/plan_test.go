@@ -253,6 +253,9 @@ func TestLifeCycle(t *testing.T) {
 		"succeeded long ago":                     {changes{jobStatus(ok), ray(Ray{}), finished(8), now(100000)}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded, and the submitter broke":     {changes{says(ok, 9), broke(8)}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded, and the submitter hangs":     {changes{says(ok, 304), now(305)}, want{"JobEndedSubmitterHangs", complete, ok, late, []Action{DeleteSubmitter}}},
+		"succeeded, and Ray lost its record":     {changes{jobStatus(ok), unknown(9)}, want{"JobEndedSubmitterHangs", complete, ok, late, []Action{DeleteSubmitter}}},
+		"succeeded, and Ray is away":             {changes{jobStatus(ok), unreachable(5, 8), now(9)}, want{"SubmitterAwaited", running, ok, "", poll}},
+		"succeeded, and Ray stays away":          {changes{jobStatus(ok), unreachable(5, 14), now(15)}, want{"JobEndedSubmitterHangs", complete, ok, late, []Action{DeleteSubmitter}}},
 		"succeeded, seen late":                   {changes{ray(Ray{AskedAt: at(1000), Status: ok, EndTime: at(5), Since: at(1000)}), now(1000)}, want{"SubmitterAwaited", running, ok, "", poll}},
 		"succeeded, and the Job was deleted":     {changes{says(ok, 9), submitter(Submitter{})}, want{"JobEnded", complete, ok, "", nil}},
 		"succeeded, the cluster is gone":         {changes{jobStatus(ok), cluster(Cluster{})}, want{"JobEnded", complete, ok, "", nil}},
@@ -369,8 +372,9 @@ func TestLifeCycle(t *testing.T) {
 		"was complete":               {changes{state(rejected), broken, jobStatus(ok), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"CompletedBefore", complete, ok, "", nil}},
 		"was failed":                 {changes{state(rejected), broken, jobStatus(bad), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"FailedBefore", failed, bad, "", nil}},
 
-		"at the end, suspended": {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
-		"in a state of others":  {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+		"at the end, a head that would be replaced": {changes{state(complete), jobStatus(ok), mode(rayv1.SidecarMode), spec(func(s *rayv1.RayJobSpec) { s.ShutdownAfterJobFinishes = false }), cluster(Cluster{Found: true})}, want{"CleanUp", complete, ok, "", []Action{Release, ForbidHeadRestart}}},
+		"at the end, suspended":                     {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
+		"in a state of others":                      {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

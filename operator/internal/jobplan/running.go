@@ -85,7 +85,19 @@ func (s *step) transitionEnd() time.Time {
 	return s.in.Ray.Since.Add(s.in.Limits.Transition)
 }
 
-func endedTransitionOver(s *step) bool { return s.ended() && s.passed(s.transitionEnd()) }
+// endedTransitionOver also holds where the log is lost with Ray, which gets the job again from a submitter that Kubernetes replaces.
+func endedTransitionOver(s *step) bool {
+	lost := s.mode(rayv1.K8sJobMode) && (s.in.Ray.Unknown || s.passedSince(s.in.Ray.FailingSince, logLost))
+	return s.ended() && (lost || s.passed(s.transitionEnd()))
+}
+
+// logLost is how long Ray is out of reach before nobody waits for the end of a log.
+const logLost = 10 * time.Second
+
+// passedSince treats no moment as one that never was.
+func (s *step) passedSince(t time.Time, d time.Duration) bool {
+	return !t.IsZero() && s.passed(t.Add(d))
+}
 
 func failedTransitionOver(s *step) bool {
 	return s.status.JobStatus == rayv1.JobStatusFailed && endedTransitionOver(s)
@@ -103,6 +115,9 @@ func awaitSubmitter(s *step) {
 	s.act(Poll)
 	s.plan.Waits = "the submitter to end after the job"
 	s.lookAt(s.transitionEnd())
+	if t := s.in.Ray.FailingSince; !t.IsZero() {
+		s.lookAt(t.Add(logLost))
+	}
 }
 
 func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter.HeadLost }
