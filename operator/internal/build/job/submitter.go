@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -87,15 +86,8 @@ func submitterTemplate(job *rayv1.RayJob, rc *rayv1.RayCluster) (*corev1.PodTemp
 // submitterContainer asks for amounts that Kueue counts on.
 func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 	c := corev1.Container{
-		Name: rayv1.ContainerJobSubmitter,
-		Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi"),
-			},
-			Limits: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
-			},
-		},
+		Name:      rayv1.ContainerJobSubmitter,
+		Resources: corev1.ResourceRequirements{Requests: pod.Amounts("500m", "200Mi"), Limits: pod.Amounts("1", "1Gi")},
 	}
 	if head := rc.Spec.HeadGroupSpec.Template.Spec.Containers; len(head) > 0 {
 		c.Image = head[0].Image
