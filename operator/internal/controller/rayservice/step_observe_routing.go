@@ -38,13 +38,11 @@ func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Ou
 	}
 	if gateway != nil {
 		s.in.Children++
-		st := rayservice.StateOfGateway(gateway)
-		in.GatewayReady, in.GatewayWhy, in.Addresses = st.Ready, st.Why, st.Addresses
+		in.GatewayState = rayservice.StateOfGateway(gateway)
 	}
 	if route != nil {
 		s.in.Children++
-		st := rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
-		in.Weights, in.RouteReady, in.RouteRefused = st.Weights, st.Ready, st.Refused
+		in.RouteState = rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
 	}
 	in.Left = gateway != nil || route != nil
 	return reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}, nil
