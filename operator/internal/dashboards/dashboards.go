@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -42,15 +42,7 @@ type Site struct {
 // SiteOf is the dashboard of a cluster at host:port. A cluster that has Kubernetes check tokens is called without one, as KubeRay
 // does, which supports that neither for RayJob nor for RayService.
 func SiteOf(rc *rayv1.RayCluster, hostPort string) Site {
-	st := Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort}}
-	o := rc.Spec.AuthOptions
-	if o == nil || o.Mode != rayv1.AuthModeToken || o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth {
-		return st
-	}
-	if st.secret = names.AuthSecret(rc.Name); o.SecretName != nil && *o.SecretName != "" {
-		st.secret = *o.SecretName
-	}
-	return st
+	return Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort}, secret: secret.Name(rc)}
 }
 
 // Revision tells sites apart.
