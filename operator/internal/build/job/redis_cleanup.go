@@ -104,14 +104,10 @@ func replaceWork(c *corev1.Container, shell []string) {
 	c.Resources = pod.FixedResources("200m", "256Mi")
 
 	// A minute for a Redis that is restarting.
-	retries := []corev1.EnvVar{
+	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "RAY_redis_db_connect_retries", Value: "120"},
 		{Name: "RAY_redis_db_connect_wait_milliseconds", Value: "500"},
-	}
-	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool {
-		return v.Name == retries[0].Name || v.Name == retries[1].Name
 	})
-	c.Env = append(c.Env, retries...)
 }
 
 // redisCleanupLine goes through a shell: no single quotes in the script.

@@ -3,7 +3,6 @@ package job
 import (
 	"errors"
 	"maps"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -97,15 +96,11 @@ func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 
 // addSubmitterEnv tells a submitter, also one of the user's own making, what to submit and where.
 func addSubmitterEnv(c *corev1.Container, job *rayv1.RayJob) {
-	env := []corev1.EnvVar{
+	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "PYTHONUNBUFFERED", Value: "1"},
 		{Name: "RAY_DASHBOARD_ADDRESS", Value: job.Status.DashboardURL},
 		{Name: "RAY_JOB_SUBMISSION_ID", Value: job.Status.JobId},
-	}
-	c.Env = slices.DeleteFunc(c.Env, func(user corev1.EnvVar) bool {
-		return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == user.Name })
 	})
-	c.Env = append(c.Env, env...)
 }
 
 // shell ends with the first command that fails, which pod.Shell does not.

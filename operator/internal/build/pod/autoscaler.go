@@ -77,7 +77,7 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 	}
 	c.Resources = ptr.Deref(o.Resources, c.Resources)
 	c.SecurityContext = o.SecurityContext
-	environment{&c.Env}.override(o.Env)
+	c.Env = Override(c.Env, o.Env)
 	c.EnvFrom = o.EnvFrom
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return mountAt(o.VolumeMounts, m.MountPath) != nil

@@ -51,7 +51,7 @@ func (n *node) newCollector(params map[string]string) *corev1.Container {
 		Env:             n.collectorEnv(params),
 	}
 	c.Resources = ptr.Deref(o.Resources, c.Resources)
-	environment{&c.Env}.override(o.Env)
+	c.Env = Override(c.Env, o.Env)
 	return c
 }
 
