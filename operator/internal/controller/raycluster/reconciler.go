@@ -133,10 +133,10 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: "headless Service", Run: always(r.headlessService)}, // hosts of a replica find each other through it
 		{Name: "Serve Service", Run: always(r.serveService)},
 		{Name: "GCS claim", Run: always(r.gcsClaim)},           // the head Pod mounts it
-		{Name: "certificates", Run: r.certificates},            // all Pods mount them
+		{Name: "certificates", Run: always(r.certificates)},    // all Pods mount them
 		{Name: stepDependents, Run: always(r.checkDependents)}, // after the steps that find out
-		{Name: stepGangs, Run: r.gangs},                        // the scheduler has to know of a gang before the first Pod of it appears
-		{Name: stepPods, Run: r.pods},
+		{Name: stepGangs, Run: always(r.gangs)},                // the scheduler has to know of a gang before the first Pod of it appears
+		{Name: stepPods, Run: always(r.pods)},
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch,roleName=raygate-operator-mtls
@@ -25,9 +24,9 @@ import (
 //
 // KubeRay holds them back also while a certificate is being issued anew, which each new worker causes, so that scaling goes in
 // steps. That is not needed: a Pod waits, in an init container, until its address is in the certificate.
-func (r *Reconciler) certificates(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) certificates(ctx context.Context, s *scope) {
 	if !r.config.MTLS || !cert.Needed(s.cluster) {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	why, err := r.withoutCertificates(ctx, s.cluster)
 	if apierrors.IsForbidden(err) { // the same again, until somebody gives the operator the right
@@ -36,15 +35,15 @@ func (r *Reconciler) certificates(ctx context.Context, s *scope) (reconcile.Outc
 	if err != nil {
 		s.errs = append(s.errs, err)
 		s.hold("whether the certificates are ready is not known")
-		return reconcile.Outcome{}, nil
+		return
 	}
 	if why == "" {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	s.hold(why)
 	// Package mtls sends the event.
 	s.children = append(s.children, childFailure{reason: "CertificatesNotReady", message: why + "; Pods are made when it is there"})
-	return reconcile.Outcome{After: children.RetryAfter}, nil // the Secrets are not watched
+	s.after(children.RetryAfter) // the Secrets are not watched
 }
 
 // withoutCertificates says what the Pods would wait for in vain, empty for nothing.

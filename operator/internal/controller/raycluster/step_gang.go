@@ -10,7 +10,6 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -21,9 +20,9 @@ import (
 // gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
 // scheduler knows the size of a gang when the first Pod of it appears, and follows every change of the size. A scheduler
 // whose API does not answer keeps nobody from repairing Pods.
-func (r *Reconciler) gangs(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) gangs(ctx context.Context, s *scope) {
 	if r.config.Scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
-		return reconcile.Outcome{}, nil // what is there waits with the cluster
+		return // what is there waits with the cluster
 	}
 	s.workload = gang.ForCluster(s.cluster, r.config.Pod)
 	plan := r.config.Scheduler.Plan(s.workload)
@@ -38,7 +37,7 @@ func (r *Reconciler) gangs(ctx context.Context, s *scope) (reconcile.Outcome, er
 	if len(report.Written) > 0 {
 		ctrllog.FromContext(ctx).Info("Wrote objects of the batch scheduler", "scheduler", r.config.Scheduler.Name(), "what", strings.Join(report.Written, ", "))
 	}
-	return reconcile.Outcome{After: report.LookAgain}, nil
+	s.after(report.LookAgain)
 }
 
 // decorate makes a Pod that is about to be created part of the gang.

@@ -34,11 +34,12 @@ const (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete;patch
 
 // pods has package podplan decide which Pods come and go, package pod build them and package podexec create and delete them.
-func (r *Reconciler) pods(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) pods(ctx context.Context, s *scope) {
 	plan := podplan.For(r.podInput(s))
 	s.headRestartDisabled = plan.HeadRestartDisabled
 	if plan.AwaitSuspending {
-		return reconcile.Outcome{After: reconcile.Soon}, nil // the status is saved right after the steps
+		s.after(reconcile.Soon) // the status is saved right after the steps
+		return
 	}
 	r.adoptHead(ctx, s, plan.AdoptHead)
 	w := r.podWork(s, plan)
@@ -61,7 +62,7 @@ func (r *Reconciler) pods(ctx context.Context, s *scope) (reconcile.Outcome, err
 	if result.Err != nil {
 		s.errs = append(s.errs, result.Err)
 	}
-	return reconcile.Outcome{After: result.After}, nil
+	s.after(result.After)
 }
 
 func (r *Reconciler) podInput(s *scope) podplan.Input {
