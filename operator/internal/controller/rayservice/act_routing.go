@@ -75,9 +75,7 @@ func (r *Reconciler) gateway(ctx context.Context, s *scope) {
 	}
 	desired := rayservice.Gateway(s.service)
 	r.ensure(ctx, s, s.service, whatGateway, children.Child{Desired: desired, Keep: func(current client.Object) {
-		if found, ok := current.(*unstructured.Unstructured); ok {
-			rayservice.KeepGateway(desired, found)
-		}
+		rayservice.KeepGateway(desired, current.(*unstructured.Unstructured))
 	}})
 }
 
@@ -95,9 +93,7 @@ func (r *Reconciler) route(ctx context.Context, s *scope) {
 	}
 	desired := rayservice.Route(s.service, backends)
 	r.ensure(ctx, s, s.service, whatRoute, children.Child{Desired: desired, Keep: func(current client.Object) {
-		if found, ok := current.(*unstructured.Unstructured); ok {
-			rayservice.KeepRoute(desired, found)
-		}
+		rayservice.KeepRoute(desired, current.(*unstructured.Unstructured))
 	}})
 }
 
