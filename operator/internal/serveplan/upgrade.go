@@ -100,6 +100,7 @@ func (u Upgrade) shift(m *Move) {
 	traffic := u.PendingTraffic // of the one that gains
 	if u.Rollback {
 		gains, loses, waits, traffic = loses, gains, u.ActiveWaits, u.activeTraffic()
+		u.ServiceWaits, u.PendingDeployed = "", true // the old cluster keeps the Service, and its configuration
 	}
 	switch {
 	case *gains != traffic:
@@ -108,13 +109,13 @@ func (u Upgrade) shift(m *Move) {
 		}
 	case u.Unrouted != "":
 		m.Waits = u.Unrouted
-	case !u.Rollback && traffic == 100 && u.ServiceWaits != "":
+	case traffic == 100 && u.ServiceWaits != "":
 		m.Waits = u.ServiceWaits
 	case *gains+*loses > 100:
 		if u.drained(m) {
 			*loses = max(100-traffic, *loses-u.Surge)
 		}
-	case !u.Rollback && !u.PendingDeployed:
+	case !u.PendingDeployed:
 		m.Waits = "the new cluster has no applications yet"
 	default:
 		*gains = min(100, *gains+u.Surge)
